@@ -63,10 +63,14 @@ def test_nothing_in_the_front_end_names_an_address_to_load_from():
 
 
 def test_the_modules_of_the_front_end_make_up_the_scripts():
-    """Each of them is in one, comes behind those that it imports, and is short."""
+    """Each of them is in one, comes behind those that it imports, and is short.
+
+    Only the types of messages are in none: they are comments.
+    """
     left_out = re.compile(r"^import .*\n|^\t*//.*\n|^\t*/\*\*(?s:.*?)\*/\n", re.MULTILINE)
     bodies = {file.name: left_out.sub("", file.read_text("utf-8")) for file in FILES}
-    assert sum(map(len, bodies.values())) == len(PAGE)
+    assert bodies["messages.js"].strip() == ""
+    assert sum(len(body) for name, body in bodies.items() if name != "messages.js") == len(PAGE)
     for file in FILES:
         text = file.read_text("utf-8")
         assert len(text.splitlines()) <= 450, file.name

@@ -4,13 +4,16 @@ import { GONE, LATE } from "./core.js";
 import { h, iconButton, say, span, textButton } from "./elements.js";
 import { shortTime } from "./numbers.js";
 import { counted, visibleLines } from "./text.js";
+/** @import { Core } from "./core.js" */
+/** @import { Draft, Problem } from "./messages.js" */
+/** @import { Announcement } from "./traits.js" */
 
 /** What a draft holds. */
-export const leftBehind = ({ edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
+export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
 
 /** One line over the grid; the newest wins, lateness yields to errors. */
 export class Banner {
-	constructor(core) {
+	constructor(/** @type {Core} */ core) {
 		this.core = core;
 		this.text = span("", "dl-banner-text");
 		this.action = textButton("", () => this.run?.());
@@ -31,10 +34,13 @@ export class Banner {
 
 	/** What Python has to complain about, until it has not. */
 	problem() {
-		const { kind, message, where } = this.core.model.get("problem") ?? {};
-		if (message) this.show({ level: "error", text: `${kind ? `${kind}: ` : ""}${message}${where ? ` (${where})` : ""}` });
-		else if (this.complained) this.hide();
-		this.complained = Boolean(message);
+		/** @type {Problem|null|undefined} */
+		const problem = this.core.model.get("problem");
+		if (problem) {
+			const place = problem.line ? ` (line ${problem.line}, column ${problem.column ?? 1})` : "";
+			this.show({ level: "error", text: `${problem.kind}: ${problem.message}${place}` });
+		} else if (this.complained) this.hide();
+		this.complained = Boolean(problem);
 	}
 
 	/** Edits that a browser left behind, one draft at a time. */
@@ -44,7 +50,7 @@ export class Banner {
 		else if (this.level === "draft") this.hide();
 	}
 
-	show({ level, text, action = "", run = undefined }) {
+	show(/** @type {Announcement} */ { level, text, action = "", run = undefined }) {
 		this.level = level;
 		this.run = run;
 		this.element.dataset.level = level;
@@ -60,7 +66,7 @@ export class Banner {
 	}
 
 	/** The kernel takes long, or is gone. */
-	waited(ms) {
+	waited(/** @type {number} */ ms) {
 		if (ms < LATE) {
 			if (this.level === "late") this.hide();
 			return;

@@ -1,12 +1,12 @@
 // The notebook browser: what the reader of a dataset sees and does.
 //
-// Python decides, these modules draw and ask. Nothing from the data ever becomes HTML. By name: `core` is a Core,
-// `layout` a Layout, `at` a Rect, `polygon` Points, `palette` the style sheet's colours.
+// Python decides, these modules draw and ask. Nothing from the data ever becomes HTML.
 
 import { Core } from "./core.js";
 import { Shell } from "./shell.js";
+/** @import { Model } from "./messages.js" */
 
-/** @param {{model: any, el: HTMLElement, signal?: AbortSignal}} host */
+/** @param {{model: Model, el: HTMLElement, signal?: AbortSignal}} host */
 export function render({ model, el, signal }) {
 	const core = new Core(model);
 	const shell = new Shell(core, el);

@@ -6,8 +6,16 @@ import { clamp, fit } from "./geometry.js";
 import { LEAST_FOR_NAMES, LINE } from "./layout.js";
 import { overlay, overlayColumns } from "./overlays.js";
 import { visible } from "./text.js";
+/** @import { DecodedCell } from "./cells.js" */
+/** @import { Core } from "./core.js" */
+/** @import { Rect } from "./geometry.js" */
+/** @import { Card } from "./messages.js" */
+/** @import { Palette } from "./theme.js" */
 
-/** All layers that are shown, in the order of the columns. */
+/**
+ * All layers that are shown, in the order of the columns.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {Rect} at
+ */
 export function drawLayers(context, palette, core, cell, at) {
 	const columns = overlayColumns(core).map((column, layer) => ({ column, layer }));
 	columns.sort((a, b) => Number(b.column.kind === "mask") - Number(a.column.kind === "mask")); // areas below lines
@@ -26,13 +34,16 @@ export function drawLayers(context, palette, core, cell, at) {
 	});
 }
 
-/** A card where there is no picture: text, numbers, a curve. */
+/**
+ * A card where there is no picture: text, numbers, a curve.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Card} card @param {Rect} at
+ */
 function drawCard(context, palette, card, at) {
 	const inner = { x: at.x + 8, y: at.y + 8, w: at.w - 16, h: at.h - 16 };
 	fillRect(context, palette.card, at);
 	if (at.w < 40) return;
 	if (card.kind === "null") return drawNote(context, palette, "no value", at);
-	if (card.numbers?.length) return drawNumbers(context, palette, card, inner);
+	if (card.numbers?.length) return drawNumbers(context, palette, card.numbers, inner);
 	if (card.rows?.length) return drawTable(context, palette, card.rows, inner);
 	const text = String(card.text ?? "");
 	if (card.kind === "value") return drawNote(context, palette, text, at, `500 ${clamp(at.w / 7, 11, 28)}px`, palette.ink);
@@ -43,7 +54,8 @@ function drawCard(context, palette, card, at) {
 	wrap(context, text, inner.w, Math.max(1, Math.floor(inner.h / step))).forEach((line, i) => write(context, line, palette.ink, inner.x, inner.y + i * step, Infinity, { raw: true }));
 }
 
-function drawNumbers(context, palette, { numbers }, at) {
+/** @param {CanvasRenderingContext2D} context @param {Palette} palette @param {(number|null)[]} numbers @param {Rect} at */
+function drawNumbers(context, palette, numbers, at) {
 	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v ?? 0)));
 	const zero = at.y + at.h / 2;
 	const step = at.w / numbers.length;
@@ -54,7 +66,10 @@ function drawNumbers(context, palette, { numbers }, at) {
 	});
 }
 
-/** Names of columns and their values. */
+/**
+ * Names of columns and their values.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {[name: string, value: string|null][]} rows @param {Rect} at
+ */
 function drawTable(context, palette, rows, at) {
 	const wide = Math.min(at.w * 0.45, 90);
 	context.font = `11px ${palette.font}`;
@@ -65,7 +80,7 @@ function drawTable(context, palette, rows, at) {
 	});
 }
 
-/** Words in the middle. */
+/** Words in the middle. @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rect} at */
 export function drawNote(context, palette, text, at, size = "11px", colour = palette.muted) {
 	context.font = `${size} ${palette.font}`;
 	context.textAlign = "center";
@@ -74,14 +89,17 @@ export function drawNote(context, palette, text, at, size = "11px", colour = pal
 }
 
 /** Whether pixels run into each other: not where a small picture is shown larger than it is. */
-export const smooths = ({ bitmap, w }, at) => bitmap.width < w || at.w < bitmap.width * 1.5;
+export const smooths = (/** @type {ImageBitmap} */ bitmap, /** @type {number|null|undefined} */ whole, /** @type {Rect} */ at) => bitmap.width < (whole ?? 0) || at.w < bitmap.width * 1.5;
 
-/** The picture of a cell, or what stands for it, with its layers. */
+/**
+ * The picture of a cell, or what stands for it, with its layers.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {Rect} at
+ */
 export function drawPicture(context, palette, core, cell, at) {
 	if (cell.bitmap) {
 		const tall = cell.w && cell.h ? fit(cell.w, cell.h, at) : fit(cell.bitmap.width, cell.bitmap.height, at);
 		fillRect(context, palette.card, at);
-		context.imageSmoothingEnabled = smooths(cell, tall);
+		context.imageSmoothingEnabled = smooths(cell.bitmap, cell.w, tall);
 		context.drawImage(cell.bitmap, tall.x, tall.y, tall.w, tall.h);
 		drawLayers(context, palette, core, cell, tall);
 	} else if (cell.card) {
@@ -92,7 +110,10 @@ export function drawPicture(context, palette, core, cell, at) {
 	}
 }
 
-/** Lines under a card. */
+/**
+ * Lines under a card.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {string[]} columns @param {Rect} at
+ */
 export function drawCaption(context, palette, core, cell, columns, at) {
 	context.font = `12px ${palette.font}`;
 	columns.forEach((name, i) => {
@@ -116,7 +137,10 @@ export function drawCaption(context, palette, core, cell, columns, at) {
 	});
 }
 
-/** The tick at the corner of a card that is, or can be, selected. */
+/**
+ * The tick at the corner of a card that is, or can be, selected.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Rect} at @param {boolean} selected
+ */
 export function drawTick(context, palette, at, selected) {
 	const [x, y] = [at.x + 15, at.y + 15];
 	circle(context, x, y, 8);
@@ -131,7 +155,7 @@ export function drawTick(context, palette, at, selected) {
 	stroke(context, palette["on-accent"], 2);
 }
 
-/** The arrows at the corner of a card that open it large. */
+/** The arrows at the corner of a card that open it large. @param {CanvasRenderingContext2D} context @param {Rect} at */
 export function drawOpener(context, at) {
 	const [x, y] = [at.x + at.w - 15, at.y + 15];
 	rounded(context, { x: x - 9, y: y - 9, w: 18, h: 18 }, 4);

@@ -5,19 +5,33 @@ import { Lru } from "./lru.js";
 import { captionColumns, overlay, overlayColumns } from "./overlays.js";
 import { Stale } from "./requests.js";
 
+/** @import { Core } from "./core.js" */
+/** @import { Cell } from "./messages.js" */
+
+/**
+ * A cell with its pictures. `level` and `fields`: what was asked of it; `old`: edited since, perhaps.
+ * @typedef {Omit<Cell, "a"|"b"> & {
+ *   level: number, fields: string, bytes: number, old?: boolean, broken?: boolean, bitmap?: ImageBitmap|null,
+ *   tints?: Record<string, ImageBitmap|null>, a?: DecodedCell|null, b?: DecodedCell|null,
+ * }} DecodedCell
+ */
+
+/** @typedef {{start: number, stop: number, level: number, ahead: number, still: boolean}} Wanted  rows in view, and how they move */
+
 const CELL_BYTES = 192 * 2 ** 20;
 
 export class Cells {
-	constructor(core, /** @type {() => void} */ changed) {
+	constructor(/** @type {Core} */ core, /** @type {() => void} */ changed) {
 		this.core = core;
 		this.changed = changed;
 		this.lru = new Lru(CELL_BYTES, dropCell);
 		this.wanted = { start: 0, stop: 0, level: 128, ahead: 1, still: true };
 		this.busy = false;
 		this.changes = 0;
+		this.failedAt = -1;
 	}
 
-	get(position) {
+	get(/** @type {number} */ position) {
 		return this.lru.get(position);
 	}
 
@@ -31,15 +45,15 @@ export class Cells {
 
 	clear() {
 		this.lru.clear();
-		this.failedAt = null;
+		this.failedAt = -1;
 	}
 
-	want(wanted) {
+	want(/** @type {Wanted} */ wanted) {
 		this.wanted = wanted;
 		this.pump();
 	}
 
-	/** Why a row must be asked. */
+	/** Why a row must be asked. @param {number} position @param {number} level @param {string} fields */
 	missing(position, level, fields) {
 		const cell = this.lru.peek(position);
 		if (!cell || cell.old) return true;
@@ -47,7 +61,7 @@ export class Cells {
 		return cell.fields !== fields && !fieldsWithin(fields, cell.fields);
 	}
 
-	/** The span of missing rows within [start, stop). */
+	/** The span of missing rows within [start, stop). @param {number} start @param {number} stop @param {number} level @param {string} fields */
 	span(start, stop, level, fields) {
 		let [first, last] = [-1, -1];
 		for (let i = start; i < stop; i++) {
@@ -78,6 +92,7 @@ export class Cells {
 		if (span) this.fetch(span[0], span[1], level, fields);
 	}
 
+	/** @param {number} start @param {number} stop @param {number} level @param {string} fields */
 	async fetch(start, stop, level, fields) {
 		this.busy = true;
 		const { changes } = this;
@@ -100,21 +115,25 @@ export class Cells {
 		}
 	}
 
-	keep(cells) {
+	keep(/** @type {DecodedCell[]} */ cells) {
 		for (const cell of cells) this.lru.set(cell.p, cell, cell.bytes);
 	}
 }
 
+/** Whether a cell has whatever is wanted of it: both as `Cells.fields` writes them. @param {string} wanted @param {string} had */
 const fieldsWithin = (wanted, had) => {
+	/** @type {{picture: string|null, columns: string[], overlays: string[]}[]} */
 	const [a, b] = [JSON.parse(wanted), JSON.parse(had)];
 	return a.picture === b.picture && a.columns.every((c) => b.columns.includes(c)) && a.overlays.every((c) => b.overlays.includes(c));
 };
 
-/** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */
-export async function readCell(cell, /** @type {Uint8Array} */ bytes, level, fields) {
-	const made = { ...cell, level, fields, bytes: 512 };
-	if (cell.a || cell.b) {
-		[made.a, made.b] = await Promise.all([cell.a, cell.b].map((side) => side && readCell(side, bytes, level, fields)));
+/** Decodes a cell of a reply, off the main thread. @param {Cell} cell @param {Uint8Array<ArrayBuffer>} bytes @param {number} level @param {string} fields @returns {Promise<DecodedCell>} */
+export async function readCell(cell, bytes, level, fields) {
+	const { a, b, ...rest } = cell;
+	/** @type {DecodedCell} */
+	const made = { ...rest, level, fields, bytes: 512 };
+	if (a || b) {
+		[made.a, made.b] = await Promise.all([a, b].map((side) => side && readCell(side, bytes, level, fields)));
 		made.bytes += (made.a?.bytes ?? 0) + (made.b?.bytes ?? 0);
 		made.w = Math.max(made.a?.w ?? 0, made.b?.w ?? 0);
 		made.h = Math.max(made.a?.h ?? 0, made.b?.h ?? 0);
@@ -122,15 +141,17 @@ export async function readCell(cell, /** @type {Uint8Array} */ bytes, level, fie
 	}
 	made.bitmap = cell.v ? await readPicture(bytes, cell.v).catch(() => null) : null;
 	made.broken = Boolean(cell.v) && !made.bitmap;
-	made.tints = {};
+	/** @type {Record<string, ImageBitmap|null>} */
+	const tints = {};
+	made.tints = tints;
 	for (const [name, marks] of Object.entries(cell.marks ?? {})) {
-		if (marks?.v) made.tints[name] = await readMask(bytes, marks.v, marks.of).catch(() => null);
+		if (marks?.v) tints[name] = await readMask(bytes, marks.v, marks.of).catch(() => null);
 	}
-	for (const picture of [made.bitmap, ...Object.values(made.tints)]) if (picture) made.bytes += picture.width * picture.height * 4;
+	for (const picture of [made.bitmap, ...Object.values(tints)]) if (picture) made.bytes += picture.width * picture.height * 4;
 	return made;
 }
 
-export function dropCell(cell) {
+export function dropCell(/** @type {DecodedCell} */ cell) {
 	if (cell.a) dropCell(cell.a);
 	if (cell.b) dropCell(cell.b);
 	cell.bitmap?.close();

@@ -2,6 +2,9 @@
 
 import { clamp } from "./geometry.js";
 
+/** @typedef {[r: number, g: number, b: number]} Rgb  0..255 */
+
+/** @type {Rgb[]} */
 const HUES = [
 	[78, 121, 167],
 	[242, 142, 43],
@@ -21,35 +24,36 @@ const HUES = [
 	[92, 107, 192],
 ];
 
-/** A class keeps its colour: in every card, chart, layer and session. @returns {number[]} 0..255 */
-export function classColour(index) {
+/** A class keeps its colour: in every card, chart, layer and session. @returns {Rgb} */
+export function classColour(/** @type {number} */ index) {
 	const i = Math.max(0, Math.floor(index) || 0);
 	if (i < HUES.length) return HUES[i];
 	const hue = (i * 0.61803398875) % 1;
 	return hslToRgb(hue, 0.5 + 0.2 * ((i >> 2) % 2), 0.48 + 0.12 * (i % 2));
 }
 
+/** @param {number} h @param {number} s @param {number} l @returns {Rgb} */
 export function hslToRgb(h, s, l) {
 	const a = s * Math.min(l, 1 - l);
-	const at = (n) => {
+	const at = (/** @type {number} */ n) => {
 		const k = (n + h * 12) % 12;
 		return Math.round(255 * (l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
 	};
 	return [at(0), at(8), at(4)];
 }
 
-export const css = ([r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
+export const css = (/** @type {Rgb} */ [r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
 
 /** Relative luminance of WCAG 2. */
-export function luminance(rgb) {
+export function luminance(/** @type {Rgb} */ rgb) {
 	const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** Black or white, whichever reads better. */
+/** Black or white, whichever reads better. @param {Rgb} rgb @returns {Rgb} */
 export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
 
-/** A scale from blue over green to yellow (after viridis), for numbers. */
+/** A scale from blue over green to yellow (after viridis), for numbers. @param {number} share @returns {Rgb} */
 export function numberColour(share) {
 	const stops = [
 		[68, 1, 84],
@@ -60,7 +64,8 @@ export function numberColour(share) {
 	];
 	const at = clamp(share || 0, 0, 1) * (stops.length - 1);
 	const i = Math.min(stops.length - 2, Math.floor(at));
-	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
+	const [r, g, b] = stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
+	return [r, g, b];
 }
 
 /**
@@ -80,16 +85,17 @@ export function colourMask(rgba, of) {
 	return rgba;
 }
 
-/** `rgb(…)` or `#rrggbb` as numbers, null for what says nothing (transparent, a name). */
+/** `rgb(…)` or `#rrggbb` as numbers, null for what says nothing (transparent, a name). @param {string} text @returns {Rgb|null} */
 export function parseColour(text) {
 	const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim());
 	if (hex) {
 		const digits = hex[1].length === 3 ? [...hex[1]].map((d) => d + d).join("") : hex[1];
-		return [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16));
+		const [r, g, b] = [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16));
+		return [r, g, b];
 	}
 	const parts = /^rgba?\(([^)]+)\)$/
 		.exec(text.trim())?.[1]
 		.split(/[\s,/]+/)
 		.map(Number);
-	return parts && parts[3] !== 0 ? parts.slice(0, 3) : null;
+	return parts && parts[3] !== 0 ? [parts[0], parts[1], parts[2]] : null;
 }

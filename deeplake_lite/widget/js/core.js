@@ -1,33 +1,35 @@
 // The state that all parts of the browser share, and the edits and requests that change it.
 
-import { classOfKey } from "./class-keys.js";
 import { chooser } from "./dialogs.js";
 import { h } from "./elements.js";
-import { Listeners } from "./listeners.js";
 import { ENDED, Refusal, Requests, Stale } from "./requests.js";
 import { packPositions, runsOf, Selection, unpackPositions } from "./selection.js";
 import { counted } from "./text.js";
+import { Traits } from "./traits.js";
+
+/** @import { Binary } from "./bytes.js" */
+/** @import { Bytes, Draft, Kind, Model, Notice, Op, Progress, Replies, Reply, Settings } from "./messages.js" */
+/** @import { How } from "./requests.js" */
+/** @import { Palette } from "./theme.js" */
+/** @import { Events } from "./traits.js" */
 
 const MANY = 500_000;
 export const LATE = 10_000;
 export const GONE = 40_000;
-const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
-const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
-
-/**
- * Rows that an edit is for: their positions in one answer; a single one also by its id, where that is known.
- * @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows
- */
 const MOVED = "Other rows are shown by now, so nothing was edited. Look at the rows again, and repeat the edit.";
 const NONE_CHOSEN = "Nothing is selected. Select rows first, by a click or by the arrow keys and Space.";
 
+/** @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows  that an edit is for: their positions in one answer; a single one also by its id, where that is known */
+/** @typedef {Rows & {positions: number[]}} Row  a single one */
+/** @typedef {"stage"|"undo"|"redo"|"drop"|"forget"|"restore"} Staging  requests that change the staged edits */
+
 /** What all parts share: model, open questions, selection, listeners. */
-export class Core extends Listeners {
-	constructor(model) {
-		super();
-		this.model = model;
+export class Core extends Traits {
+	constructor(/** @type {Model} */ model) {
+		super(model);
+		/** @type {Palette} */
 		this.palette = {};
-		this.root = null;
+		this.root = h("div", { class: "dl-browser", role: "region" });
 		this.requests = new Requests({
 			send: (message) => {
 				model.send(message);
@@ -40,32 +42,35 @@ export class Core extends Listeners {
 		this.active = 0;
 		this.anchor = 0;
 		this.hovered = -1;
-		/** @type {Rows|null} */
+		/** @type {Row|null} */
 		this.large = null;
 		this.ringed = () => false;
 		this.noSelection = false;
 		this.closing = new AbortController();
 		this.sending = 0;
+		this.shown = this.state.generation;
+		this.asked = this.question();
+		this.painted = -1;
+		/** @type {number|undefined} */
+		this.selectionDue = undefined;
 		this.listen();
 	}
 
 	listen() {
 		const model = this.model;
-		const wire = (event, handler) => {
+		const wire = (/** @type {string} */ event, /** @type {(...told: any[]) => void} */ handler) => {
 			model.on(event, handler);
 			this.atEnd(() => model.off(event, handler));
 		};
 		wire("msg:custom", (content, buffers) => this.receive(content, buffers));
 		wire("comm_live_update", () => this.failed(new Refusal(ENDED)));
 		wire("change:state", () => this.turn());
-		for (const name of ["settings", "about", "staged", "staged_count", "staged_rows", "drafts", "query", "problem"]) {
-			wire(`change:${name}`, () => this.emit(name, model.get(name)));
+		for (const name of /** @type {const} */ (["settings", "about", "staged", "staged_count", "staged_rows", "drafts", "query", "problem"])) {
+			wire(`change:${name}`, () => this.emit(name));
 		}
 		wire("change:_selected", () => {
 			if (!this.sending) this.takeSelection();
 		});
-		this.shown = this.state.generation;
-		this.asked = JSON.stringify([this.state.query, this.state.tab, this.state.column, this.state.order]);
 		this.takeSelection();
 		const clock = setInterval(() => this.emit("waited", this.requests.waited()), 1000);
 		this.atEnd(() => {
@@ -75,111 +80,58 @@ export class Core extends Listeners {
 	}
 
 	/** Calls when the page is closed. */
-	atEnd(stop) {
+	atEnd(/** @type {() => void} */ stop) {
 		this.closing.signal.addEventListener("abort", stop);
 	}
 
-	get about() {
-		return this.model.get("about") ?? { columns: [], total: 0 };
-	}
-	get state() {
-		return this.model.get("state") ?? EMPTY_STATE;
-	}
-	get settings() {
-		return { ...SETTINGS, ...(this.model.get("settings") ?? {}) };
-	}
-	get staged() {
-		return this.model.get("staged") ?? [];
-	}
-	get drafts() {
-		return this.model.get("drafts") ?? [];
-	}
-	get stagedRows() {
-		return this.model.get("staged_rows") ?? 0;
-	}
-	get stagedCount() {
-		return this.model.get("staged_count") ?? this.staged.length;
-	}
-	get columns() {
-		return this.about.columns ?? [];
-	}
-	get writable() {
-		return Boolean(this.about.writable) && !this.static && !this.ended;
-	}
-	/** Whether two versions are compared. */
-	get compares() {
-		return this.about.mode === "diff";
-	}
-	get static() {
-		return Boolean(this.about.static);
-	}
-
-	column(name) {
-		return this.columns.find((column) => column.name === name);
-	}
-
-	/** Whether cells of a column are texts of the data, and not names of classes. */
-	holdsData(name, kind = this.column(name)?.kind) {
-		return Boolean(kind) && kind !== "class" && kind !== "tags";
-	}
-
-	/** An element with a cell of a column. */
+	/** An element with a cell of a column. @param {"span"|"td"|"del"|"ins"} tag @param {string|null|undefined} name @param {string} text @param {Kind} [kind] */
 	cell(tag, name, text, kind = undefined) {
 		return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text });
 	}
 
-	/** Columns of labels that can be set: not those that a query computes. */
-	get labelColumns() {
-		return this.kinds("class").filter(({ stored = true }) => stored);
-	}
-	/** The column that keys set. */
-	get labels() {
-		const columns = this.labelColumns;
-		return columns.find((column) => column.name === this.labelling) ?? columns[0];
-	}
-	classOf(key) {
-		return classOfKey(key, this.labels?.classes ?? []);
-	}
-	kinds(...kinds) {
-		return this.columns.filter((column) => kinds.includes(column.kind));
-	}
-
-	emit(name, value = null) {
+	/** @template {keyof Events} K @param {K} name @param {Events[K]} told */
+	emit(name, ...told) {
 		for (const handler of this.of(name)) {
 			try {
-				handler(value);
+				handler(...told);
 			} catch (error) {
 				this.failed(error);
 			}
 		}
 	}
 
-	set(patch) {
+	set(/** @type {Partial<Settings>} */ patch) {
 		this.model.set("settings", { ...this.settings, ...patch });
 		this.model.save_changes();
-		this.emit("settings", this.settings);
+		this.emit("settings");
 	}
 
 	/** How many questions are open, for who watches the page. */
 	pending() {
-		if (this.root) this.root.dataset.pending = this.requests.open.size;
+		this.root.dataset.pending = String(this.requests.open.size);
 	}
 
+	/** @param {Reply|Progress|Notice} content @param {Binary[]} buffers */
 	receive(content, buffers) {
 		const ours = this.requests.receive(content, buffers);
 		this.pending();
 		if (ours) this.emit("waited", this.requests.waited());
 		else if (content?.type === "thread") this.model.send({ type: "thread" });
-		else if (content?.type === "note") this.note(content.text);
+		else if (content?.type === "note") this.note(content.text ?? "");
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
+	}
+
+	/** What is asked for, in one text. */
+	question() {
+		const { query, tab, column, order } = this.state;
+		return JSON.stringify([query, tab, column, order]);
 	}
 
 	/** A new generation is shown. */
 	turn() {
 		const { generation, rows } = this.state;
 		if (generation === this.shown) return this.emit("count");
-		const { query, tab, column, order } = this.state;
-		const asked = JSON.stringify([query, tab, column, order]);
+		const asked = this.question();
 		const same = asked === this.asked;
 		this.asked = asked;
 		this.shown = generation;
@@ -241,7 +193,7 @@ export class Core extends Listeners {
 		this.say(`${counted(this.selection.count, "row")} selected`);
 	}
 
-	/** One row: alone, in addition, or with all from the last one on. */
+	/** One row: alone, in addition, or with all from the last one on. @param {number} position */
 	pick(position, { range = false, toggle = false } = {}) {
 		if (range) {
 			if (!toggle) this.selection = new Selection(this.state.rows);
@@ -257,7 +209,7 @@ export class Core extends Listeners {
 		this.selected();
 	}
 
-	/** Many rows, from a lasso: instead of what is selected, or with it. */
+	/** Many rows, from a lasso: instead of what is selected, or with it. @param {ArrayLike<number>&Iterable<number>} positions */
 	take(positions, { shiftKey = false, ctrlKey = false, metaKey = false } = {}) {
 		if (!shiftKey && !ctrlKey && !metaKey) this.selection = new Selection(this.state.rows);
 		for (const position of positions) this.selection.set(position, true);
@@ -265,11 +217,12 @@ export class Core extends Listeners {
 		this.selected();
 	}
 
-	/** @returns {Promise<any>} */
+	/** @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How} [how] @returns {Promise<Replies[T] & Bytes>} */
 	ask(type, fields = {}, how = {}) {
 		return this.requests.ask(type, fields, how);
 	}
-	/** Only the newest question of a lane waits. */
+
+	/** Only the newest question of a lane waits. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
 	latest(type, fields = {}, { lane = type, ...how } = {}) {
 		return this.requests.latest(lane, type, fields, how);
 	}
@@ -290,7 +243,7 @@ export class Core extends Listeners {
 	}
 
 	/** Calls when an element changes its size. */
-	sized(node, /** @type {() => void} */ changed) {
+	sized(/** @type {Element} */ node, /** @type {() => void} */ changed) {
 		const observer = new ResizeObserver(changed);
 		const stop = () => observer.disconnect();
 		observer.observe(node);
@@ -298,11 +251,11 @@ export class Core extends Listeners {
 		return stop;
 	}
 
-	/** Shows an error to the reader; what is stale is no error. */
+	/** Shows an error to the reader; what is stale is no error. @param {any} error  whatever was thrown */
 	failed(error) {
 		if (error instanceof Stale || this.closing.signal.aborted) return;
 		if (error.kind === ENDED.kind && !this.ended) {
-			this.ended = true;
+			this.end();
 			this.root.removeAttribute("data-heard");
 			this.emit("about");
 		}
@@ -314,11 +267,11 @@ export class Core extends Listeners {
 	}
 
 	/** For screen readers. */
-	say(text) {
+	say(/** @type {string} */ text) {
 		this.emit("say", text);
 	}
 
-	/** One row of what is shown. @returns {Rows} */
+	/** One row of what is shown. @param {number} position @param {string|null} id @returns {Row} */
 	row(position, id = null) {
 		return { positions: [position], gen: this.shown, count: 1, id };
 	}
@@ -331,7 +284,7 @@ export class Core extends Listeners {
 		return this.ringed() && this.state.rows ? this.row(this.active) : null;
 	}
 
-	note(text) {
+	note(/** @type {string} */ text) {
 		this.emit("banner", { level: "note", text });
 	}
 
@@ -365,7 +318,7 @@ export class Core extends Listeners {
 				: alike.length
 					? ""
 					: 'Needs a column of embeddings: ds.add_column("embedding", dl.Embedding(512), values=vectors)';
-		const show = (p, gen, column) =>
+		const show = (/** @type {number} */ p, /** @type {number} */ gen, /** @type {string} */ column) =>
 			this.attempt("neighbours", { p, gen, column }).then((reply) => {
 				if (!reply) return;
 				this.active = this.anchor = 0;
@@ -383,6 +336,7 @@ export class Core extends Listeners {
 	/**
 	 * Stages an edit of some rows, whose cells are then asked again. A row with an id is the same in another answer.
 	 * @param {Rows|number[]} rows  positions alone are those of what is shown now
+	 * @param {string|null} column @param {any} value @param {Op} op
 	 */
 	async stage(rows, column, value, op = "set") {
 		if (!this.editable()) return null;
@@ -392,6 +346,7 @@ export class Core extends Listeners {
 		return this.edit("stage", { gen: id === null ? gen : null, edits: [{ ...bound, column, op, value }] });
 	}
 
+	/** Asks for what changes the staged edits; null where that failed, which the reader hears. @template {Staging} T @param {T} type @param {object} [fields] @returns {Promise<(Replies[T] & Bytes)|null>} */
 	async edit(type, fields = {}) {
 		this.emit("settle");
 		try {
@@ -407,12 +362,12 @@ export class Core extends Listeners {
 	}
 
 	/** Stages again what a browser left behind that ended with edits staged. */
-	async restore({ id }) {
+	async restore(/** @type {Draft} */ { id }) {
 		const { rows, gone } = (await this.edit("restore", { id })) ?? {};
 		if (rows !== undefined) this.note(`Restored: ${counted(rows, "row")}${gone ? `; ${counted(gone, "row")} of the draft no longer there` : ""}. Nothing is committed yet.`);
 	}
 
-	/** Asks what changes the rows shown: query, filter, sort … */
+	/** Asks what changes the rows shown: query, filter, sort … @template {keyof Replies} T @param {T} type @param {object} fields */
 	async show(type, fields) {
 		this.emit("settle");
 		this.emit("busy", true);
@@ -423,7 +378,7 @@ export class Core extends Listeners {
 		}
 	}
 
-	/** As `show`; a failure is shown to the reader. */
+	/** As `show`; a failure is shown to the reader. @template {keyof Replies} T @param {T} type @param {object} fields @returns {Promise<(Replies[T] & Bytes)|void>} */
 	attempt(type, fields) {
 		return this.show(type, fields).catch((error) => this.failed(error));
 	}

@@ -2,9 +2,8 @@
 
 import { BoxEditor, boxesIn, unmarkedIn } from "./box-editor.js";
 import { dropCell, readCell } from "./cells.js";
-import { blobOf } from "./decode.js";
-import { chooser } from "./dialogs.js";
-import { check, div, dot, dotted, h, handled, icon, iconButton, labelled, padded, quiet, say, select, space, span, strong, textButton } from "./elements.js";
+import { check, div, dotted, h, handled, iconButton, labelled, padded, quiet, say, space, span, strong, targetOf, tickIn } from "./elements.js";
+import { Fields } from "./fields.js";
 import { WHOLE } from "./geometry.js";
 import { shortTime, timeOf } from "./numbers.js";
 import { OVERLAYS } from "./overlays.js";
@@ -12,8 +11,13 @@ import { density } from "./painted.js";
 import { Stale } from "./requests.js";
 import { asText, brief, grouped, visible, visibleLines } from "./text.js";
 import { Viewer } from "./viewer.js";
+/** @import { Core, Row } from "./core.js" */
+/** @import { Bytes, RowData } from "./messages.js" */
 
-/** What is drawn of one row: its picture, or the first there is, and its marks. */
+/**
+ * What is drawn of one row: its picture, or the first there is, and its marks.
+ * @param {RowData & Bytes} reply @param {string|null} picture @param {number} level
+ */
 export async function readRow(reply, picture, level) {
 	const pictures = reply.columns.filter((column) => column.v && !/^(audio|video)/.test(column.v[2]) && !OVERLAYS.includes(column.kind));
 	const wanted = reply.picture ?? picture;
@@ -25,27 +29,35 @@ export async function readRow(reply, picture, level) {
 
 /** One row: its picture, every column, its history. */
 export class Detail {
-	constructor(core, /** @type {() => void} */ closed) {
+	constructor(/** @type {Core} */ core, /** @type {() => void} */ closed) {
 		this.core = core;
 		this.closed = closed;
 		this.viewer = new Viewer(core);
+		this.fields = new Fields(core, () => this.element.focus());
 		this.position = -1;
-		this.urls = [];
-		const draw = () => this.viewer.later();
+		/** @type {(RowData & Bytes)|null} */
+		this.row = null;
+		/** @type {(RowData & Bytes)|null} */
+		this.newest = null;
+		/** @type {BoxEditor|null} */
+		this.editor = null;
+		/** @type {Row|null} */
+		this.filled = null;
+		this.boxable = false;
+		this.full = false;
+		this.since = 0;
+		const { viewer } = this;
+		const draw = () => viewer.later();
 		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("selection", () => this.head()), core.on("settings", () => (this.row && this.row.picture !== core.settings.picture ? this.load() : draw())), core.on("theme", draw)];
-		this.build();
-	}
-
-	build() {
-		const { core, viewer } = this;
 		this.title = h("h2", {});
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
 		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. Digits or l: class. Delete: remove. n: next. a: add. Esc: done." });
 		this.unmarked = h("p", { class: "dl-unmarked", role: "note", hidden: true });
 		this.boxing.hidden = !core.kinds("boxes").some(({ stored = true }) => stored) || !core.writable;
 		this.alike = labelled("alike", "More like this", ...core.alike());
-		const ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
-		this.tick = ticked.firstChild;
+		this.ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
+		this.tick = tickIn(this.ticked);
+		this.frame = div("dl-viewer-box", viewer.element, this.unmarked, this.hint);
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
 		this.element = h(
 			"section",
@@ -55,7 +67,7 @@ export class Detail {
 				iconButton("left", "Previous row (←)", () => this.step(-1)),
 				iconButton("right", "Next row (→)", () => this.step(1)),
 				this.title,
-				ticked,
+				this.ticked,
 				space(),
 				this.alike,
 				this.boxing,
@@ -64,7 +76,7 @@ export class Detail {
 				iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)),
 				iconButton("close", "Back to the grid (Esc)", () => this.close()),
 			),
-			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.unmarked, this.hint), this.info),
+			div("dl-detail-body", this.frame, this.info),
 		);
 		viewer.moved = () => this.sharper();
 	}
@@ -77,16 +89,12 @@ export class Detail {
 		this.position = -1;
 		this.core.large = null;
 		this.viewer.close();
-		this.forget();
+		this.fields.forget();
 		this.element.remove();
 		this.closed();
 	}
 
-	forget() {
-		this.urls.splice(0).forEach((url) => URL.revokeObjectURL(url));
-	}
-
-	step(by) {
+	step(/** @type {number} */ by) {
 		const next = this.position + by;
 		if (next < 0 || next >= this.core.state.rows) return;
 		this.core.active = next;
@@ -94,7 +102,7 @@ export class Detail {
 		this.show(next);
 	}
 
-	show(position) {
+	show(/** @type {number} */ position) {
 		this.leave();
 		this.leaveField();
 		this.position = position;
@@ -103,7 +111,7 @@ export class Detail {
 		this.viewer.view = WHOLE;
 		this.info.inert = true; // its fields are those of another row, until this one is read
 		this.head();
-		this.core.say(this.title.textContent);
+		this.core.say(this.title.textContent ?? "");
 		return this.load();
 	}
 
@@ -123,7 +131,7 @@ export class Detail {
 		this.element.classList.add("dl-loading");
 		try {
 			await this.read(position, size);
-		} catch (error) {
+		} catch (/** @type {any} */ error) {
 			if (error instanceof Stale || position !== this.position) return;
 			this.info.inert = false;
 			this.info.replaceChildren(padded(`This row cannot be read: ${error.message}`));
@@ -132,11 +140,13 @@ export class Detail {
 		}
 	}
 
+	/** @param {number} position @param {number} size */
 	async read(position, size) {
 		const reply = await this.core.latest("detail", { p: position, size }, { bound: true });
 		if (position === this.position) await this.take(reply, size);
 	}
 
+	/** @param {RowData & Bytes} reply @param {number} size */
 	async take(reply, size) {
 		const { core } = this;
 		this.newest = reply;
@@ -146,7 +156,7 @@ export class Detail {
 		core.large = core.row(reply.position, reply.id ?? null);
 		this.head();
 		this.viewer.show(cell);
-		this.viewer.element.parentElement.hidden = !main;
+		this.frame.hidden = !main;
 		this.element.classList.toggle("dl-no-picture", !main);
 		this.viewer.element.setAttribute("aria-label", `${visible(main?.name ?? "Picture")} of row ${this.position}`);
 		this.row = reply;
@@ -159,7 +169,7 @@ export class Detail {
 	}
 
 	/** Says which marks are not drawn, and why. */
-	sayUnmarked(...rows) {
+	sayUnmarked(/** @type {(RowData|null|undefined)[]} */ ...rows) {
 		say(this.unmarked, visibleLines(unmarkedIn(rows)), { raw: true });
 		this.unmarked.hidden = !this.unmarked.textContent;
 	}
@@ -168,7 +178,7 @@ export class Detail {
 	sharper() {
 		const { cell } = this.viewer;
 		const shown = this.viewer.rect().w * density();
-		if (this.full || !cell?.bitmap || shown < cell.bitmap.width * 1.3 || cell.w <= cell.bitmap.width) return;
+		if (this.full || !cell?.bitmap || shown < cell.bitmap.width * 1.3 || (cell.w ?? 0) <= cell.bitmap.width) return;
 		this.full = true;
 		this.load(0);
 	}
@@ -176,161 +186,34 @@ export class Detail {
 	// the columns
 
 	/** Fields of a row, each of which edits that row and no other; one that is typed into stays while its row does. */
-	fill({ columns, id, bytes }) {
-		const row = this.core.large;
+	fill(/** @type {RowData & Bytes} */ { columns, id, bytes }) {
+		const { large: row } = this.core;
+		if (!row) return;
 		const same = this.filled && row.id !== null && this.filled.id === row.id && this.filled.positions[0] === row.positions[0];
 		const typing = "textarea, input:not([type=checkbox])";
 		if (same && this.info.querySelector(":focus")?.matches(typing)) return;
 		if (!same) this.leaveField();
+		/** @type {HTMLElement|null} */
 		const held = this.info.querySelector(":focus");
 		this.filled = row;
 		this.info.inert = false;
-		this.forget();
+		this.fields.forget();
 		const open = this.info.querySelector("details")?.open;
-		const history = h("details", { class: "dl-history" }, h("summary", { text: "History" }));
+		const summary = h("summary", { text: "History" });
+		const history = h("details", { class: "dl-history" }, summary);
 		history.addEventListener("toggle", () => history.open && this.history(history));
-		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column({ ...column, row }, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
+		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.fields.line({ ...column, row }, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
 		if (open) history.open = true;
 		const kept = "[type=checkbox], select, .dl-null";
-		const again = held?.matches("summary") ? history.firstElementChild : held?.matches(kept) ? [...this.info.querySelectorAll(kept)].find((field) => field.ariaLabel === held.ariaLabel) : null;
-		if (held) (again ?? this.info).focus();
+		/** @type {Iterable<HTMLElement>} */
+		const alike = held?.matches("summary") ? [summary] : held?.matches(kept) ? this.info.querySelectorAll(kept) : [];
+		if (held) ([...alike].find((field) => field.ariaLabel === held.ariaLabel) ?? this.info).focus();
 	}
 
-	column(column, bytes) {
-		const type = dotted(column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : "");
-		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(column.name), quiet(type)), h("dd", {}, this.value(column, bytes)));
-	}
-
-	value(column, bytes) {
-		const media = column.v && /^(audio|video)/.exec(column.v[2])?.[1];
-		if (media) {
-			const url = URL.createObjectURL(blobOf(bytes, column.v));
-			this.urls.push(url);
-			return h(media, { controls: true, src: url, class: "dl-media", "aria-label": column.name });
-		}
-		const field = column.editable && this.core.writable && this.field(column);
-		if (field) return column.nullable && column.kind !== "bool" ? div("dl-nullable", field, this.nullButton(column)) : field;
-		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
-		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", dir: "auto", raw: column.damaged ?? column.text ?? (column.v ? "as shown" : "–") });
-		if (!this.core.holdsData(column.name, column.kind)) say(text, text.textContent);
-		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
-	}
-
-	/** What a cell is edited with; nothing for kinds that are not edited here. */
-	field(column) {
-		return {
-			class: () => this.classField(column),
-			tags: () => this.tagsField(column),
-			bool: () => (column.nullable ? this.choiceField(column) : this.tickField(column)),
-			text: () => this.textField(column),
-			number: () => this.textField(column),
-			time: () => this.textField(column),
-		}[column.kind]?.();
-	}
-
-	/** Tells null from an empty text and from no tags, and makes one of the other. */
-	nullButton(column) {
-		const empty = { text: "", tags: [] }[column.kind];
-		const title = !column.null ? "Set to null" : empty === undefined ? "Null: set a value to change it" : "Null: set to empty";
-		return textButton("null", () => this.put(column, column.null ? empty : null), {
-			class: "dl-button dl-null",
-			title,
-			"aria-label": `${column.name}: null`,
-			"aria-pressed": String(column.null),
-			disabled: column.null && empty === undefined,
-		});
-	}
-
-	tickField(column) {
-		return h("input", {
-			type: "checkbox",
-			checked: column.value === true,
-			"aria-label": column.name,
-			onchange: async ({ target }) => {
-				if (!(await this.put(column, target.checked))) target.checked = !target.checked;
-			},
-		});
-	}
-
-	/** True, false or null. */
-	choiceField(column) {
-		const before = String(column.value ?? "");
-		const field = select(
-			["", "false", "true"],
-			before,
-			async (value) => {
-				if (!(await this.put(column, value || null))) field.value = before;
-			},
-			column.name,
-			"–",
-		);
-		return field;
-	}
-
-	/** Stages an edit of the row whose field it is. */
-	put({ row, name }, value, op = "set") {
-		return this.core.stage(row, name, value, op);
-	}
-
-	classes(column) {
-		return column.classes ?? this.core.column(column.name)?.classes ?? [];
-	}
-
-	classField(column) {
-		return h(
-			"button",
-			{ class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () => chooser(this.core.root, `Set ${column.name}`, this.classes(column), ({ value }) => this.put(column, value), { free: true }) },
-			dot(column.value ?? column.c),
-			span(column.text ?? "–"),
-			icon("edits"),
-		);
-	}
-
-	tagsField(column) {
-		const names = this.classes(column);
-		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
-		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ value }) => this.put(column, value, "add_tag"), { free: !names.length });
-		return h(
-			"span",
-			{ class: "dl-tags" },
-			...(column.value ?? column.tags ?? []).map((value) =>
-				h(
-					"span",
-					{ class: "dl-tag" },
-					typeof value === "number" && dot(value),
-					span(nameOf(value)),
-					iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")),
-				),
-			),
-			iconButton("plus", `Add to ${column.name}`, add),
-		);
-	}
-
-	textField(column) {
-		const number = column.kind === "number";
-		const text = String(column.value ?? ""); // Python sends -0 as a text
-		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, dir: number ? null : "auto", placeholder: column.nullable && column.null ? "null" : null, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
-		let before = field.value; // has no carriage returns
-		const lines = before !== text && before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
-		field.addEventListener("keydown", (event) => {
-			event.stopPropagation();
-			if (event.key === "Escape") field.value = before;
-			if (event.key === "Escape" || (event.key === "Enter" && (number || event.ctrlKey || event.metaKey))) this.element.focus();
-		});
-		field.addEventListener("blur", async () => {
-			const typed = field.value;
-			if (typed === before) return;
-			const value = column.kind === "text" ? typed.replaceAll("\n", lines) : typed.trim() || null;
-			if (await this.put(column, value)) before = typed;
-			else field.value = before;
-		});
-		return field;
-	}
-
-	async history(details) {
+	async history(/** @type {HTMLDetailsElement} */ details) {
 		const { position } = this;
 		const note = quiet("Looking through the versions …", "p");
-		while (details.childElementCount > 1) details.lastElementChild.remove();
+		while (details.childElementCount > 1) details.lastElementChild?.remove();
 		details.append(note);
 		try {
 			const { versions, complete: all } = await this.core.latest("history", { p: position }, { bound: true });
@@ -345,14 +228,14 @@ export class Detail {
 							{},
 							strong(version.message || "(no message)"),
 							quiet(dotted(shortTime(timeOf(version.time), 0), version.author, brief(version.version))),
-							...version.changes.map((change) => div("dl-change", span(change.column), this.core.cell("del", change.column, asText(change.before)), "→", this.core.cell("ins", change.column, asText(change.after)))),
+							...version.changes.map((change) => div("dl-change", span(change.column ?? ""), this.core.cell("del", change.column, asText(change.before)), "→", this.core.cell("ins", change.column, asText(change.after)))),
 						),
 					),
 				),
 				(!versions.length && quiet("No version changed this row.", "p")) || "",
 				(!all && quiet("Older versions were not searched.", "p")) || "",
 			);
-		} catch (error) {
+		} catch (/** @type {any} */ error) {
 			if (!(error instanceof Stale)) say(note, error.message);
 		}
 	}
@@ -361,8 +244,9 @@ export class Detail {
 
 	toggleBoxes() {
 		if (this.viewer.boxes) return this.stopBoxes();
-		if (!this.boxable) return this.unmarked.hidden ? undefined : this.core.note(this.unmarked.textContent);
-		this.viewer.boxes = this.editor ??= new BoxEditor(this.core, this.viewer, this.row);
+		if (!this.boxable || !this.row) return this.unmarked.hidden ? undefined : this.core.note(this.unmarked.textContent ?? "");
+		this.editor ??= new BoxEditor(this.core, this.viewer, this.row);
+		this.viewer.boxes = this.editor;
 		this.boxing.setAttribute("aria-pressed", "true");
 		this.hint.hidden = false;
 		this.viewer.later();
@@ -391,24 +275,25 @@ export class Detail {
 		this.viewer.later();
 	}
 
-	key(event) {
-		if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+	key(/** @type {KeyboardEvent} */ event) {
+		const target = targetOf(event);
+		if (target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
 		const { viewer } = this;
 		const boxed = viewer.boxes?.key(event);
-		const act = boxed
-			? () => {}
-			: {
-					ArrowLeft: () => this.step(-1),
-					ArrowRight: () => this.step(1),
-					b: () => this.toggleBoxes(),
-					0: this.core.classOf("0") < 0 && (() => viewer.fit()),
-					"+": () => viewer.zoom(1.4),
-					"=": () => viewer.zoom(1.4),
-					"-": () => viewer.zoom(1 / 1.4),
-					Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()),
-					" ": () => this.tick.click(),
-				}[event.key];
-		if (!act || (event.key === " " && event.target.closest("button, summary"))) return;
+		/** @type {Record<string, false|(() => unknown)>} */
+		const acts = {
+			ArrowLeft: () => this.step(-1),
+			ArrowRight: () => this.step(1),
+			b: () => this.toggleBoxes(),
+			0: this.core.classOf("0") < 0 && (() => viewer.fit()),
+			"+": () => viewer.zoom(1.4),
+			"=": () => viewer.zoom(1.4),
+			"-": () => viewer.zoom(1 / 1.4),
+			Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()),
+			" ": () => this.tick.click(),
+		};
+		const act = boxed ? () => {} : acts[event.key];
+		if (!act || (event.key === " " && target.closest("button, summary"))) return;
 		handled(event);
 		act();
 	}

@@ -1,12 +1,15 @@
 // Dialogs: to ask for a text, and to choose classes or tags.
 
 import { keyOfClass } from "./class-keys.js";
-import { attribute, div, dot, h, heading, iconButton, kbd, primary, quiet, span, textField } from "./elements.js";
+import { attribute, div, dot, focusIn, h, heading, iconButton, kbd, primary, quiet, span, textField } from "./elements.js";
 import { clamp } from "./geometry.js";
 import { typeAhead } from "./text.js";
+/** @import { Child } from "./elements.js" */
 
-/** A dialog over the widget; what lies under it is inert until it closes. */
-export function dialog(root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
+/** @typedef {{index: number, name: string, fresh?: boolean}} Offer  a name to choose; -1 for one that is new */
+
+/** A dialog over the widget; what lies under it is inert until it closes. @param {HTMLElement} root @param {string} title @param {Child[]} content @param {{wide?: boolean, closed?: () => void}} [how] */
+export function dialog(root, title, content, { wide = false, closed = () => {} } = {}) {
 	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
 	const before = document.activeElement;
 	const rest = [...root.children].filter((child) => child instanceof HTMLElement);
@@ -15,9 +18,10 @@ export function dialog(root, title, /** @type {Node[]} */ content, { wide = fals
 		shade.remove();
 		rest.forEach((child) => (child.inert = false));
 		closed();
-		if (before?.isConnected) before.focus({ preventScroll: true });
+		if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
 	};
 	const box = h("div", { class: wide ? "dl-dialog dl-wide" : "dl-dialog", role: "dialog", "aria-modal": "true", "aria-label": title }, div("dl-dialog-head", heading(title), iconButton("close", "Close (Esc)", close)), ...content);
+	/** @type {HTMLElement} */
 	const shade = h("div", { class: "dl-shade", onpointerdown: (event) => event.target === shade && close() }, box);
 	shade.addEventListener("dl-close", close);
 	shade.addEventListener("keydown", (event) => {
@@ -27,12 +31,14 @@ export function dialog(root, title, /** @type {Node[]} */ content, { wide = fals
 	});
 	rest.forEach((child) => (child.inert = true));
 	root.append(shade);
-	(box.querySelector("[data-first], input, textarea, select") ?? box.querySelector(".dl-dialog-body button") ?? box.querySelector("button"))?.focus();
+	focusIn(box, ["[data-first], input, textarea, select", ".dl-dialog-body button", "button"].find((selector) => box.querySelector(selector)) ?? "button");
 	return close;
 }
 
+/** @param {KeyboardEvent} event @param {HTMLElement} box */
 function wrapFocus(event, box) {
-	const stops = [...box.querySelectorAll("button, input, textarea, select, [tabindex='0']")].filter((node) => !node.disabled && node.offsetParent);
+	const fields = /** @type {NodeListOf<HTMLElement & {disabled?: boolean}>} */ (box.querySelectorAll("button, input, textarea, select, [tabindex='0']"));
+	const stops = [...fields].filter((node) => !node.disabled && node.offsetParent);
 	const [first, last] = [stops[0], stops[stops.length - 1]];
 	if (event.shiftKey ? document.activeElement === first : document.activeElement === last) {
 		event.preventDefault();
@@ -40,15 +46,19 @@ function wrapFocus(event, box) {
 	}
 }
 
-/** Marks an option of a list as the one that a field speaks of; -1: none. */
+/** Marks an option of a list as the one that a field speaks of; -1: none. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
 export function markOption(input, list, at) {
 	[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
 	list.children[at]?.scrollIntoView({ block: "nearest" });
 	attribute(input, "aria-activedescendant", list.children[at]?.id);
 }
 
-/** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string, value: number|string}) => void} chosen */
-export function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = "" } = {}) {
+/**
+ * Asks for one of many names by typing its beginning; `classes`: they are drawn in their colours.
+ * @param {HTMLElement} root @param {string} title @param {string[]} names @param {(choice: Offer & {value: number|string}) => void} chosen
+ * @param {{free?: boolean, classes?: boolean, note?: HTMLElement|string}} [how]
+ */
+export function chooser(root, title, names, chosen, { free = false, classes = true, note = "" } = {}) {
 	const input = textField(title, {
 		role: "combobox",
 		"aria-expanded": "true",
@@ -57,12 +67,14 @@ export function chooser(root, title, /** @type {string[]} */ names, chosen, { fr
 		spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
-	const key = (index) => {
+	const key = (/** @type {number} */ index) => {
 		const found = keyOfClass(index, names);
 		return found && kbd(found);
 	};
-	let [shown, at] = [[], 0];
-	const pick = (choice) => {
+	/** @type {Offer[]} */
+	let shown = [];
+	let at = 0;
+	const pick = (/** @type {Offer} */ choice) => {
 		close();
 		chosen({ ...choice, value: choice.index >= 0 ? choice.index : choice.name });
 	};
@@ -92,10 +104,14 @@ export function chooser(root, title, /** @type {string[]} */ names, chosen, { fr
 	const close = dialog(root, title, [div("dl-dialog-body", input, note instanceof Node ? note : note && quiet(note, "p"), list)]);
 }
 
-/** Asks for a line of text. @returns {void} */
-export function ask(root, title, { label, value = "", action, note = "", extra }, /** @type {(text: string) => void} */ done) {
+/**
+ * Asks for a line of text.
+ * @param {HTMLElement} root @param {string} title @param {{label: string, value?: string, action: string, note?: string, extra?: Child}} how
+ * @param {(text: string) => void} done
+ */
+export function ask(root, title, { label, value = "", action, note = "", extra }, done) {
 	const input = textField(label, { placeholder: label, value });
-	const submit = (event) => {
+	const submit = (/** @type {SubmitEvent} */ event) => {
 		event.preventDefault();
 		if (!input.value.trim()) return;
 		close();

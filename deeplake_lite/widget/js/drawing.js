@@ -3,49 +3,64 @@
 import { classColour, css, inkOn } from "./colours.js";
 import { clamp } from "./geometry.js";
 import { visible } from "./text.js";
-/** @import { Rect } from "./geometry.js" */
+/** @import { Rgb } from "./colours.js" */
+/** @import { Point, Rect } from "./geometry.js" */
+/** @import { Marks } from "./messages.js" */
+/** @import { Palette } from "./theme.js" */
+
+/**
+ * One layer of marks. `bones`: points that are joined.
+ * @typedef {{marks: Marks, tint?: ImageBitmap|null, opacity: number, layer: number, names: string[], bones?: Point[], active?: number}} Layer
+ */
 
 /** Dash of an overlay's lines: whole for the first layer. */
-export function layerDash(layer) {
+export function layerDash(/** @type {number} */ layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
 }
 
-export function fillRect(context, colour, /** @type {Rect} */ { x, y, w, h }) {
+/** @param {CanvasRenderingContext2D} context @param {string} colour @param {Rect} at */
+export function fillRect(context, colour, { x, y, w, h }) {
 	context.fillStyle = colour;
 	context.fillRect(x, y, w, h);
 }
 
-/** Fills what was traced. */
+/** Fills what was traced. @param {CanvasRenderingContext2D} context @param {string} colour */
 export function fill(context, colour) {
 	context.fillStyle = colour;
 	context.fill();
 }
 
-/** Draws the line of what was traced. */
+/** Draws the line of what was traced. @param {CanvasRenderingContext2D} context @param {string} colour */
 export function stroke(context, colour, width = context.lineWidth) {
 	context.strokeStyle = colour;
 	context.lineWidth = width;
 	context.stroke();
 }
 
-/** A line of text, cut to a width. Values are `raw`: they keep their direction. */
+/**
+ * A line of text, cut to a width. Values are `raw`: they keep their direction.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {string} colour @param {number} x @param {number} y
+ */
 export function write(context, text, colour, x, y, width = Infinity, { raw = false } = {}) {
 	context.fillStyle = colour;
 	context.fillText(cut(context, raw ? text : visible(text), width), x, y);
 }
 
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} radius */
 export function circle(context, x, y, radius) {
 	context.beginPath();
 	context.arc(x, y, radius, 0, 7);
 }
 
-export function rounded(context, /** @type {Rect} */ { x, y, w, h }, radius) {
+/** @param {CanvasRenderingContext2D} context @param {Rect} at @param {number} radius */
+export function rounded(context, { x, y, w, h }, radius) {
 	context.beginPath();
 	context.roundRect(x, y, w, h, radius);
 }
 
 /** Text cut to a width, remembered: measuring is the slow part of a card. */
 const cuts = new Map();
+/** @param {CanvasRenderingContext2D} context @param {string} text @param {number} width */
 export function cut(context, text, width) {
 	const key = `${context.font}|${Math.round(width)}|${text}`;
 	const known = cuts.get(key);
@@ -65,7 +80,10 @@ export function cut(context, text, width) {
 	return made;
 }
 
-/** Text broken into lines at spaces, long words anywhere; the last line is cut. */
+/**
+ * Text broken into lines at spaces, long words anywhere; the last line is cut.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {number} width @param {number} most
+ */
 export function wrap(context, text, width, most) {
 	const lines = [];
 	for (const paragraph of text.split("\n")) {
@@ -87,7 +105,10 @@ export function wrap(context, text, width, most) {
 	return lines.map((line) => cut(context, line, width));
 }
 
-/** A chip with the name of a class on its colour. */
+/**
+ * A chip with the name of a class on its colour.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rgb} colour @param {number} x @param {number} y
+ */
 function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ within) {
 	context.font = `600 11px ${palette.font}`;
 	const shown = cut(context, visible(text), within.w - 8);
@@ -102,16 +123,16 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
 
 /**
  * One layer of marks over a picture at `at`.
- * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[], bones?: number[][], active?: number}} of
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Rect} at @param {Layer} of
  */
 export function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {
 	context.save();
-	const colourOf = (i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
-	const nameOf = (i) => marks.n?.[i] ?? (marks.c ? names[marks.c[i]] : null);
-	const px = (x) => at.x + x * at.w;
-	const py = (y) => at.y + y * at.h;
+	const colourOf = (/** @type {number} */ i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
+	const nameOf = (/** @type {number} */ i) => (marks.c ? names[marks.c[i]] : null);
+	const px = (/** @type {number} */ x) => at.x + x * at.w;
+	const py = (/** @type {number} */ y) => at.y + y * at.h;
 	const thin = at.w > 400 ? 2 : 1.5;
-	const area = (/** @type {number[][]} */ corners, colour, share, width) => {
+	const area = (/** @type {number[][]} */ corners, /** @type {string} */ colour, /** @type {number} */ share, /** @type {number} */ width) => {
 		trace(
 			context,
 			corners.map(([x, y]) => [px(x), py(y)]),
@@ -172,12 +193,13 @@ export function drawMarks(context, palette, at, { marks, tint, opacity, layer, n
 	context.restore();
 }
 
-export function trace(context, /** @type {number[][]} */ points) {
+export function trace(/** @type {CanvasRenderingContext2D} */ context, /** @type {number[][]} */ points) {
 	context.beginPath();
 	points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
 }
 
-export function drawLasso(context, palette, /** @type {number[][]} */ polygon) {
+/** @param {CanvasRenderingContext2D} context @param {Palette} palette @param {number[][]} polygon */
+export function drawLasso(context, palette, polygon) {
 	if (polygon.length < 2) return;
 	trace(context, polygon);
 	context.closePath();

@@ -6,10 +6,11 @@ import { dialog } from "./dialogs.js";
 import { div, dot, h, iconButton, kbd, keepKeys, link, padded, primary, quiet, say, select, span, strong, textButton, textField } from "./elements.js";
 import { Refusal } from "./requests.js";
 import { asText, brief, counted, grouped } from "./text.js";
+/** @import { Core } from "./core.js" */
 
 /** What is staged, how to take it back, and how to write it. */
 export class Edits {
-	constructor(core) {
+	constructor(/** @type {Core} */ core) {
 		this.core = core;
 		this.title = "Edits";
 		this.undoable = { can_undo: false, can_redo: false };
@@ -24,12 +25,11 @@ export class Edits {
 		this.write = primary("Commit", null, { type: "submit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
 		this.element = div("dl-edit-panel", this.keys, div("dl-panel-scroll", this.none, this.list), this.form);
-		for (const name of ["staged", "staged_rows", "about", "drafts"]) core.on(name, () => this.show());
+		for (const name of /** @type {const} */ (["staged", "staged_rows", "about", "drafts"])) core.on(name, () => this.show());
 		core.on("undoable", (reply) => {
 			this.undoable = reply;
 			this.show();
 		});
-		core.on("message", (text) => (this.message.value = text));
 		this.show();
 	}
 
@@ -76,9 +76,9 @@ export class Edits {
 	showKeys() {
 		const { core } = this;
 		const columns = core.labelColumns;
-		if (!columns.length || !core.writable) return this.keys.replaceChildren();
 		const column = core.labels;
-		const choose = (name) => {
+		if (!column || !core.writable) return this.keys.replaceChildren();
+		const choose = (/** @type {string} */ name) => {
 			core.labelling = name;
 			this.showKeys();
 		};
@@ -98,20 +98,21 @@ export class Edits {
 			div(
 				"dl-key-list",
 				...[..."1234567890"]
-					.map((key) => [key, classOfKey(key, column.classes ?? [])])
-					.filter(([, i]) => i >= 0)
-					.map(([key, i]) => h("span", { class: "dl-legend-item" }, kbd(key), dot(i), span(column.classes[i]))),
+					.map((key) => ({ key, i: classOfKey(key, column.classes ?? []) }))
+					.filter(({ i }) => i >= 0)
+					.map(({ key, i }) => h("span", { class: "dl-legend-item" }, kbd(key), dot(i), span(column.classes[i]))),
 			),
 		);
 	}
 
-	async commit(event) {
+	async commit(/** @type {SubmitEvent} */ event) {
 		event.preventDefault();
 		this.write.disabled = true;
 		await this.put("commit", { message: this.message.value.trim() });
 		this.write.disabled = false;
 	}
 
+	/** @param {"commit"|"resolve"} type @param {object} fields */
 	async put(type, fields) {
 		this.core.emit("settle");
 		try {
@@ -122,7 +123,7 @@ export class Edits {
 		}
 	}
 
-	written({ version, rows }) {
+	written(/** @type {{version: string, rows: number}} */ { version, rows }) {
 		this.message.value = "";
 		this.undoable = { can_undo: false, can_redo: false };
 		this.core.emit("changed", null);
@@ -131,9 +132,9 @@ export class Edits {
 	}
 
 	/** Another writer was first: shows both values, one side wins. */
-	conflict(error) {
+	conflict(/** @type {Refusal} */ error) {
 		const rows = error.conflicts ?? [];
-		const resolve = (choice) => {
+		const resolve = (/** @type {"ours"|"theirs"} */ choice) => {
 			close();
 			this.put("resolve", { choice });
 		};

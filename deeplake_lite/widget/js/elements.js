@@ -8,28 +8,37 @@ import { visible } from "./text.js";
 /** Attributes that people read. */
 const READ = new Set(["title", "aria-label", "placeholder"]);
 
+/** @typedef {string|number|boolean|null|undefined} Setting */
+/** @typedef {Node|string|false|0|null|undefined} Child  what is falsy is left out, but for "" */
+/** @typedef {"class"|"text"|"raw"|"title"|"role"|"tabindex"|"dir"|"id"|"type"|"value"|"checked"|"disabled"|"hidden"|"placeholder"|"rows"|"min"|"max"|"inputmode"|"spellcheck"|"autocapitalize"|"wrap"|"src"|"controls"|"scope"} Plain */
+/** @typedef {{[E in keyof HTMLElementEventMap as `on${E}`]?: ((event: HTMLElementEventMap[E]) => unknown)|null}} Handlers */
+/** @typedef {Handlers & {[name in Plain|`aria-${string}`|`data-${string}`]?: Setting}} Attributes */
+
 /**
  * An element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes. Whatever is read is
  * shown with its every character; `raw` stays as it is: values, which keep their direction, and what has to be aligned.
- * @param {string} tag @param {Record<string, any>} [with_] @param {...(Node|string|null|undefined|false)} children
- * @returns {any}
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag @param {Attributes} [with_] @param {...Child} children
+ * @returns {HTMLElementTagNameMap[T]}
  */
 export function h(tag, with_ = {}, ...children) {
 	const node = document.createElement(tag);
-	if (tag === "button") node.type = "button";
-	if (tag === "input") node.autocomplete = "off";
+	if (node instanceof HTMLButtonElement) node.type = "button";
+	if (node instanceof HTMLInputElement) node.autocomplete = "off";
 	for (const [name, value] of Object.entries(with_)) {
 		if (value === undefined || value === null || value === false) continue;
-		if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+		if (typeof value === "function") node.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
 		else if (name === "text") node.textContent = visible(value);
-		else if (name === "raw") node.textContent = value;
-		else if (name === "class") node.className = value;
-		else if (name === "type" || name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
+		else if (name === "raw") node.textContent = String(value);
+		else if (name === "class") node.className = String(value);
+		else if (name === "type" || name === "value" || name === "checked" || name === "disabled" || name === "hidden") Object.assign(node, { [name]: value });
 		else node.setAttribute(name, value === true ? "" : READ.has(name) ? visible(value) : String(value));
 	}
-	node.append(...children.filter((child) => child || child === "").map((child) => (typeof child === "string" ? visible(child) : child)));
+	for (const child of children) if (child || child === "") node.append(typeof child === "string" ? visible(child) : child);
 	return node;
 }
+
+/** @typedef {keyof typeof ICONS} Icon */
 
 /** Paths on a field of 16 × 16, drawn as lines. */
 const ICONS = {
@@ -62,7 +71,7 @@ const ICONS = {
 	tag: "M2.5 2.5h5l6 6-5 5-6-6zM5 5h.01",
 };
 
-export function icon(/** @type {keyof typeof ICONS} */ name) {
+export function icon(/** @type {Icon} */ name) {
 	const space = "http://www.w3.org/2000/svg";
 	const svg = document.createElementNS(space, "svg");
 	svg.setAttribute("viewBox", "0 0 16 16");
@@ -74,55 +83,75 @@ export function icon(/** @type {keyof typeof ICONS} */ name) {
 	return svg;
 }
 
-/** A button with an icon, its name for everyone in `title`. */
-export function iconButton(name, title, /** @type {(event: any) => void} */ onclick, with_ = {}) {
+/** A button with an icon, its name for everyone in `title`. @param {Icon} name @param {string} title @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
+export function iconButton(name, title, onclick, with_ = {}) {
 	return h("button", { class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
 }
 
+/** @param {string} text @param {((event: MouseEvent) => unknown)|null} onclick @param {Attributes} [with_] */
 export function textButton(text, onclick, with_ = {}) {
 	return h("button", { class: "dl-button", onclick, ...with_ }, text);
 }
+
+/** @param {string} text @param {((event: MouseEvent) => unknown)|null} onclick @param {Attributes} [with_] */
 export const primary = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-button dl-primary", ...with_ });
+
+/** @param {string} text @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
 export const link = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-link", ...with_ });
 
 /** What was done here is done: neither the host nor what lies above acts on it. */
-export function handled(event) {
+export function handled(/** @type {Event} */ event) {
 	event.preventDefault();
 	event.stopPropagation();
 }
 
 /** Keys typed into a field act nowhere else. */
-export const keepKeys = (field) => field.addEventListener("keydown", (event) => event.stopPropagation());
-export const div = (name, ...children) => h("div", { class: name }, ...children);
+export const keepKeys = (/** @type {HTMLElement} */ field) => field.addEventListener("keydown", (event) => event.stopPropagation());
+export const div = (/** @type {string} */ name, /** @type {Child[]} */ ...children) => h("div", { class: name }, ...children);
 export const space = () => span("", "dl-space");
-export const strong = (text) => h("strong", { text });
-export const heading = (text) => h("h2", { text });
-export const kbd = (text) => h("kbd", { text });
-export const span = (text, name, title) => h("span", { class: name, text, title });
-export const dotted = (...parts) => parts.filter(Boolean).join(" · ");
-export const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
-export const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
+export const strong = (/** @type {string} */ text) => h("strong", { text });
+export const heading = (/** @type {string} */ text) => h("h2", { text });
+export const kbd = (/** @type {string} */ text) => h("kbd", { text });
 
-/** A button with an icon and a name that gives way where it is narrow. */
+/** @param {string} text @param {string} [name] @param {string} [title] */
+export const span = (text, name, title) => h("span", { class: name, text, title });
+
+/** Parts in a row, those that there are. */
+export const dotted = (/** @type {(string|false|0|null|undefined)[]} */ ...parts) => parts.filter(Boolean).join(" · ");
+
+/** @param {string} text @param {"span"|"p"} [tag] */
+export const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
+export const padded = (/** @type {string} */ text) => h("p", { class: "dl-quiet dl-pad", text });
+
+/** A button with an icon and a name that gives way where it is narrow. @param {Icon} name @param {string} text @param {string} title @param {(() => unknown)|null} [onclick] @param {Attributes} [with_] */
 export function labelled(name, text, title, onclick = null, with_ = {}) {
 	return h("button", { class: "dl-button", title, "aria-label": text, onclick, ...with_ }, icon(name), span(text, "dl-label"));
 }
 
 /** A paragraph; what stands in backquotes is code. */
-export const prose = (text) => h("p", {}, ...text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part)));
+export const prose = (/** @type {string} */ text) => h("p", {}, ...text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part)));
 
-/** A line to type into; `label` names it. */
+/** A line to type into; `label` names it. @param {string} label @param {Attributes} with_ */
 export const textField = (label, with_) => h("input", { type: "text", class: "dl-input", "aria-label": label, ...with_ });
+
+/** @param {string} label @param {Attributes} with_ */
 export const slider = (label, with_) => h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": label, ...with_ });
 
-/** A box to tick, with words at its right. */
+/** A box to tick, with words at its right. @param {string} text @param {Attributes} [with_] @param {...Child} more */
 export function check(text, with_, ...more) {
 	return h("label", { class: "dl-check" }, h("input", { type: "checkbox", ...with_ }), span(text), ...more);
 }
 
+/** @param {Icon} name @param {string} text @param {string} note @param {() => unknown} onclick */
 export function choice(name, text, note, onclick) {
 	return h("button", { class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
+
+/** The box of a `check`. */
+export const tickIn = (/** @type {HTMLLabelElement} */ label) => /** @type {HTMLInputElement} */ (label.firstChild);
+
+/** The element that an event is of. */
+export const targetOf = (/** @type {Event} */ event) => /** @type {HTMLElement} */ (event.target);
 
 /** A dot in the colour of a class. */
 export function dot(/** @type {number|null|undefined} */ index) {
@@ -132,22 +161,28 @@ export function dot(/** @type {number|null|undefined} */ index) {
 	return made;
 }
 
-/** Sets an attribute where it changed; undefined takes it away. */
+/** Sets an attribute where it changed; undefined takes it away. @param {Element} node @param {string} name @param {Setting} value */
 export function attribute(node, name, value) {
 	if (value === undefined) node.removeAttribute(name);
 	else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
 }
 
-/** Whether a button is held down. */
-export const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
+/** Focuses the first element that a selector finds. @param {Element} node @param {string} selector */
+export function focusIn(node, selector) {
+	const first = node.querySelector(selector);
+	if (first instanceof HTMLElement) first.focus();
+}
 
-/** Shows `text` where it changed. */
+/** Whether a button is held down. */
+export const pressed = (/** @type {Element} */ button, /** @type {boolean} */ on) => button.setAttribute("aria-pressed", String(on));
+
+/** Shows `text` where it changed. @param {Element} node @param {string} text */
 export function say(node, text, { raw = false } = {}) {
 	const shown = raw ? text : visible(text);
 	if (node.textContent !== shown) node.textContent = shown;
 }
 
-/** Where in an element an event was. @returns {Point} */
+/** Where in an element an event was. @param {Element} node @param {MouseEvent} event @returns {Point} */
 export function within(node, event) {
 	const box = node.getBoundingClientRect();
 	return [event.clientX - box.left, event.clientY - box.top];
@@ -155,7 +190,7 @@ export function within(node, event) {
 
 /** A pointer's way from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
 export function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boolean} */ _moved) => {}) {
-	const target = start.currentTarget;
+	const target = /** @type {HTMLElement} */ (start.currentTarget);
 	const listening = new AbortController();
 	let moved = false;
 	const move = (/** @type {PointerEvent} */ event) => {
@@ -175,10 +210,12 @@ export function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @ty
 		// a synthetic press has no pointer to capture
 	}
 	target.addEventListener("pointermove", move, listening);
-	for (const name of ["pointerup", "pointercancel"]) target.addEventListener(name, end, listening);
+	for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) target.addEventListener(name, end, listening);
 }
 
-export function select(/** @type {string[]} */ names, value, chosen, label, none = "") {
+/** @param {string[]} names @param {string} value @param {(value: string) => unknown} chosen @param {string} label @param {string} [none]  what the empty name shows */
+export function select(names, value, chosen, label, none = "") {
+	/** @type {HTMLSelectElement} */
 	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name || none })));
 	field.value = value;
 	keepKeys(field);

@@ -1,10 +1,10 @@
 // What all facets of the filter panel have: a title that folds them, and buttons to sort and clear.
 
 import { div, h, icon, iconButton, link, pressed, quiet, span } from "./elements.js";
-/** @import { Facets } from "./facets.js" */
+/** @import { Facet, Facets } from "./facets.js" */
 
 export class FacetFrame {
-	constructor(/** @type {Facets} */ owner, facet) {
+	constructor(/** @type {Facets} */ owner, /** @type {Facet} */ facet) {
 		this.owner = owner;
 		this.facet = facet;
 		this.name = span(facet.label ?? facet.expression, "dl-facet-name", facet.expression);
@@ -24,7 +24,7 @@ export class FacetFrame {
 
 	draw() {}
 
-	update(facet) {
+	update(/** @type {Facet} */ facet) {
 		this.facet = facet;
 		const chosen = Boolean(facet.chosen?.length);
 		this.clearer.hidden = !chosen;

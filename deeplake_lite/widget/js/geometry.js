@@ -1,21 +1,22 @@
 // Rectangles, polygons and points in them; zooming.
 
+/** @typedef {{scale: number, x: number, y: number}} View  how a picture or a map is moved and scaled */
 /** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
 /** @typedef {{x: number, y: number, w: number, h: number}} Rect */
 /** @typedef {[number, number]} Point */
 
-/** The number nearest to `v` from `low` to `high`. */
+/** The number nearest to `v` from `low` to `high`. @param {number} v @param {number} low @param {number} high */
 export const clamp = (v, low, high) => Math.min(high, Math.max(low, v));
 
-/** The largest rectangle of a picture's shape within another. @returns {Rect} */
-export function fit(width, height, /** @type {Rect} */ into, most = Infinity) {
+/** The largest rectangle of a picture's shape within another. @param {number} width @param {number} height @param {Rect} into @returns {Rect} */
+export function fit(width, height, into, most = Infinity) {
 	const scale = Math.min(into.w / Math.max(1, width), into.h / Math.max(1, height), most);
 	const w = Math.max(1, Math.round(width * scale));
 	const h = Math.max(1, Math.round(height * scale));
 	return { x: into.x + Math.round((into.w - w) / 2), y: into.y + Math.round((into.h - h) / 2), w, h };
 }
 
-export function bounds(polygon) {
+export function bounds(/** @type {Point[]} */ polygon) {
 	let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
 	for (const [x, y] of polygon) {
 		x0 = Math.min(x0, x);
@@ -26,10 +27,13 @@ export function bounds(polygon) {
 	return [x0, y0, x1, y1];
 }
 
-/** Whether a ray from a point to the right crosses a side. */
+/**
+ * Whether a ray from a point to the right crosses a side.
+ * @param {number} x @param {number} y @param {number} xi @param {number} yi @param {number} xj @param {number} yj
+ */
 const crosses = (x, y, xi, yi, xj, yj) => yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi;
 
-/** Even-odd rule. */
+/** Even-odd rule. @param {number} x @param {number} y @param {Point[]} polygon */
 export function inPolygon(x, y, polygon) {
 	let inside = false;
 	for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
@@ -38,7 +42,7 @@ export function inPolygon(x, y, polygon) {
 	return inside;
 }
 
-/** Without points closer than `least` to the one before. */
+/** Without points closer than `least` to the one before. @param {Point[]} polygon @param {number} least */
 export function simplify(polygon, least) {
 	const kept = polygon.slice(0, 1);
 	for (const point of polygon) {
@@ -49,10 +53,10 @@ export function simplify(polygon, least) {
 }
 
 /** Indices of the points (x, y, x, y, …) inside. */
-export function pointsInLasso(/** @type {Float32Array} */ xy, polygon, bands = 256) {
+export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
-	const bandOf = (y) => clamp(Math.floor(((y - y0) / (y1 - y0 || 1)) * bands), 0, bands - 1);
+	const bandOf = (/** @type {number} */ y) => clamp(Math.floor(((y - y0) / (y1 - y0 || 1)) * bands), 0, bands - 1);
 	/** @type {number[][]} */
 	const sides = Array.from({ length: bands }, () => []);
 	polygon.forEach(([xi, yi], i) => {
@@ -93,11 +97,11 @@ export class PointIndex {
 		for (let i = 0; i < count; i++) this.order[starts[square[i]]++] = i;
 	}
 
-	row(v) {
+	row(/** @type {number} */ v) {
 		return clamp(Math.floor(v * this.side), 0, this.side - 1);
 	}
 
-	/** The index of the nearest point within `radius`, -1 when there is none. */
+	/** The index of the nearest point within `radius`, -1 when there is none. @param {number} x @param {number} y @param {number} radius */
 	nearest(x, y, radius) {
 		let [best, least] = [-1, radius * radius];
 		for (let j = this.row(y - radius); j <= this.row(y + radius); j++) {
@@ -117,8 +121,8 @@ export class PointIndex {
 /** A picture or a map as it fits. */
 export const WHOLE = { scale: 1, x: 0, y: 0 };
 
-/** Values of a picture's sides under the pointer after zooming there by `by`. */
-export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view, px, py, by, [least, most]) {
+/** Values of a picture's sides under the pointer after zooming there by `by`. @param {View} view @param {number} px @param {number} py @param {number} by @param {[least: number, most: number]} range */
+export function zoomAt(view, px, py, by, [least, most]) {
 	const scale = clamp(view.scale * by, least, most);
 	const ratio = scale / view.scale;
 	return { scale, x: px - (px - view.x) * ratio, y: py - (py - view.y) * ratio };

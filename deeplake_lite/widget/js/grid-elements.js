@@ -5,6 +5,7 @@ import { LEAST_FOR_NAMES, MARGIN } from "./layout.js";
 import { grouped, visible } from "./text.js";
 
 /** @import { Grid } from "./grid.js" */
+/** @import { Layout } from "./layout.js" */
 
 let instances = 0;
 
@@ -14,9 +15,11 @@ export class GridElements {
 		this.grid = grid;
 		this.uid = `dl${++instances}`;
 		this.layer = h("div", { class: "dl-cells", role: "rowgroup" });
+		/** @type {HTMLElement[]} */
 		this.rows = [];
 	}
 
+	/** @param {number} start @param {number} stop */
 	describe(start, stop) {
 		const { core, layout, scroller, top } = this.grid;
 		const first = Math.floor(start / layout.columns);
@@ -26,23 +29,24 @@ export class GridElements {
 			this.rows.push(row);
 			this.layer.append(row);
 		}
-		while (this.rows.length > count) this.rows.pop().remove();
+		for (const row of this.rows.splice(count)) row.remove();
 		this.layer.style.transform = `translateY(${MARGIN + first * layout.step - top}px)`;
-		this.rows.forEach((row, i) => this.describeRow(row, first + i, i * layout.step));
+		this.rows.forEach((row, i) => this.describeRow(layout, row, first + i, i * layout.step));
 		const active = core.active >= start && core.active < stop;
 		attribute(scroller, "aria-activedescendant", active ? `${this.uid}-${core.active}` : undefined);
 	}
 
-	describeRow(row, index, y) {
-		const { layout, core } = this.grid;
+	/** @param {Layout} layout @param {HTMLElement} row @param {number} index @param {number} y */
+	describeRow(layout, row, index, y) {
+		const { core } = this.grid;
 		const from = index * layout.columns;
 		const count = Math.min(layout.columns, core.state.rows - from);
 		while (row.children.length < count) row.append(h("div", { role: "gridcell", class: "dl-cell" }));
-		while (row.children.length > count) row.lastChild.remove();
+		while (row.children.length > count) row.lastElementChild?.remove();
 		row.setAttribute("aria-rowindex", String(index + 1));
 		for (let column = 0; column < count; column++) {
 			const position = from + column;
-			const cell = row.children[column];
+			const cell = /** @type {HTMLElement} */ (row.children[column]);
 			const place = `${column * (layout.card + layout.gap)}px,${y}px,${layout.card}px,${layout.picture + layout.caption}px`;
 			if (cell.dataset.place !== place) {
 				const [left, top, width, height] = place.split(",");
@@ -63,11 +67,12 @@ export class GridElements {
 	}
 
 	/** A row's caption: its words wherever they are not drawn. */
-	words(position) {
-		return this.grid.wordsOf(this.grid.cells.lru.peek(position) ?? {});
+	words(/** @type {number} */ position) {
+		const record = this.grid.cells.lru.peek(position);
+		return record ? this.grid.wordsOf(record) : [];
 	}
 
-	labelOf(position) {
+	labelOf(/** @type {number} */ position) {
 		const record = this.grid.cells.lru.peek(position);
 		const parts = this.words(position);
 		if (record?.card?.text) parts.push(visible(String(record.card.text).slice(0, 80)));

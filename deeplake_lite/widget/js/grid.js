@@ -10,19 +10,22 @@ import { cardRect, cardsInLasso, gridLayout, hitCard, LARGEST, levelFor, MARGIN,
 import { captionColumns } from "./overlays.js";
 import { density, Painted, sharpen } from "./painted.js";
 import { visible } from "./text.js";
-/** @import { Point } from "./geometry.js" */
+/** @import { DecodedCell } from "./cells.js" */
 /** @import { Core } from "./core.js" */
+/** @import { Point, Rect } from "./geometry.js" */
+/** @import { Palette } from "./theme.js" */
 
 /** Cards on a canvas, under elements for screen readers. */
 export class Grid extends Painted {
-	/** @param {Core} core @param {{aspect?: number, paint?: any, open: (position: number) => void, lines?: () => number}} how */
+	/** @param {Core} core @param {{aspect?: number, paint?: typeof drawPicture, open: (position: number) => void, lines?: () => number}} how */
 	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
-		super();
+		super("dl-canvas");
 		this.core = core;
 		this.aspect = aspect;
 		this.paint = paint;
 		this.open = open;
 		this.lines = lines ?? (() => captionColumns(core).length);
+		/** @type {Palette} */
 		this.palette = {};
 		this.top = 0;
 		this.ownScroll = 0;
@@ -31,15 +34,17 @@ export class Grid extends Painted {
 		this.speed = 0;
 		this.ahead = 1;
 		this.hold = 0;
+		this.byKey = false;
+		this.lastMove = 0;
+		/** @type {number|undefined} */
+		this.calming = undefined;
+		/** @type {number|undefined} */
+		this.edging = undefined;
+		/** @type {Point[]} */
 		this.lasso = [];
+		this.layout = gridLayout({ width: 0, height: 0, size: SMALLEST, rows: 0, lines: 0, aspect });
+		this.scale = scrollScale(0, 0);
 		this.cells = new Cells(core, () => this.later());
-		this.build();
-		this.listen();
-		core.ringed = () => this.ringed();
-	}
-
-	build() {
-		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
 		this.elements = new GridElements(this);
 		this.empty = h("div", { class: "dl-empty", hidden: true });
 		this.stage = h(
@@ -74,6 +79,8 @@ export class Grid extends Painted {
 			this.spacer,
 		);
 		this.element = div("dl-grid", this.scroller, this.empty);
+		this.listen();
+		core.ringed = () => this.ringed();
 	}
 
 	listen() {
@@ -81,8 +88,8 @@ export class Grid extends Painted {
 		core.sized(this.element, () => this.resized());
 		core.atEnd(() => this.cells.clear());
 		core.on("state", ({ same }) => this.turned(same));
-		for (const name of ["count", "settings"]) core.on(name, () => this.relayout());
-		for (const name of ["selection", "hover"]) core.on(name, () => this.later());
+		for (const name of /** @type {const} */ (["count", "settings"])) core.on(name, () => this.relayout());
+		for (const name of /** @type {const} */ (["selection", "hover"])) core.on(name, () => this.later());
 		core.on("changed", (positions) => {
 			this.cells.outdate(positions);
 			this.later();
@@ -99,7 +106,7 @@ export class Grid extends Painted {
 	}
 
 	/** Another answer; the same question keeps the place. */
-	turned(same) {
+	turned(/** @type {boolean} */ same) {
 		this.cells.clear();
 		this.byKey = false; // another row may be where the ring was
 		this.hold = performance.now() + 220;
@@ -112,24 +119,24 @@ export class Grid extends Painted {
 		if (!this.width) return;
 		const { rows } = this.core.state;
 		const before = this.layout;
-		const first = before ? visibleRange(before, this.top + before.step / 2, this.height, Infinity)[0] : 0;
+		const [first] = visibleRange(before, this.top + before.step / 2, this.height, Infinity);
 		const size = this.core.settings.size >= LARGEST ? this.width : this.core.settings.size;
 		this.layout = gridLayout({ width: this.width, height: this.height, size, rows, lines: this.lines(), aspect: this.aspect });
 		this.scale = scrollScale(this.layout.total, this.height);
 		this.stage.style.height = `${this.height}px`;
 		this.spacer.style.height = `${Math.max(0, this.scale.height - this.height)}px`;
-		const same = before && before.columns === this.layout.columns && before.step === this.layout.step;
-		if (before && !same && this.top > 0) this.moveTo(cardRect(this.layout, first, 0).y - MARGIN);
+		const same = before.columns === this.layout.columns && before.step === this.layout.step;
+		if (!same && this.top > 0) this.moveTo(cardRect(this.layout, first, 0).y - MARGIN);
 		else this.moveTo(this.top);
 		this.scroller.setAttribute("aria-rowcount", String(this.layout.count));
 		this.scroller.setAttribute("aria-colcount", String(this.layout.columns));
 		this.later();
 	}
 
-	moveTo(top) {
-		const most = this.layout ? Math.max(0, this.layout.total - this.height) : 0;
+	moveTo(/** @type {number} */ top) {
+		const most = Math.max(0, this.layout.total - this.height);
 		this.top = clamp(top, 0, most);
-		this.ownScroll = Math.round(this.top / (this.scale?.factor ?? 1));
+		this.ownScroll = Math.round(this.top / this.scale.factor);
 		if (this.scroller.scrollTop !== this.ownScroll) this.scroller.scrollTop = this.ownScroll;
 		this.later();
 	}
@@ -138,14 +145,14 @@ export class Grid extends Painted {
 		const at = this.scroller.scrollTop;
 		if (Math.abs(at - this.ownScroll) < 1) return;
 		this.ownScroll = at;
-		this.moved(at * (this.scale?.factor ?? 1));
+		this.moved(at * this.scale.factor);
 	}
 
 	/** Notices direction and speed: while flying past nothing is asked for. */
-	moved(top) {
+	moved(/** @type {number} */ top) {
 		const now = performance.now();
 		const way = top - this.top;
-		const since = now - (this.lastMove ?? 0);
+		const since = now - this.lastMove;
 		this.lastMove = now;
 		if (way) this.ahead = Math.sign(way);
 		this.speed = since < 120 ? Math.abs(way) / Math.max(1, since) : 0;
@@ -158,11 +165,11 @@ export class Grid extends Painted {
 		this.later();
 	}
 
-	wheel(event) {
+	wheel(/** @type {WheelEvent} */ event) {
 		if (event.ctrlKey || event.metaKey) {
 			event.preventDefault();
 			this.zoom(event.deltaY < 0 ? 1.12 : 1 / 1.12);
-		} else if (this.scale && this.scale.factor > 1) {
+		} else if (this.scale.factor > 1) {
 			const before = this.top;
 			const step = event.deltaMode === 1 ? 40 : event.deltaMode === 2 ? this.height : 1;
 			const most = Math.max(0, this.layout.total - this.height);
@@ -174,20 +181,20 @@ export class Grid extends Painted {
 		}
 	}
 
-	zoom(by) {
+	zoom(/** @type {number} */ by) {
 		const size = Math.round(clamp(Math.min(this.core.settings.size, this.width) * by, SMALLEST, LARGEST));
 		this.core.set({ size });
 	}
 
-	reveal(position) {
-		if (this.layout && position >= 0) this.moveTo(scrollTo(this.layout, position, this.top, this.height));
+	reveal(/** @type {number} */ position) {
+		if (this.width && position >= 0) this.moveTo(scrollTo(this.layout, position, this.top, this.height));
 	}
 
 	// drawing
 
 	draw() {
 		const { layout, core } = this;
-		if (!layout || !this.width) return;
+		if (!this.width) return;
 		const { rows, generation } = core.state;
 		const [start, stop] = visibleRange(layout, this.top, this.height, rows);
 		const ratio = Math.min(2, density());
@@ -201,8 +208,7 @@ export class Grid extends Painted {
 			if (!record || record.old) missing++;
 			records.push(record);
 		}
-		const root = this.element.closest(".dl-browser");
-		if (root) Object.assign(root.dataset, { missing, rows, generation, start, stop });
+		Object.assign(core.root.dataset, { missing, rows, generation, start, stop });
 		if (!missing && core.painted !== core.shown) {
 			core.painted = core.shown;
 			core.emit("painted");
@@ -217,7 +223,7 @@ export class Grid extends Painted {
 		if (still) this.elements.describe(start, stop);
 	}
 
-	showEmpty(rows) {
+	showEmpty(/** @type {number} */ rows) {
 		this.empty.hidden = rows > 0;
 		if (rows > 0) return;
 		const filtered = Boolean(this.core.state.query);
@@ -231,6 +237,7 @@ export class Grid extends Painted {
 		);
 	}
 
+	/** @param {number} start @param {(DecodedCell|undefined)[]} records */
 	paintCards(start, records) {
 		const { layout, palette, core } = this;
 		const context = sharpen(this.canvas, this.width, this.height);
@@ -259,6 +266,7 @@ export class Grid extends Painted {
 		);
 	}
 
+	/** @param {CanvasRenderingContext2D} context @param {DecodedCell} record @param {string[]} columns @param {Rect} at */
 	caption(context, record, columns, at) {
 		drawCaption(context, this.palette, this.core, record, columns, at);
 	}
@@ -268,13 +276,16 @@ export class Grid extends Painted {
 		return Boolean(this.byKey) && this.scroller.matches(":focus");
 	}
 
-	/** Selection, hover and focus of one card. */
+	/**
+	 * Selection, hover and focus of one card.
+	 * @param {CanvasRenderingContext2D} context @param {number} position @param {Rect} at @param {DecodedCell|undefined} record
+	 */
 	drawState(context, position, at, record) {
 		const { palette, core } = this;
 		const selected = core.selection.has(position);
 		const hovered = core.hovered === position;
 		const radius = this.layout.gap > 4 ? 4 : 2;
-		const ring = (inset, width, colour) => {
+		const ring = (/** @type {number} */ inset, /** @type {number} */ width, /** @type {string} */ colour) => {
 			rounded(context, { x: at.x + inset, y: at.y + inset, w: at.w - 2 * inset, h: at.h - 2 * inset }, radius);
 			stroke(context, colour, width);
 		};
@@ -300,28 +311,28 @@ export class Grid extends Painted {
 		}
 	}
 
-	wordsOf(record) {
+	wordsOf(/** @type {DecodedCell} */ record) {
 		return Object.entries(record.caption ?? {}).map(([name, value]) => visible(`${name} ${value?.t ?? "none"}`));
 	}
 
 	// pointer
 
-	at(event) {
+	at(/** @type {MouseEvent} */ event) {
 		const [x, y] = within(this.stage, event);
-		return this.layout ? hitCard(this.layout, x, y, this.top, this.core.state.rows) : -1;
+		return this.width ? hitCard(this.layout, x, y, this.top, this.core.state.rows) : -1;
 	}
 
-	hover(event) {
+	hover(/** @type {PointerEvent} */ event) {
 		if (event.pointerType !== "touch") this.hoverAt(this.lasso.length ? -1 : this.at(event));
 	}
 
-	hoverAt(position) {
+	hoverAt(/** @type {number} */ position) {
 		if (position === this.core.hovered) return;
 		this.core.hovered = position;
 		this.core.emit("hover");
 	}
 
-	press(event) {
+	press(/** @type {PointerEvent} */ event) {
 		if (event.button !== 0) return;
 		this.byKey = false;
 		const start = within(this.stage, event);
@@ -345,7 +356,7 @@ export class Grid extends Painted {
 	}
 
 	/** Near the upper and lower border a lasso scrolls on. */
-	scrollAtEdge(y) {
+	scrollAtEdge(/** @type {number} */ y) {
 		clearInterval(this.edging);
 		const beyond = y < 24 ? y - 24 : y > this.height - 24 ? y - this.height + 24 : 0;
 		if (!beyond) return;
@@ -356,14 +367,14 @@ export class Grid extends Painted {
 		}, 16);
 	}
 
-	endLasso(event) {
+	endLasso(/** @type {MouseEvent} */ event) {
 		const found = cardsInLasso(this.layout, simplify(this.lasso, 3), this.core.state.rows);
 		this.lasso = [];
 		this.core.take(found, event);
 		this.later();
 	}
 
-	click(event, [x, y]) {
+	click(/** @type {MouseEvent} */ event, /** @type {Point} */ [x, y]) {
 		const { core } = this;
 		const position = this.at(event);
 		if (position < 0) return event.shiftKey || event.ctrlKey || event.metaKey ? undefined : core.take([], event);
@@ -377,10 +388,10 @@ export class Grid extends Painted {
 
 	// keys
 
-	key(event) {
+	key(/** @type {KeyboardEvent} */ event) {
 		const { core, layout } = this;
 		const { rows } = core.state;
-		if (!layout || !rows || event.altKey) return;
+		if (!this.width || !rows || event.altKey) return;
 		const page = Math.max(1, Math.floor(this.height / layout.step)) * layout.columns;
 		const whole = event.ctrlKey || event.metaKey;
 		/** @type {Record<string, number>} */
@@ -413,6 +424,7 @@ export class Grid extends Painted {
 		}
 	}
 
+	/** @param {number} position @param {boolean} extend */
 	activate(position, extend) {
 		const { core } = this;
 		if (extend) {
@@ -424,6 +436,7 @@ export class Grid extends Painted {
 		core.active = position;
 		this.reveal(position);
 		this.draw();
-		this.elements.describe(...visibleRange(this.layout, this.top, this.height, core.state.rows));
+		const [start, stop] = visibleRange(this.layout, this.top, this.height, core.state.rows);
+		this.elements.describe(start, stop);
 	}
 }

@@ -8,12 +8,19 @@ import { alongEdges, brushed, endText, numberOf, readNumber, readTime, short, sh
 import { sharpen } from "./painted.js";
 import { grouped } from "./text.js";
 
+/** @import { Facet, Facets } from "./facets.js" */
+/** @import { End, Range } from "./messages.js" */
+
 const HISTOGRAM = 52;
 
 /** Bins of a number or a time; a brush and two fields filter. */
 export class HistogramFacet extends FacetFrame {
+	/** @param {Facets} owner @param {Facet} facet */
 	constructor(owner, facet) {
 		super(owner, facet);
+		/** @type {[End, End]|null} */
+		this.brush = null;
+		this.said = ["", ""];
 		this.canvas = h("canvas", { class: "dl-histogram", "aria-hidden": "true" });
 		this.holder = h(
 			"div",
@@ -36,26 +43,26 @@ export class HistogramFacet extends FacetFrame {
 		owner.core.sized(this.holder, () => this.draw());
 	}
 
-	field(name) {
+	field(/** @type {string} */ name) {
 		const field = textField(`${this.facet.label} ${name}`, { class: "dl-range-field", inputmode: "decimal", onchange: () => this.typed() });
 		keepKeys(field);
 		return field;
 	}
 
-	update(facet) {
+	update(/** @type {Facet} */ facet) {
 		super.update(facet);
 		this.put(this.ends());
 		this.legend();
 		this.draw();
 	}
 
-	/** What is chosen; an end that is open is the chart's. */
+	/** What is chosen; an end that is open is the chart's. @returns {[End, End]} */
 	ends() {
 		const { chosen, edges } = this.facet;
 		return [chosen?.[0] ?? edges[0], chosen?.[1] ?? edges[edges.length - 1]];
 	}
 
-	put(range) {
+	put(/** @type {Range} */ range) {
 		this.said = range.map((end) => this.format(end));
 		[this.low.value, this.high.value] = this.said;
 		[this.low.title, this.high.title] = range.map((end) => String(end ?? "").replace("T", " "));
@@ -68,7 +75,7 @@ export class HistogramFacet extends FacetFrame {
 		this.beside.hidden = !this.beside.textContent;
 	}
 
-	format(value) {
+	format(/** @type {End|null|undefined} */ value) {
 		const { kind, edges } = this.facet;
 		if (value === null || value === undefined) return "";
 		if (kind !== "times") return endText(value);
@@ -79,13 +86,13 @@ export class HistogramFacet extends FacetFrame {
 	/** A field that nobody changed says its end in fewer digits than it has. */
 	typed() {
 		const read = this.facet.kind === "times" ? readTime : readNumber;
-		const range = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
-		if (range.some(Number.isNaN)) return this.put(this.ends());
-		if (!range.includes(null) && numberOf(range[0]) > numberOf(range[1])) range.reverse();
-		this.choose(range);
+		const [low, high] = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
+		if (Number.isNaN(low) || Number.isNaN(high)) this.put(this.ends());
+		else if (low !== null && high !== null && numberOf(low) > numberOf(high)) this.choose([high, low]);
+		else this.choose([low, high]);
 	}
 
-	press(event) {
+	press(/** @type {PointerEvent} */ event) {
 		if (event.button !== 0 || !this.facet.all.length) return;
 		const [start] = within(this.holder, event);
 		const width = this.holder.clientWidth;
@@ -105,18 +112,19 @@ export class HistogramFacet extends FacetFrame {
 		);
 	}
 
-	/** The range under a brush. */
+	/** The range under a brush. @param {number} x0 @param {number} x1 @param {number} width @returns {[End, End]} */
 	under(x0, x1, width) {
 		const { edges, all } = this.facet;
-		return brushed(all.length, x0, x1, width).map((place) => edges[place]);
+		const [low, high] = brushed(all.length, x0, x1, width);
+		return [edges[low], edges[high]];
 	}
 
-	choose(range) {
+	choose(/** @type {Range} */ range) {
 		const open = range.every((end) => end === null);
 		this.owner.filter(this.facet, open ? "clear" : "set", open ? [] : range);
 	}
 
-	hover(event) {
+	hover(/** @type {PointerEvent} */ event) {
 		const { edges, all, shown } = this.facet;
 		if (!all.length || this.brush) return;
 		const share = within(this.holder, event)[0] / this.holder.clientWidth;
@@ -134,14 +142,14 @@ export class HistogramFacet extends FacetFrame {
 		const { all, shown, edges, chosen } = this.facet;
 		const most = Math.max(1, ...all);
 		const step = width / all.length;
-		const tall = (count) => (count ? Math.max(1.5, (count / most) * (HISTOGRAM - 4)) : 0);
+		const tall = (/** @type {number} */ count) => (count ? Math.max(1.5, (count / most) * (HISTOGRAM - 4)) : 0);
 		const range = this.brush ?? (chosen?.length ? this.ends() : null);
 		if (range) {
 			const [a, b] = range.map((value) => alongEdges(edges, value) * width);
 			fillRect(context, palette.soft, { x: a, y: 0, w: Math.max(2, b - a), h: HISTOGRAM });
 		}
 		const inset = step > 4 ? 1 : 0;
-		const bar = (i, count, colour) => fillRect(context, colour, { x: i * step + inset / 2, y: HISTOGRAM - tall(count), w: step - inset, h: tall(count) });
+		const bar = (/** @type {number} */ i, /** @type {number} */ count, /** @type {string} */ colour) => fillRect(context, colour, { x: i * step + inset / 2, y: HISTOGRAM - tall(count), w: step - inset, h: tall(count) });
 		all.forEach((count, i) => {
 			bar(i, count, palette.line);
 			bar(i, shown[i], palette.accent);

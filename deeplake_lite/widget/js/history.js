@@ -9,12 +9,12 @@ export class History {
 		this.draft = "";
 	}
 
-	push(text) {
+	push(/** @type {string} */ text) {
 		if (text.trim()) this.entries = [...this.entries.filter((entry) => entry !== text), text].slice(-this.most);
 		this.at = this.entries.length;
 	}
 
-	older(current) {
+	older(/** @type {string} */ current) {
 		if (!this.at) return null;
 		if (this.at === this.entries.length) this.draft = current;
 		return this.entries[--this.at];

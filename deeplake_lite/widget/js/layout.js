@@ -1,7 +1,7 @@
 // Where the cards of the grid go.
 
 import { bounds, inPolygon } from "./geometry.js";
-/** @import { Rect } from "./geometry.js" */
+/** @import { Point, Rect } from "./geometry.js" */
 
 export const MARGIN = 8;
 export const LINE = 17;
@@ -30,14 +30,17 @@ export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
 
 /** @typedef {ReturnType<typeof gridLayout>} Layout */
 
-/** Positions [start, stop) of cards that show between `top` and `top + height`. */
+/**
+ * Positions [start, stop) of cards that show between `top` and `top + height`.
+ * @param {Layout} layout @param {number} top @param {number} height @param {number} rows
+ */
 export function visibleRange(layout, top, height, rows) {
 	const first = Math.max(0, Math.floor((top - MARGIN) / layout.step));
 	const last = Math.max(first, Math.ceil((top + height - MARGIN) / layout.step));
 	return [Math.min(rows, first * layout.columns), Math.min(rows, last * layout.columns)];
 }
 
-/** The card of a position, relative to what is scrolled to. @returns {Rect} */
+/** The card of a position, relative to what is scrolled to. @param {Layout} layout @param {number} position @param {number} top @returns {Rect} */
 export function cardRect(layout, position, top) {
 	const row = Math.floor(position / layout.columns);
 	const column = position % layout.columns;
@@ -49,7 +52,10 @@ export function cardRect(layout, position, top) {
 	};
 }
 
-/** The position under a point of the view, -1 between cards. */
+/**
+ * The position under a point of the view, -1 between cards.
+ * @param {Layout} layout @param {number} x @param {number} y @param {number} top @param {number} rows
+ */
 export function hitCard(layout, x, y, top, rows) {
 	const column = Math.floor((x - MARGIN) / (layout.card + layout.gap));
 	const row = Math.floor((y + top - MARGIN) / layout.step);
@@ -60,7 +66,10 @@ export function hitCard(layout, x, y, top, rows) {
 	return x < rect.x + rect.w && y < rect.y + rect.h ? position : -1;
 }
 
-/** Scroll offset that brings a position into view with the least movement. */
+/**
+ * Scroll offset that brings a position into view with the least movement.
+ * @param {Layout} layout @param {number} position @param {number} top @param {number} height
+ */
 export function scrollTo(layout, position, top, height) {
 	const rect = cardRect(layout, position, top);
 	if (rect.y < MARGIN) return Math.max(0, top + rect.y - MARGIN);
@@ -68,7 +77,7 @@ export function scrollTo(layout, position, top, height) {
 	return beyond > 0 ? Math.min(top + beyond, top + rect.y - MARGIN) : top;
 }
 
-/** Positions of cards in a lasso: Points, pixels of the content. */
+/** Positions of cards in a lasso: Points, pixels of the content. @param {Layout} layout @param {Point[]} polygon @param {number} rows */
 export function cardsInLasso(layout, polygon, rows) {
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
@@ -91,14 +100,14 @@ export function cardsInLasso(layout, polygon, rows) {
 /** Browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */
 export const MAX_HEIGHT = 20_000_000;
 
-/** Height of the scrolled element, and how many pixels of content one of its pixels stands for. */
+/** Height of the scrolled element, and how many pixels of content one of its pixels stands for. @param {number} total @param {number} view */
 export function scrollScale(total, view) {
 	const height = Math.min(total, MAX_HEIGHT);
 	return { height, factor: total > height ? (total - view) / (height - view) : 1 };
 }
 
 /** The step of thumbnail asked for: the least that is sharp at `pixels`. */
-export function levelFor(pixels) {
+export function levelFor(/** @type {number} */ pixels) {
 	for (const level of [64, 96, 128, 160, 192, 256, 384, 512]) if (pixels <= level * 1.12) return level;
 	return 1024;
 }

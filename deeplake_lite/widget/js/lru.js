@@ -1,14 +1,17 @@
 // A cache that is bounded in bytes.
 
+/** @template V */
 export class Lru {
+	/** @param {number} budget  bytes @param {(value: V) => void} dispose  takes what is dropped */
 	constructor(budget, dispose = (_value) => {}) {
 		this.budget = budget;
 		this.dispose = dispose;
 		this.used = 0;
-		/** @type {Map<any, {value: any, bytes: number}>} */
+		/** @type {Map<number, {value: V, bytes: number}>} */
 		this.entries = new Map();
 	}
 
+	/** @param {number} key */
 	get(key) {
 		const entry = this.entries.get(key);
 		if (!entry) return undefined;
@@ -17,10 +20,12 @@ export class Lru {
 		return entry.value;
 	}
 
+	/** What is there, without counting as a use. @param {number} key */
 	peek(key) {
 		return this.entries.get(key)?.value;
 	}
 
+	/** @param {number} key @param {V} value @param {number} bytes */
 	set(key, value, bytes) {
 		this.delete(key, value);
 		this.entries.set(key, { value, bytes });
@@ -31,7 +36,7 @@ export class Lru {
 		}
 	}
 
-	/** @param {any} [keep]  not disposed of: it comes back under the same key */
+	/** @param {number} key @param {V} [keep]  not disposed of: it comes back under the same key */
 	delete(key, keep) {
 		const entry = this.entries.get(key);
 		if (!entry) return;

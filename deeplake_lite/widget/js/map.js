@@ -13,34 +13,47 @@ import { Painted, sharpen } from "./painted.js";
 import { Stale } from "./requests.js";
 import { grouped } from "./text.js";
 
+/** @import { DecodedCell } from "./cells.js" */
+/** @import { Rgb } from "./colours.js" */
+/** @import { Core } from "./core.js" */
 /** @import { Point } from "./geometry.js" */
+/** @import { Bytes, Colouring, Points } from "./messages.js" */
 
+/** @typedef {{n: number, xy: Float32Array, positions: Uint32Array, gen: number}} Placed  points, and the rows of one answer that they stand for */
+/** @typedef {"lasso"|"pan"} Mode  what dragging does */
+
+/** @type {Mode[]} */
+const MODES = ["lasso", "pan"];
 const OLD_MAP = "The map is being computed for the rows shown now. Select again when it is there.";
 
 /** Points of an embedding, painted pixel by pixel; a lasso selects. */
 export class MapPanel extends Painted {
-	constructor(core) {
-		super();
+	constructor(/** @type {Core} */ core) {
+		super("dl-map");
 		this.core = core;
 		this.title = "Map";
 		this.view = WHOLE;
+		/** @type {Mode} */
 		this.mode = "lasso";
+		/** @type {Point[]} */
 		this.lasso = [];
 		this.hover = -1;
-		this.build();
-		core.on("state", () => this.refresh());
-		for (const name of ["selection", "hover", "theme"]) core.on(name, () => this.later());
-	}
-
-	build() {
-		const { core } = this;
+		this.generation = -1;
+		/** @type {Placed|null} */
+		this.data = null;
+		/** Colours of the points. */
+		this.paints = new Uint32Array(0);
+		this.index = new PointIndex(new Float32Array(0));
+		/** @type {Map<number, number>|null} */
+		this.byPosition = null;
+		/** @type {ImageData|null} */
+		this.image = null;
 		const names = core.about.embeddings ?? [];
 		this.column = names[0];
 		this.method = "pca";
 		const colours = core.columns.filter((column) => column.colours).map((column) => column.name);
 		const wanted = core.settings.colour_by;
-		this.colour = colours.includes(wanted) ? wanted : (core.kinds("class")[0]?.name ?? "");
-		this.canvas = h("canvas", { class: "dl-map", "aria-hidden": "true" });
+		this.colour = wanted !== null && colours.includes(wanted) ? wanted : (core.kinds("class")[0]?.name ?? "");
 		this.tip = h("div", { class: "dl-tip", hidden: true });
 		this.note = h("p", { class: "dl-map-note", text: "" });
 		this.legend = h("div", { class: "dl-legend", "aria-label": "Colours" });
@@ -56,14 +69,14 @@ export class MapPanel extends Painted {
 				onpointerleave: () => this.point(-1),
 				onwheel: (event) => this.wheel(event),
 				onkeydown: (event) => this.key(event),
-				ondblclick: () => this.hover >= 0 && this.current && core.emit("open", this.data.positions[this.hover]),
+				ondblclick: () => this.hover >= 0 && this.current && core.emit("open", this.current.positions[this.hover]),
 			},
 			this.canvas,
 			this.tip,
 			this.note,
 		);
-		this.modes = ["lasso", "pan"].map((mode) => iconButton(mode, mode === "lasso" ? "Drag selects (Shift to pan)" : "Drag pans (Shift to select)", () => this.setMode(mode), { "aria-pressed": String(mode === this.mode) }));
-		const choose = (field) => (value) => {
+		this.modes = MODES.map((mode) => iconButton(mode, mode === "lasso" ? "Drag selects (Shift to pan)" : "Drag pans (Shift to select)", () => this.setMode(mode), { "aria-pressed": String(mode === this.mode) }));
+		const choose = (/** @type {"column"|"method"|"colour"} */ field) => (/** @type {string} */ value) => {
 			this[field] = value;
 			if (field === "colour") core.set({ colour_by: value || null });
 			this.refresh();
@@ -72,7 +85,7 @@ export class MapPanel extends Painted {
 			names.length > 1 && select(names, this.column, choose("column"), "Embedding"),
 			core.about.umap && select(["pca", "umap"], this.method, choose("method"), "Method"),
 			colours.length && h("label", { class: "dl-row-field" }, quiet("Colour"), select(["", ...colours], this.colour, choose("colour"), "Colour by", "one colour")),
-		].filter(Boolean);
+		];
 		this.element = div(
 			"dl-map-panel",
 			div(
@@ -86,6 +99,8 @@ export class MapPanel extends Painted {
 			this.legend,
 		);
 		core.sized(this.box, () => this.later());
+		core.on("state", () => this.refresh());
+		for (const name of /** @type {const} */ (["selection", "hover", "theme"])) core.on(name, () => this.later());
 	}
 
 	open() {
@@ -93,14 +108,14 @@ export class MapPanel extends Painted {
 		else this.later();
 	}
 
-	/** Whether the points are those of the rows shown now: positions of others mean other rows. */
+	/** The points, where they are those of the rows shown now: positions of others mean other rows. */
 	get current() {
-		return this.data?.gen === this.core.shown;
+		return this.data?.gen === this.core.shown ? this.data : null;
 	}
 
-	setMode(mode) {
+	setMode(/** @type {Mode} */ mode) {
 		this.mode = mode;
-		this.modes.forEach((button, i) => pressed(button, ["lasso", "pan"][i] === mode));
+		this.modes.forEach((button, i) => pressed(button, MODES[i] === mode));
 	}
 
 	async refresh() {
@@ -111,11 +126,11 @@ export class MapPanel extends Painted {
 			this.point(-1);
 			this.later();
 		}
-		const progress = (done, total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
+		const progress = (/** @type {number} */ done, /** @type {number} */ total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
 		try {
 			const reply = await this.core.latest("points", { column: this.column, method: this.method, colour: this.colour || null }, { bound: true, progress });
 			this.take(reply);
-		} catch (error) {
+		} catch (/** @type {any} */ error) {
 			if (error instanceof Stale) return;
 			say(this.note, error.message);
 			this.data = null;
@@ -123,10 +138,10 @@ export class MapPanel extends Painted {
 		}
 	}
 
-	take({ n, of, colour, v, bytes, gen }) {
+	take(/** @type {Points & Bytes} */ { n, of, colour, v, bytes, gen }) {
 		const xy = numbersAt(bytes, v.xy, Float32Array);
-		const values = v.colour && colour ? numbersAt(bytes, v.colour, colour.kind === "classes" ? Int32Array : Float32Array) : null;
-		this.data = { n, xy, positions: numbersAt(bytes, v.positions, Uint32Array), values, colour, gen };
+		const values = v.colour && colour ? (colour.kind === "classes" ? numbersAt(bytes, v.colour, Int32Array) : numbersAt(bytes, v.colour, Float32Array)) : null;
+		this.data = { n, xy, positions: numbersAt(bytes, v.positions, Uint32Array), gen };
 		this.point(-1);
 		this.index = new PointIndex(xy);
 		this.byPosition = null;
@@ -136,12 +151,12 @@ export class MapPanel extends Painted {
 		this.later();
 	}
 
-	/** One 32-bit colour a point. */
+	/** One 32-bit colour a point. @param {Colouring|null} colour @param {Int32Array|Float32Array|null} values @param {number} n */
 	paintsOf(colour, values, n) {
-		const pack = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+		const pack = (/** @type {Rgb} */ [r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 		const paints = new Uint32Array(n);
-		if (!values) return paints.fill(pack([78, 121, 167]));
-		const [low, high] = colour.range ?? [0, 1];
+		if (!values || !colour) return paints.fill(pack([78, 121, 167]));
+		const [low, high] = colour.kind === "numbers" ? colour.range : [0, 1];
 		const known = new Map();
 		for (let i = 0; i < n; i++) {
 			const key = colour.kind === "classes" ? values[i] : Math.round((255 * (values[i] - low)) / Math.max(1e-12, high - low));
@@ -155,6 +170,7 @@ export class MapPanel extends Painted {
 		return paints;
 	}
 
+	/** @param {Colouring|null} colour @param {Int32Array|Float32Array|null} values */
 	drawLegend(colour, values) {
 		if (!colour || !values) return this.legend.replaceChildren();
 		if (colour.kind !== "classes") {
@@ -185,7 +201,7 @@ export class MapPanel extends Painted {
 		context.clearRect(0, 0, w, hgt);
 		if (!this.data) return;
 		const ratio = this.canvas.width / w;
-		this.drawPoints(context, scale * ratio, left * ratio, top * ratio);
+		this.drawPoints(context, this.data, scale * ratio, left * ratio, top * ratio);
 		const { palette } = this.core;
 		drawLasso(context, palette, this.lasso);
 		for (const i of [this.hover, this.indexOf(this.core.hovered)]) {
@@ -196,19 +212,22 @@ export class MapPanel extends Painted {
 	}
 
 	/** Where a row of the grid is on the map. */
-	indexOf(position) {
-		if (position < 0 || !this.current) return -1;
-		this.byPosition ??= new Map(Array.from(this.data.positions, (p, i) => [p, i]));
+	indexOf(/** @type {number} */ position) {
+		const { current } = this;
+		if (position < 0 || !current) return -1;
+		this.byPosition ??= new Map(Array.from(current.positions, (p, i) => [p, i]));
 		return this.byPosition.get(position) ?? -1;
 	}
 
-	/** Squares of pixels, what is selected last and larger; pale where they are of other rows. */
-	drawPoints(context, scale, left, top) {
+	/**
+	 * Squares of pixels, what is selected last and larger; pale where they are of other rows.
+	 * @param {CanvasRenderingContext2D} context @param {Placed} points @param {number} scale @param {number} left @param {number} top
+	 */
+	drawPoints(context, { xy, positions, n }, scale, left, top) {
 		const { width, height } = this.canvas;
 		if (this.image?.width !== width || this.image?.height !== height) this.image = new ImageData(width, height);
 		const pixels = new Uint32Array(this.image.data.buffer);
 		pixels.fill(0);
-		const { xy, positions, n } = this.data;
 		const { selection } = this.core;
 		const dense = n / ((scale * scale) / 400);
 		const side = clamp(Math.round((dense > 6 ? 1 : dense > 1.5 ? 2 : dense > 0.3 ? 3 : 5) * (width / this.box.clientWidth)), 1, 7);
@@ -231,11 +250,11 @@ export class MapPanel extends Painted {
 
 	// pointer and keys
 
-	place(event) {
+	place(/** @type {MouseEvent} */ event) {
 		return within(this.box, event);
 	}
 
-	press(event) {
+	press(/** @type {PointerEvent} */ event) {
 		if (event.button !== 0 || !this.data) return;
 		const selecting = (this.mode === "lasso") !== event.shiftKey;
 		const from = this.place(event);
@@ -258,52 +277,54 @@ export class MapPanel extends Painted {
 		);
 	}
 
-	endLasso(event) {
+	endLasso(/** @type {MouseEvent} */ event) {
 		const { scale, left, top } = this.frame();
 		const polygon = simplify(this.lasso, 3).map(([x, y]) => /** @type {Point} */ ([(x - left) / scale, (y - top) / scale]));
 		this.lasso = [];
 		this.later();
-		if (!this.current) return this.core.note(OLD_MAP);
-		const found = pointsInLasso(this.data.xy, polygon)
-			.map((i) => this.data.positions[i])
+		const { current } = this;
+		if (!current) return this.core.note(OLD_MAP);
+		const found = pointsInLasso(current.xy, polygon)
+			.map((i) => current.positions[i])
 			.sort();
 		this.core.take(found, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
 		if (found.length) this.core.emit("reveal", found[0]);
 	}
 
-	click(event) {
-		if (!this.current) return this.core.note(OLD_MAP);
+	click(/** @type {MouseEvent} */ event) {
+		const { current } = this;
+		if (!current) return this.core.note(OLD_MAP);
 		const i = this.near(event);
 		if (i < 0) return this.core.take([], event);
-		const position = this.data.positions[i];
+		const position = current.positions[i];
 		this.core.pick(position, { toggle: event.ctrlKey || event.metaKey });
 		this.core.emit("reveal", position);
 	}
 
-	near(event) {
+	near(/** @type {MouseEvent} */ event) {
 		if (!this.current) return -1;
 		const { scale, left, top } = this.frame();
 		const [x, y] = this.place(event);
 		return this.index.nearest((x - left) / scale, (y - top) / scale, Math.min(0.05, 9 / scale));
 	}
 
-	move(event) {
+	move(/** @type {PointerEvent} */ event) {
 		if (event.buttons || event.pointerType === "touch") return this.point(-1);
 		this.point(this.near(event), event);
 	}
 
-	/** Shows the row under the pointer. */
-	async point(i, event = null) {
+	/** Shows the row under the pointer. @param {number} i @param {MouseEvent} [event] */
+	async point(i, event) {
 		if (i === this.hover) return;
 		this.hover = i;
 		this.later();
 		this.tip.hidden = true;
-		if (i < 0) return;
-		const [x, y] = this.place(event);
 		const { data } = this;
+		if (i < 0 || !event || !data) return;
+		const [x, y] = this.place(event);
 		try {
 			const { picture } = this.core.settings;
-			const reply = await this.core.latest("cells", { positions: [this.data.positions[i]], size: 128, picture, columns: captionColumns(this.core), overlays: [] }, { bound: true });
+			const reply = await this.core.latest("cells", { positions: [data.positions[i]], size: 128, picture, columns: captionColumns(this.core), overlays: [] }, { bound: true });
 			const cell = reply.cells[0] && (await readCell(reply.cells[0], reply.bytes, 128, ""));
 			if (cell && this.hover === i && this.data === data && this.current) this.showTip(cell, x, y);
 			if (cell) dropCell(cell);
@@ -312,6 +333,7 @@ export class MapPanel extends Painted {
 		}
 	}
 
+	/** @param {DecodedCell} cell @param {number} x @param {number} y */
 	showTip(cell, x, y) {
 		const canvas = h("canvas", {});
 		const context = sharpen(canvas, 112, 112);
@@ -324,7 +346,7 @@ export class MapPanel extends Painted {
 		this.tip.style.top = `${Math.max(0, Math.min(y - 40, hgt - this.tip.offsetHeight - 4))}px`;
 	}
 
-	wheel(event) {
+	wheel(/** @type {WheelEvent} */ event) {
 		event.preventDefault();
 		const [x, y] = this.place(event);
 		const { w, h: hgt, side } = this.frame();
@@ -333,10 +355,10 @@ export class MapPanel extends Painted {
 		this.later();
 	}
 
-	key(event) {
+	key(/** @type {KeyboardEvent} */ event) {
 		const moves = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
 		const { side } = this.frame();
-		const zoom = (by) => zoomAt(this.view, side / 2, side / 2, by, [0.5, 200]);
+		const zoom = (/** @type {number} */ by) => zoomAt(this.view, side / 2, side / 2, by, [0.5, 200]);
 		if (moves) this.view = { ...this.view, x: this.view.x + moves[0], y: this.view.y + moves[1] };
 		else if (event.key === "+" || event.key === "=") this.view = zoom(1.3);
 		else if (event.key === "-") this.view = zoom(1 / 1.3);

@@ -2,6 +2,7 @@
 
 /** Small things kept between sessions where the page allows it. */
 export const memory = {
+	/** @template T @param {string} name @param {T} fallback @returns {T} */
 	read(name, fallback) {
 		try {
 			return JSON.parse(localStorage.getItem(`dl-browser:${name}`) ?? "null") ?? fallback;
@@ -9,7 +10,7 @@ export const memory = {
 			return fallback;
 		}
 	},
-	write(name, value) {
+	write(/** @type {string} */ name, /** @type {unknown} */ value) {
 		try {
 			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
 		} catch {

@@ -1,9 +1,10 @@
 // Numbers and times: how they are written, read and compared with a range.
 
 import { clamp } from "./geometry.js";
+/** @import { End, Range } from "./messages.js" */
 
 /** A number at a glance: 1.2M, 12.5k, 0.03. */
-export function short(n) {
+export function short(/** @type {number} */ n) {
 	if (!Number.isFinite(n)) return String(n);
 	const size = Math.abs(n);
 	for (const [unit, name] of /** @type {[number, string][]} */ ([
@@ -27,20 +28,20 @@ export function endText(/** @type {number|string} */ end) {
 }
 
 /** Milliseconds since 1970 as a date, with the time where the span is short. */
-export function shortTime(ms, span = Infinity) {
+export function shortTime(/** @type {number} */ ms, span = Infinity) {
 	const date = new Date(ms);
 	if (Number.isNaN(date.getTime())) return "–";
 	const [day, time] = date.toISOString().split("T");
 	return span < 3 * 86_400_000 ? `${day} ${time.slice(0, 5)}` : day;
 }
 
-/** Places of the ends of the bins under a brush. */
+/** Places of the ends of the bins under a brush. @param {number} bins @param {number} x0 @param {number} x1 @param {number} width */
 export function brushed(bins, x0, x1, width) {
-	const bin = (x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
+	const bin = (/** @type {number} */ x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
 	return [bin(Math.min(x0, x1)), bin(Math.max(x0, x1)) + 1];
 }
 
-/** Where a value lies on a histogram of equal bins, 0..1: an end exactly, whatever it is. */
+/** Where a value lies on a histogram of equal bins, 0..1: an end exactly, whatever it is. @param {End[]} edges @param {End} value */
 export function alongEdges(edges, value) {
 	const place = edges.indexOf(value);
 	if (place >= 0) return place / (edges.length - 1);
@@ -49,10 +50,10 @@ export function alongEdges(edges, value) {
 }
 
 /** An end of a range as a float: a number, the digits of one, or the milliseconds of a time. */
-export const numberOf = (end) => (typeof end === "string" && !Number.isNaN(Number(end)) ? Number(end) : timeOf(end));
+export const numberOf = (/** @type {End} */ end) => (typeof end === "string" && !Number.isNaN(Number(end)) ? Number(end) : timeOf(end));
 
 /** What a range of numbers says as text: the number, its digits where floats have too few, null for nothing. */
-export function readNumber(text) {
+export function readNumber(/** @type {string} */ text) {
 	const digits = text.trim().replace(/,/g, "");
 	if (!digits) return null;
 	const number = Number(digits);
@@ -61,7 +62,7 @@ export function readNumber(text) {
 }
 
 /** What a range of times says: ISO 8601 with a day at least, null for nothing, NaN for anything else. */
-export function readTime(text) {
+export function readTime(/** @type {string} */ text) {
 	const said = text.trim().replace(" ", "T");
 	if (!said) return null;
 	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(said) ?? [];
@@ -71,17 +72,17 @@ export function readTime(text) {
 }
 
 /** Whether a number, or its digits, is in a range that may be open: as a query compares. */
-export function inRange(value, [low, high]) {
+export function inRange(/** @type {End|null|undefined} */ value, /** @type {Range} */ [low, high]) {
 	if (value === null || value === undefined) return false;
-	const [at, least, end] = [value, low, high].map(comparable);
-	return (low === null || at >= least) && (high === null || at < end);
+	const at = comparable(value);
+	return (low === null || at >= comparable(low)) && (high === null || at < comparable(high));
 }
 
-const comparable = (value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : value === null ? null : Number(value));
-export const isRange = (kind) => kind === "numbers" || kind === "times";
+const comparable = (/** @type {End} */ value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : Number(value));
+export const isRange = (/** @type {string} */ kind) => kind === "numbers" || kind === "times";
 
 /** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
-export function timeOf(value) {
+export function timeOf(/** @type {End} */ value) {
 	if (typeof value !== "string") return value;
 	const zoned = /T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : `${value}Z`;
 	return Date.parse(zoned.replace(/^(-?)(\d{4,})-/, (start, sign, year) => (sign || year.length > 4 ? `${sign || "+"}${year.padStart(6, "0")}-` : start)));

@@ -14,9 +14,25 @@ import { Stale } from "./requests.js";
 import { brief } from "./text.js";
 import { Viewer } from "./viewer.js";
 
-const CHANGES = { changed: "Changed", added: "Added", removed: "Removed" };
+/** @import { DecodedCell } from "./cells.js" */
+/** @import { Core } from "./core.js" */
+/** @import { Rect, View } from "./geometry.js" */
+/** @import { Bytes, RowData, SideName, Tab } from "./messages.js" */
+/** @import { Palette } from "./theme.js" */
 
-/** A pair on one card: before at the left, after at the right. */
+/** @typedef {(RowData & Bytes)|null} PairSide  a row as one version has it */
+
+/** @type {[Tab, string][]} */
+const CHANGES = [
+	["changed", "Changed"],
+	["added", "Added"],
+	["removed", "Removed"],
+];
+
+/**
+ * A pair on one card: before at the left, after at the right.
+ * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} pair @param {Rect} at
+ */
 function drawPair(context, palette, core, pair, at) {
 	const half = Math.floor((at.w - 2) / 2);
 	[pair.a, pair.b].forEach((cell, i) => {
@@ -27,6 +43,7 @@ function drawPair(context, palette, core, pair, at) {
 	});
 }
 
+/** @param {Core} core @param {(position: number) => void} open */
 export function diffGrid(core, open) {
 	const grid = new Grid(core, { aspect: 2, paint: drawPair, open, lines: () => (core.state.tab === "changed" ? 2 : 1) });
 	grid.wordsOf = ({ a, b, changed = [] }) => {
@@ -50,11 +67,11 @@ export function diffGrid(core, open) {
 	return grid;
 }
 
-/** Tabs of the kinds of change, and which column has to differ. */
+/** Tabs of the kinds of change, and which column has to differ. @param {Core} core @param {...Node} tools */
 export function diffBar(core, ...tools) {
 	const { about } = core;
-	const show = (tab, column) => core.attempt("tab", { tab, column });
-	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) }, span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
+	const show = (/** @type {Tab} */ tab, /** @type {string|null} */ column) => core.attempt("tab", { tab, column });
+	const tabs = CHANGES.map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) }, span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
 	const names = Object.entries(about.changed_columns ?? {});
 	const column = select(["", ...names.map(([name]) => name)], "", (value) => show("changed", value || null), "Changed column", "all columns");
 	names.forEach(([name, rows], i) => say(column.options[i + 1], `${name} (${short(rows)})`));
@@ -71,12 +88,15 @@ export function diffBar(core, ...tools) {
 
 /** A pair large: side by side with one zoom, or behind a swipe. */
 export class PairDetail extends Detail {
-	build() {
+	/** @param {Core} core @param {() => void} closed */
+	constructor(core, closed) {
+		super(core, closed);
 		this.swiping = memory.read("swipe", false);
-		super.build();
-		const { core } = this;
+		/** @type {PairSide[]|null} */
+		this.replies = null;
 		this.other = new Viewer(core, { name: "After", moved: (view) => this.link(this.viewer, view) });
 		this.viewer.moved = (view) => this.link(this.other, view);
+		/** @type {HTMLInputElement} */
 		this.swipe = slider("Share of the version before", {
 			value: "50",
 			oninput: () => {
@@ -87,22 +107,23 @@ export class PairDetail extends Detail {
 		this.boxing.remove();
 		this.alike.remove();
 		this.mode = textButton("Swipe", () => this.setMode(!this.swiping), { "aria-pressed": "false" });
-		this.tick.parentElement.replaceWith(this.mode, this.swipe);
-		this.viewer.element.parentElement.append(this.other.element);
+		this.ticked.replaceWith(this.mode, this.swipe);
+		this.frame.append(this.other.element);
 		this.setMode(this.swiping);
 	}
 
-	show(position) {
+	show(/** @type {number} */ position) {
 		this.replies = null;
 		return super.show(position);
 	}
 
+	/** @param {Viewer} viewer @param {View} view */
 	link(viewer, view) {
 		viewer.view = view;
 		viewer.later();
 	}
 
-	setMode(swiping) {
+	setMode(/** @type {boolean} */ swiping) {
 		this.swiping = swiping;
 		memory.write("swipe", swiping);
 		pressed(this.mode, swiping);
@@ -111,8 +132,9 @@ export class PairDetail extends Detail {
 		if (this.replies) this.pair();
 	}
 
+	/** @param {number} position @param {number} size */
 	async read(position, size) {
-		const ask = (side) =>
+		const ask = (/** @type {SideName} */ side) =>
 			this.core.latest("detail", { p: position, size, side }, { lane: side, bound: true }).catch((error) => {
 				if (error instanceof Stale) throw error;
 				return null;
@@ -125,6 +147,7 @@ export class PairDetail extends Detail {
 
 	async pair() {
 		const { replies } = this;
+		if (!replies) return;
 		const cells = await Promise.all(replies.map(async (reply) => (reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null)));
 		const [a, b] = cells;
 		if (replies !== this.replies) return cells.forEach((cell) => cell && dropCell(cell)); // another pair is shown by now
@@ -138,13 +161,13 @@ export class PairDetail extends Detail {
 			this.other.show(one ? null : b);
 		}
 		this.sayUnmarked(...replies);
-		this.fill(...replies);
+		this.fillBoth(replies[0], replies[1]);
 	}
 
-	/** Both values of every column, those that differ marked. */
-	fill(a, b) {
+	/** Both values of every column, those that differ marked. @param {PairSide} a @param {PairSide} b */
+	fillBoth(a, b) {
 		const names = [...new Set([...(a?.columns ?? []), ...(b?.columns ?? [])].map((column) => column.name))];
-		const columnOf = (reply, name) => reply?.columns?.find((column) => column.name === name);
+		const columnOf = (/** @type {PairSide} */ reply, /** @type {string} */ name) => reply?.columns?.find((column) => column.name === name);
 		this.info.inert = false;
 		this.info.replaceChildren(
 			h(

@@ -1,11 +1,13 @@
 // A small panel under a button.
 
-import { h } from "./elements.js";
+import { focusIn, h } from "./elements.js";
+/** @import { Child } from "./elements.js" */
 
-/** A small panel under a button; Escape and a press elsewhere close it. */
-export function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[]} */ build) {
+/** A small panel under a button; Escape and a press elsewhere close it. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
+export function popover(button, name, build) {
 	button.setAttribute("aria-haspopup", "dialog");
 	button.setAttribute("aria-expanded", "false");
+	/** @type {HTMLElement|null} */
 	let panel = null;
 	const close = (refocus = false) => {
 		if (!panel) return;
@@ -15,13 +17,14 @@ export function popover(/** @type {HTMLElement} */ button, name, /** @type {() =
 		document.removeEventListener("pointerdown", outside, true);
 		if (refocus) button.focus();
 	};
-	const outside = (event) => {
-		if (!panel.contains(event.target) && !button.contains(event.target)) close();
+	const outside = (/** @type {PointerEvent} */ event) => {
+		const target = /** @type {Node} */ (event.target);
+		if (!panel?.contains(target) && !button.contains(target)) close();
 	};
 	button.addEventListener("click", () => {
-		if (panel) return close();
-		panel = h("div", { class: "dl-popover", role: "dialog", "aria-label": name }, ...build());
 		const root = button.closest(".dl-browser");
+		if (panel || !root) return close();
+		panel = h("div", { class: "dl-popover", role: "dialog", "aria-label": name }, ...build());
 		root.append(panel);
 		const [a, b] = [button.getBoundingClientRect(), root.getBoundingClientRect()];
 		const left = Math.min(a.left - b.left, b.width - panel.offsetWidth - 8);
@@ -35,7 +38,7 @@ export function popover(/** @type {HTMLElement} */ button, name, /** @type {() =
 		});
 		button.setAttribute("aria-expanded", "true");
 		document.addEventListener("pointerdown", outside, true);
-		panel.querySelector("input, button, [tabindex]")?.focus();
+		focusIn(panel, "input, button, [tabindex]");
 	});
 	return close;
 }

@@ -8,23 +8,26 @@ import { memory } from "./memory.js";
 import { caretOffset, complete, errorSpan, exampleQuery, offsetOf, tokens } from "./query-text.js";
 import { Stale } from "./requests.js";
 import { errorTitle, visibleLines } from "./text.js";
+/** @import { Core } from "./core.js" */
+/** @import { Completion, Fault } from "./messages.js" */
 
 /** The query in colours, completion, place of an error, history. */
 export class QueryBox {
-	constructor(core) {
+	constructor(/** @type {Core} */ core) {
 		this.core = core;
 		this.history = new History(memory.read("history", []));
+		/** @type {Completion[]} */
 		this.items = [];
 		this.at = -1;
 		this.word = 0;
+		this.sent = "";
+		/** @type {number[]|null} */
 		this.mark = null;
-		this.build();
-		core.on("query", () => this.take());
-		core.on("clear query", () => this.run(""));
-		this.take();
-	}
-
-	build() {
+		/** @type {object|null} */
+		this.asking = null;
+		/** @type {number|undefined} */
+		this.waiting = undefined;
+		/** @type {HTMLTextAreaElement} */
 		this.input = h("textarea", {
 			class: "dl-query-text",
 			rows: "1",
@@ -48,6 +51,9 @@ export class QueryBox {
 		this.error = h("div", { class: "dl-query-error", role: "alert", hidden: true });
 		this.clear = iconButton("close", "Clear the query: show all rows", () => this.run(""), { hidden: true });
 		this.element = h("div", { class: "dl-query", role: "search" }, div("dl-query-field", this.mirror, this.input), this.clear, this.list, this.error);
+		core.on("query", () => this.take());
+		core.on("clear query", () => this.run(""));
+		this.take();
 	}
 
 	get text() {
@@ -63,7 +69,7 @@ export class QueryBox {
 		this.fault(null);
 	}
 
-	put(text, cursor = text.length) {
+	put(/** @type {string} */ text, cursor = text.length) {
 		this.input.value = text;
 		this.input.setSelectionRange(cursor, cursor);
 		this.paint();
@@ -106,6 +112,7 @@ export class QueryBox {
 		}
 	}
 
+	/** @param {Completion[]} items @param {number} word @param {boolean} always */
 	offer(items, word, always) {
 		const typed = this.text.slice(word, this.input.selectionStart);
 		this.items = items.filter(([text]) => text !== typed).slice(0, 50);
@@ -141,10 +148,11 @@ export class QueryBox {
 	/** Under the word that is completed. */
 	place() {
 		const probe = h("span", { raw: this.text.slice(0, this.word) || "\u200b" });
-		const mirror = this.mirror.cloneNode(false);
-		mirror.append(probe, h("span", { raw: "\u200b" }));
-		this.mirror.parentElement.append(mirror);
-		const end = mirror.lastChild.getBoundingClientRect();
+		const after = h("span", { raw: "\u200b" });
+		const mirror = /** @type {HTMLElement} */ (this.mirror.cloneNode(false));
+		mirror.append(probe, after);
+		this.mirror.after(mirror);
+		const end = after.getBoundingClientRect();
 		const box = this.element.getBoundingClientRect();
 		mirror.remove();
 		const left = Math.min(end.left - box.left - 26, box.width - 240);
@@ -152,7 +160,7 @@ export class QueryBox {
 		this.list.style.top = `${Math.min(box.height, end.bottom - box.top - this.input.scrollTop) + 6}px`;
 	}
 
-	accept(index) {
+	accept(/** @type {number} */ index) {
 		const made = complete(this.text, this.input.selectionStart, this.word, this.items[index][0]);
 		this.close();
 		this.put(made.text, made.cursor);
@@ -170,7 +178,7 @@ export class QueryBox {
 		this.input.removeAttribute("aria-activedescendant");
 	}
 
-	key(event) {
+	key(/** @type {KeyboardEvent} */ event) {
 		event.stopPropagation();
 		const open = !this.list.hidden;
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -196,6 +204,7 @@ export class QueryBox {
 		}
 	}
 
+	/** @param {KeyboardEvent} event @param {number} step */
 	walk(event, step) {
 		const { selectionStart } = this.input;
 		const alone = step < 0 ? !this.text.slice(0, selectionStart).includes("\n") : !this.text.slice(selectionStart).includes("\n");
@@ -205,7 +214,7 @@ export class QueryBox {
 		this.put(entry);
 	}
 
-	async run(text) {
+	async run(/** @type {string} */ text) {
 		clearTimeout(this.waiting);
 		this.close();
 		this.put(text);
@@ -216,19 +225,20 @@ export class QueryBox {
 			this.fault(null);
 			if (this.text === text && reply.query !== undefined) this.put(reply.query);
 			this.sent = this.text;
-		} catch (error) {
+		} catch (/** @type {any} */ error) {
 			if (!(error instanceof Stale)) this.fault(error);
 		}
 	}
 
-	remember(text) {
+	remember(/** @type {string} */ text) {
 		this.history.push(text);
 		memory.write("history", this.history.entries);
 	}
 
 	/** Shows where and why a query fails, with the caret there. */
-	fault(error) {
-		this.mark = error?.line ? errorSpan(this.text, error.line, error.column ?? 1) : null;
+	fault(/** @type {Fault|null} */ error) {
+		const line = error?.line ?? 0; // 0 where the error is of no place
+		this.mark = line ? errorSpan(this.text, line, error?.column ?? 1) : null;
 		this.paint();
 		this.error.hidden = !error;
 		this.element.classList.toggle("dl-faulty", Boolean(error));
@@ -236,7 +246,7 @@ export class QueryBox {
 		if (!error) return;
 		this.error.replaceChildren(strong(errorTitle(error.kind)), h("span", { raw: visibleLines(error.message) }), quiet(error.hint ?? ""));
 		if (this.mark && document.activeElement === this.input) {
-			const at = caretOffset(this.text, error.line, error.column ?? 1);
+			const at = caretOffset(this.text, line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
 		}
 	}

@@ -1,6 +1,11 @@
 // Messages to Python and their replies.
 
 import { asBytes, fromBase64 } from "./bytes.js";
+/** @import { Binary } from "./bytes.js" */
+/** @import { Bytes, Fault, Notice, Progress, Replies, Reply } from "./messages.js" */
+
+/** @typedef {{bound?: boolean, progress?: (done: number, total: number) => void}} How  bound: the answer counts only while the generation asked about is shown */
+/** @typedef {Error|{kind?: string, message: string}} Failure  what may be shown to the reader */
 
 /** An answer to what is no longer shown or asked. */
 export class Stale extends Error {}
@@ -9,7 +14,7 @@ export const ENDED = { kind: "Ended", message: "The kernel has restarted, or end
 
 /** A refusal from Python, with its place in the query where there is one. */
 export class Refusal extends Error {
-	constructor(error) {
+	constructor(/** @type {Fault|null|undefined} */ error) {
 		super(error?.message ?? "The request failed.");
 		this.kind = error?.kind ?? "Error";
 		this.line = error?.line ?? null;
@@ -19,6 +24,8 @@ export class Refusal extends Error {
 	}
 }
 
+/** @typedef {{busy: boolean, waiting: {type: keyof Replies, fields: object, how: How, resolve: (reply: any) => void, reject: (why: Error) => void}|null}} Lane */
+
 /** Which questions are open: numbers, answers, lateness. */
 export class Requests {
 	/** @param {{send: (message: object) => void, generation?: () => number, now?: () => number, first?: number}} of */
@@ -27,18 +34,17 @@ export class Requests {
 		this.generation = generation;
 		this.now = now;
 		this.next = first;
-		/** @type {Map<number, any>} */
+		/** @type {Map<number, {message: {gen: number}, since: number, resolve: (reply: any) => void, reject: (why: Error) => void} & How>} */
 		this.open = new Map();
-		/** @type {Map<string, {busy: boolean, waiting: any}>} */
+		/** @type {Map<string, Lane>} */
 		this.lanes = new Map();
 		this.base64 = false;
 	}
 
 	/**
-	 * @param {string} type @param {object} fields
-	 * @param {{bound?: boolean, progress?: (done: number, total: number) => void}} [how]
-	 *   bound: the answer counts only while the generation asked about is shown
-	 * @returns {Promise<any>}
+	 * @template {keyof Replies} T
+	 * @param {T} type @param {object} [fields] @param {How} [how]
+	 * @returns {Promise<Replies[T] & Bytes>}
 	 */
 	ask(type, fields = {}, { bound = false, progress } = {}) {
 		const req = this.next++;
@@ -54,8 +60,14 @@ export class Requests {
 		});
 	}
 
-	/** At most one open question a lane; while it is open only the newest other one waits. */
+	/**
+	 * At most one open question a lane; while it is open only the newest other one waits.
+	 * @template {keyof Replies} T
+	 * @param {string} lane @param {T} type @param {object} [fields] @param {How} [how]
+	 * @returns {Promise<Replies[T] & Bytes>}
+	 */
 	latest(lane, type, fields = {}, how = {}) {
+		/** @type {Lane} */
 		const state = this.lanes.get(lane) ?? { busy: false, waiting: null };
 		this.lanes.set(lane, state);
 		return new Promise((resolve, reject) => {
@@ -65,7 +77,7 @@ export class Requests {
 		});
 	}
 
-	advance(state) {
+	advance(/** @type {Lane} */ state) {
 		if (state.busy || !state.waiting) return;
 		const { type, fields, how, resolve, reject } = state.waiting;
 		state.waiting = null;
@@ -78,9 +90,9 @@ export class Requests {
 			});
 	}
 
-	/** Takes a message of Python's; false where it is none of ours. */
+	/** Takes a message of Python's; false where it is none of ours. @param {Reply|Progress|Notice} content @param {Binary[]} [buffers] */
 	receive(content, buffers = []) {
-		const entry = this.open.get(content?.req);
+		const entry = this.open.get(/** @type {number} */ (content?.req));
 		if (!entry) return false;
 		if (content.type === "progress") {
 			entry.since = this.now();

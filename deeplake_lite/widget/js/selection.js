@@ -1,6 +1,7 @@
 // Selected positions, packed as Python reads them.
 
 import { asBytes } from "./bytes.js";
+/** @import { Binary } from "./bytes.js" */
 
 /** Which rows are selected: one bit each, so that a million cost 125 kB. */
 export class Selection {
@@ -11,16 +12,17 @@ export class Selection {
 	}
 
 	/** @param {Iterable<number>} positions */
-	static of(rows, positions) {
+	static of(/** @type {number} */ rows, positions) {
 		const made = new Selection(rows);
 		for (const position of positions) made.set(position, true);
 		return made;
 	}
 
-	has(position) {
+	has(/** @type {number} */ position) {
 		return ((this.bits[position >>> 5] ?? 0) & (1 << (position & 31))) !== 0;
 	}
 
+	/** @param {number} position @param {boolean} on */
 	set(position, on) {
 		if (position < 0 || position >= this.rows || this.has(position) === on) return;
 		if (!this.bits.length) this.bits = new Uint32Array(Math.ceil(this.rows / 32));
@@ -28,11 +30,11 @@ export class Selection {
 		this.count += on ? 1 : -1;
 	}
 
-	toggle(position) {
+	toggle(/** @type {number} */ position) {
 		this.set(position, !this.has(position));
 	}
 
-	/** From `a` to `b`, both included, in either order. */
+	/** From `a` to `b`, both included, in either order. @param {number} a @param {number} b */
 	range(a, b, on = true) {
 		for (let i = Math.min(a, b); i <= Math.max(a, b); i++) this.set(i, on);
 	}
@@ -57,7 +59,7 @@ export function packPositions(/** @type {Uint32Array} */ positions) {
 	return view;
 }
 
-export function unpackPositions(/** @type {unknown} */ packed) {
+export function unpackPositions(/** @type {Binary} */ packed) {
 	const bytes = asBytes(packed);
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	const positions = new Uint32Array(bytes.byteLength >> 2);

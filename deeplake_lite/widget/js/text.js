@@ -1,7 +1,7 @@
 // How names, counts and values are written.
 
 /** Names that fit what was typed: beginning, a word's beginning, anywhere. */
-export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
+export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ typed, most = 200) {
 	const wanted = typed.trim().toLowerCase();
 	const ranked = [];
 	for (let i = 0; i < names.length; i++) {
@@ -17,31 +17,32 @@ export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 const HIDDEN = /\r\n|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /** A name with its every character to be seen: controls and marks of direction as escapes, as reprs of Python have them. */
-export const visible = (text) =>
+export const visible = (/** @type {unknown} */ text) =>
 	String(text).replace(HIDDEN, (found) => {
-		const code = found.codePointAt(0);
+		const code = found.codePointAt(0) ?? 0;
 		if (code === 9) return "⇥";
 		if (code === 10 || code === 13) return "↵";
 		if (/\p{Zs}/u.test(found)) return " ";
-		const [sign, digits] = code < 256 ? ["x", 2] : code < 65536 ? ["u", 4] : ["U", 8];
-		return `\\${sign}${code.toString(16).padStart(digits, "0")}`;
+		const sign = code < 256 ? "x" : code < 65536 ? "u" : "U";
+		return `\\${sign}${code.toString(16).padStart({ x: 2, u: 4, U: 8 }[sign], "0")}`;
 	});
 
 /** The same for several lines. */
-export const visibleLines = (text) => String(text).split("\n").map(visible).join("\n");
+export const visibleLines = (/** @type {unknown} */ text) => String(text).split("\n").map(visible).join("\n");
 
 const GROUPED = new Intl.NumberFormat("en-US");
 
 /** The id of a commit as people say it; names of branches and tags as they are. */
-export const brief = (version) => String(version).replace(/^([0-9A-Z]{8})[0-9A-Z]{8,}$/, "$1");
-export const grouped = (n) => GROUPED.format(n);
+export const brief = (/** @type {string|null|undefined} */ version) => String(version).replace(/^([0-9A-Z]{8})[0-9A-Z]{8,}$/, "$1");
+export const grouped = (/** @type {number} */ n) => GROUPED.format(n);
+/** @param {number} n @param {string} noun */
 export const counted = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
-export const errorTitle = (kind) =>
+export const errorTitle = (/** @type {unknown} */ kind) =>
 	String(kind ?? "Error")
 		.replace(/Error$/, "")
 		.replace(/([a-z])([A-Z])/g, "$1 $2")
 		.toLowerCase()
 		.replace(/^./, (c) => c.toUpperCase()) || "Error";
 
-export const asText = (value) => (value === null || value === undefined ? "–" : value === "" ? "“”" : typeof value === "object" ? JSON.stringify(value) : String(value));
+export const asText = (/** @type {unknown} */ value) => (value === null || value === undefined ? "–" : value === "" ? "“”" : typeof value === "object" ? JSON.stringify(value) : String(value));

@@ -2,7 +2,11 @@
 
 import { luminance, parseColour } from "./colours.js";
 
-/** "light" or "dark": as set, else as the host, else as the system. */
+/** @import { Core } from "./core.js" */
+
+/** @typedef {Record<string, string>} Palette  colours of the style sheet, and its fonts */
+
+/** "light" or "dark": as set, else as the host, else as the system. @param {HTMLElement} root @param {string} wanted */
 function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
@@ -13,7 +17,7 @@ function themeOf(root, wanted) {
 	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Keeps root's theme right, also when the host or the system turns dark. */
+/** Keeps root's theme right, also when the host or the system turns dark. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
 export function followTheme(root, core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;
@@ -42,7 +46,7 @@ export function followTheme(root, core, changed) {
 }
 
 /** The colours of the style sheet, for canvases. */
-export function paletteOf(root) {
+export function paletteOf(/** @type {HTMLElement} */ root) {
 	const style = getComputedStyle(root);
 	const names = ["bg", "ink", "muted", "line", "fill", "card", "accent", "on-accent", "soft", "bad", "edit"];
 	/** @type {Record<string, string>} */

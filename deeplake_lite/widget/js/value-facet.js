@@ -5,19 +5,26 @@ import { attribute, dotted, h, keepKeys, pressed, quiet, say, span, textField } 
 import { FacetFrame } from "./facet-frame.js";
 import { short } from "./numbers.js";
 import { grouped, typeAhead, visible } from "./text.js";
+/** @import { Facet, Facets } from "./facets.js" */
+/** @import { Choice, ValueCount } from "./messages.js" */
+
+/** @typedef {{element: HTMLElement, choice: Choice, show: (value: ValueCount, most: number) => void}} ValueRow  the button of a value, and the value that it chooses */
 
 /** Values with a bar each: those of all rows pale, those shown in colour. */
 export class ValueFacet extends FacetFrame {
+	/** @param {Facets} owner @param {Facet} facet */
 	constructor(owner, facet) {
 		super(owner, facet);
 		this.more = quiet("", "p");
 		this.rows = h("div", { class: "dl-values", role: "group", "aria-label": `Values of ${facet.label}` });
 		this.find = textField(`Find a value of ${facet.label}`, { type: "search", class: "dl-input dl-find", placeholder: "Find a value", oninput: () => this.fill() });
 		keepKeys(this.find);
+		/** @type {ValueRow[]} */
+		this.pool = [];
 		this.body.append(this.find, this.rows, this.more);
 	}
 
-	update(facet) {
+	update(/** @type {Facet} */ facet) {
 		super.update(facet);
 		this.find.hidden = facet.values.length <= 12;
 		this.fill();
@@ -26,7 +33,7 @@ export class ValueFacet extends FacetFrame {
 	}
 
 	fill() {
-		const { facet, rows } = this;
+		const { facet, pool } = this;
 		const wanted = this.find.hidden
 			? null
 			: new Set(
@@ -38,31 +45,36 @@ export class ValueFacet extends FacetFrame {
 				);
 		const values = facet.values.filter((_, i) => !wanted || wanted.has(i));
 		const most = Math.max(1, ...facet.values.map((value) => value[2]));
-		while (rows.children.length < values.length) rows.append(this.row());
-		while (rows.children.length > values.length) rows.lastChild.remove();
-		values.forEach((value, i) => this.fillRow(rows.children[i], value, most));
+		while (pool.length < values.length) pool.push(this.row());
+		for (const row of pool.splice(values.length)) row.element.remove();
+		values.forEach((value, i) => pool[i].show(value, most));
 	}
 
+	/** Another row at the end. @returns {ValueRow} */
 	row() {
-		const row = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) }, span("", "dl-bar-all"), span("", "dl-bar-shown"), span("", "dl-dot"), span("", "dl-value-name"), span("", "dl-value-count"));
+		const [barAll, barShown, mark, label, count] = ["dl-bar-all", "dl-bar-shown", "dl-dot", "dl-value-name", "dl-value-count"].map((name) => span("", name));
+		const element = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) }, barAll, barShown, mark, label, count);
+		/** @type {ValueRow} */
+		const row = {
+			element,
+			choice: "",
+			show: ([value, name, all, shown, colour], most) => {
+				row.choice = value;
+				barAll.style.width = `${(100 * all) / most}%`;
+				barShown.style.width = `${(100 * shown) / most}%`;
+				const tint = colour ?? (this.facet.kind === "classes" && typeof value === "number" ? value : null);
+				mark.hidden = tint === null;
+				if (tint !== null) mark.style.background = css(classColour(tint));
+				const raw = this.owner.core.holdsData(this.facet.column);
+				attribute(label, "dir", raw ? "auto" : undefined);
+				say(label, String(name ?? value), { raw });
+				label.title = visible(name ?? value);
+				say(count, shown === all ? grouped(all) : `${short(shown)} / ${short(all)}`);
+				pressed(element, (this.facet.chosen ?? []).includes(value));
+				element.setAttribute("aria-label", `${visible(name ?? value)}: ${grouped(shown)} of ${grouped(all)} rows`);
+			},
+		};
+		this.rows.append(element);
 		return row;
-	}
-
-	fillRow(row, [value, name, all, shown, colour], most) {
-		const [barAll, barShown, mark, label, count] = row.children;
-		const chosen = (this.facet.chosen ?? []).some((choice) => choice === value);
-		row.choice = value;
-		barAll.style.width = `${(100 * all) / most}%`;
-		barShown.style.width = `${(100 * shown) / most}%`;
-		const tint = colour ?? (this.facet.kind === "classes" && typeof value === "number" ? value : null);
-		mark.hidden = tint === null;
-		if (tint !== null) mark.style.background = css(classColour(tint));
-		const raw = this.owner.core.holdsData(this.facet.column);
-		attribute(label, "dir", raw ? "auto" : undefined);
-		say(label, String(name ?? value), { raw });
-		label.title = visible(name ?? value);
-		say(count, shown === all ? grouped(all) : `${short(shown)} / ${short(all)}`);
-		pressed(row, chosen);
-		row.setAttribute("aria-label", `${visible(name ?? value)}: ${grouped(shown)} of ${grouped(all)} rows`);
 	}
 }

@@ -6,21 +6,26 @@ import { fillRect } from "./drawing.js";
 import { drag, h, within } from "./elements.js";
 import { fit, WHOLE, zoomAt } from "./geometry.js";
 import { Painted, sharpen } from "./painted.js";
-/** @import { Rect } from "./geometry.js" */
-/** @import { Point } from "./geometry.js" */
+/** @import { BoxEditor } from "./box-editor.js" */
+/** @import { DecodedCell } from "./cells.js" */
+/** @import { Core } from "./core.js" */
+/** @import { Point, Rect, View } from "./geometry.js" */
 
 /** A picture to move and zoom, with its layers; `over` is a second one behind a swipe. */
 export class Viewer extends Painted {
+	/** @param {Core} core @param {{moved?: (view: View) => void, name?: string}} [how] */
 	constructor(core, { moved = () => {}, name = "Picture" } = {}) {
-		super();
+		super("dl-canvas");
 		this.core = core;
 		this.moved = moved;
 		this.view = WHOLE;
+		/** @type {DecodedCell|null} */
 		this.cell = null;
+		/** @type {DecodedCell|null} */
 		this.over = null;
 		this.split = 0.5;
+		/** @type {BoxEditor|null} */
 		this.boxes = null;
-		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
 		this.element = h(
 			"div",
 			{
@@ -42,6 +47,7 @@ export class Viewer extends Painted {
 		this.show(null, null);
 	}
 
+	/** @param {DecodedCell|null} cell @param {DecodedCell|null} [over] */
 	show(cell, over = null) {
 		for (const old of [this.cell, this.over]) if (old && old !== cell && old !== over) dropCell(old);
 		this.cell = cell;
@@ -52,8 +58,8 @@ export class Viewer extends Painted {
 	/** The rectangle that shows the whole picture, before zoom. */
 	fitted() {
 		const { clientWidth: w, clientHeight: hgt } = this.element;
-		const of = this.cell ?? this.over ?? {};
-		return fit(of.w || of.bitmap?.width || 1, of.h || of.bitmap?.height || 1, { x: 12, y: 12, w: Math.max(1, w - 24), h: Math.max(1, hgt - 24) }, 24);
+		const of = this.cell ?? this.over;
+		return fit(of?.w || of?.bitmap?.width || 1, of?.h || of?.bitmap?.height || 1, { x: 12, y: 12, w: Math.max(1, w - 24), h: Math.max(1, hgt - 24) }, 24);
 	}
 
 	/** @returns {Rect} */
@@ -62,13 +68,13 @@ export class Viewer extends Painted {
 		return { x: base.x * this.view.scale + this.view.x, y: base.y * this.view.scale + this.view.y, w: base.w * this.view.scale, h: base.h * this.view.scale };
 	}
 
-	set(view) {
+	set(/** @type {View} */ view) {
 		this.view = view;
 		this.moved(view);
 		this.later();
 	}
 
-	zoom(by, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
+	zoom(/** @type {number} */ by, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
 		this.set(zoomAt(this.view, x, y, by, [0.5, 64]));
 	}
 
@@ -77,25 +83,25 @@ export class Viewer extends Painted {
 	}
 
 	/** Fit, or one pixel a pixel where the pointer is. */
-	toggleSize(event) {
+	toggleSize(/** @type {MouseEvent} */ event) {
 		if (this.boxes) return;
 		if (this.view.scale !== 1) return this.fit();
 		const whole = (this.cell?.w ?? 1) / this.fitted().w;
 		this.zoom(whole > 1.2 ? whole : 3, ...within(this.element, event));
 	}
 
-	wheel(event) {
+	wheel(/** @type {WheelEvent} */ event) {
 		event.preventDefault();
 		this.zoom(Math.exp(-event.deltaY / 400), ...within(this.element, event));
 	}
 
-	inPicture(event) {
+	inPicture(/** @type {MouseEvent} */ event) {
 		const [x, y] = within(this.element, event);
 		const at = this.rect();
 		return { x: (x - at.x) / at.w, y: (y - at.y) / at.h, near: /** @type {Point} */ ([7 / at.w, 7 / at.h]), w: at.w, h: at.h };
 	}
 
-	press(event) {
+	press(/** @type {PointerEvent} */ event) {
 		if (event.button !== 0 || !this.cell) return;
 		if (this.boxes) return this.boxes.press(event, this.inPicture(event));
 		const before = this.view;
@@ -123,11 +129,12 @@ export class Viewer extends Painted {
 		this.boxes?.draw(context, at);
 	}
 
+	/** @param {CanvasRenderingContext2D} context @param {DecodedCell|null} cell @param {Rect} at */
 	layer(context, cell, at) {
 		if (!cell) return;
 		const { core } = this;
 		if (!cell.bitmap) return drawPicture(context, core.palette, core, cell, { x: 12, y: 12, w: this.element.clientWidth - 24, h: this.element.clientHeight - 24 });
-		context.imageSmoothingEnabled = smooths(cell, at);
+		context.imageSmoothingEnabled = smooths(cell.bitmap, cell.w, at);
 		context.drawImage(cell.bitmap, at.x, at.y, at.w, at.h);
 		const hidden = this.boxes?.column;
 		const marks = hidden ? { ...cell.marks, [hidden]: undefined } : cell.marks;
