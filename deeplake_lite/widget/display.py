@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
 import anywidget
 import traitlets as t
 
 from deeplake_lite.errors import LakeError
+from deeplake_lite.widget import front_end
 from deeplake_lite.widget.messages import logger, problem_of
 from deeplake_lite.widget.static.strip import FROZEN, FROZEN_BYTES, FROZEN_SIDE
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.widget.messages import Desk
-
-HERE = Path(__file__).parent
 
 
 def _selection_of(value: Any, widget: Display) -> bytes:
@@ -31,8 +29,8 @@ def _selection_of(value: Any, widget: Display) -> bytes:
 class Display(anywidget.AnyWidget):
     """A widget that the page of the browser draws, and its desk answers."""
 
-    _esm = HERE / "browser.js"
-    _css = HERE / "browser.css"
+    _esm = front_end.script("browser")
+    _css = front_end.style()
 
     _selected = t.Bytes(b"").tag(sync=True, from_json=_selection_of)
     _selected_of = t.Int(0).tag(sync=True)  # generation; only the page sets it

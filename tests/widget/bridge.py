@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .page import WIDGET
+from deeplake_lite.widget import front_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +107,7 @@ def shown(chrome: Any, widget: Any) -> Iterator[tuple[Any, list[str]]]:
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="bridge-") as folder:
         here = Path(folder, "page.html")
-        css, script = ((WIDGET / f"browser.{kind}").read_text("utf-8") for kind in ("css", "js"))
+        css, script = front_end.style(), front_end.script("browser", "bytes")
         here.write_text(
             f"<!doctype html><meta charset=utf-8><style>{css}</style><main id=here></main>"
             f"<script type=module>{script}{MODEL}</script>",

@@ -72,8 +72,8 @@ export class FakeModel {
       return [{ name: "text", kind: "text", type: "text" }, { name: "meta", kind: "json", type: "json" }, { name: "embedding", kind: "embedding", type: "float32" }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }];
     }
     const boxes = this.options.overlays ? [{ name: "boxes", kind: "boxes", type: "bbox", classes: OBJECTS }, { name: "predicted", kind: "boxes", type: "bbox", classes: OBJECTS, role: "prediction" }, { name: "mask", kind: "mask", type: "segment_mask", classes: OBJECTS }] : [];
-    return [{ name: "image", kind: "image", type: "image", shape: [null, null, 3] }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }, ...boxes,
-      { name: "tags", kind: "tags", type: "tags", classes: TAGS }, { name: "caption", kind: "text", type: "text", colours: true }, { name: "score", kind: "number", type: "float32", colours: true }, { name: "embedding", kind: "embedding", type: "float32", shape: [64] }];
+    return [{ name: "image", kind: "image", type: "image", shape: "? × ? × 3" }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }, ...boxes,
+      { name: "tags", kind: "tags", type: "tags", classes: TAGS }, { name: "caption", kind: "text", type: "text", colours: true }, { name: "score", kind: "number", type: "float32", colours: true }, { name: "embedding", kind: "embedding", type: "float32", shape: "64" }];
   }
 
   // the face of a model
@@ -294,14 +294,14 @@ export class FakeModel {
     if ((side === "a" && tab === "added") || (side === "b" && tab === "removed")) throw new Error("not there");
     const label = side === "b" ? (this.label(row) + 1) % 9 : this.label(row);
     const columns = [
-      ...(cell.v ? [{ name: "image", kind: "image", type: "image", shape: [cell.h, cell.w, 3], dtype: "uint8", text: "", v: cell.v }] : []),
-      { name: "label", kind: "class", type: "class_label", shape: [], dtype: "uint32", text: CLASSES[label], value: label, classes: CLASSES, editable: true, staged: cell.staged.length > 0 },
-      ...Object.entries(cell.marks ?? {}).map(([name, marks]) => ({ name, kind: name === "mask" ? "mask" : "boxes", type: name === "mask" ? "segment_mask" : "bbox", shape: [2, 4], text: marks.boxes ? `${marks.boxes.length} boxes` : "mask", marks, editable: true,
+      ...(cell.v ? [{ name: "image", kind: "image", type: "image", shape: `${cell.h} × ${cell.w} × 3`, dtype: "uint8", text: "", v: cell.v }] : []),
+      { name: "label", kind: "class", type: "class_label", shape: "", dtype: "uint32", text: CLASSES[label], value: label, classes: CLASSES, editable: true, staged: cell.staged.length > 0 },
+      ...Object.entries(cell.marks ?? {}).map(([name, marks]) => ({ name, kind: name === "mask" ? "mask" : "boxes", type: name === "mask" ? "segment_mask" : "bbox", shape: "2 × 4", text: marks.boxes ? `${marks.boxes.length} boxes` : "mask", marks, editable: true,
         box_classes: marks.boxes && { column: `${name}_classes`, names: this.traits.about.columns.find((column) => column.name === name)?.classes ?? [], c: marks.c } })),
       { name: "tags", kind: "tags", type: "tags", text: TAGS[row % 4], value: [row % 4], classes: TAGS, editable: true },
       { name: "caption", kind: "text", type: "text", text: `row ${row} of the generated data`, value: `row ${row} of the generated data`, editable: true },
       { name: "score", kind: "number", type: "float32", text: String(this.score(row)), value: this.score(row), editable: true },
-      { name: "embedding", kind: "embedding", type: "float32", shape: [64], text: "[0.123, -0.44, 0.91, …]" },
+      { name: "embedding", kind: "embedding", type: "float32", shape: "64", text: "[0.123, -0.44, 0.91, …]" },
     ];
     const packed = new Uint8Array(used);
     let at = 0;

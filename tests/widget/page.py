@@ -8,12 +8,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import deeplake_lite
+from deeplake_lite.widget import front_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WIDGET = Path(deeplake_lite.__file__).with_name("widget")
 FAKE = Path(__file__).with_name("fake.mjs")
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -25,9 +24,9 @@ def html(options: dict[str, Any], *, css: str = "", script: str = "") -> str:
     """A page with the front end over a FakeModel of these options."""
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>browser</title>
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<style>body {{ margin: 12px; }}{(WIDGET / "browser.css").read_text("utf-8")}{css}</style></head>
+<style>body {{ margin: 12px; }}{front_end.style()}{css}</style></head>
 <body><main id="here"></main><script type="module">
-{(WIDGET / "browser.js").read_text("utf-8")}
+{front_end.script("browser")}
 {FAKE.read_text("utf-8")}
 const model = new FakeModel({json.dumps(options)});
 {script}

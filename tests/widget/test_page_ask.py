@@ -289,9 +289,9 @@ def test_settings_made_in_python_are_shown(chrome, tmp_path):
 
 
 def test_a_problem_of_python_is_shown(chrome, tmp_path):
-    problem = {"kind": "LakeError", "message": "The lake is gone.", "where": "refresh"}
+    problem = {"kind": "LakeError", "message": "There is no 'x'.", "line": 1, "column": 8}
     with opened(chrome, tmp_path, rows=30, problem=problem) as shown:
-        assert shown.page.get_by_text("LakeError: The lake is gone. (refresh)").is_visible()
+        assert shown.page.get_by_text("LakeError: There is no 'x'. (line 1, column 8)").is_visible()
 
 
 def test_escape_closes_the_completions_and_then_leaves_what_was_typed(chrome, tmp_path):

@@ -9,12 +9,13 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.html.style import SHEET
+from deeplake_lite.widget import front_end
 
-from .page import WIDGET, opened
+from .page import opened
 
 pytestmark = pytest.mark.browser
 
-STYLE = (WIDGET / "browser.css").read_text("utf-8")
+STYLE = front_end.style()
 
 STRAY = """() => {
   const rules = (list) => [...list].flatMap((rule) => [rule, ...rules(rule.cssRules ?? [])]);

@@ -12,7 +12,6 @@ import math
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
@@ -21,6 +20,7 @@ from deeplake_lite.dataset.html.words import visible
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.names import unused
+from deeplake_lite.widget import front_end
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.filters.bins import EXACT
 from deeplake_lite.widget.filters.counting import range_of
@@ -33,13 +33,11 @@ from deeplake_lite.widget.row.detail import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.browser import Browser
     from deeplake_lite.widget.messages import Span
-
-HERE = Path(__file__).parent
-FRONT = HERE.parent
 
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src blob: data:; "
@@ -85,7 +83,7 @@ def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
     """
     data = json.dumps(written(found), allow_nan=False)
     script = _script()
-    style = (FRONT / "browser.css").read_text("utf-8") + STYLE
+    style = front_end.style() + STYLE
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     page = PAGE.format(
         policy=policy,
@@ -242,8 +240,7 @@ def written(value: Any) -> Any:
 
 def _script() -> str:
     """Return the one script: the front end, and what opens the page."""
-    text = "".join(p.read_text("utf-8") for p in (FRONT / "browser.js", HERE / "page.js"))
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return front_end.script("page").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _hash(text: str) -> str:

@@ -1,9 +1,10 @@
-// What an exported page counts and finds: node answers.mjs browser.js data.json filters.json
+// What an exported page counts and finds: node answers.mjs static.js data.json filters.json
 
 import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 
-const [source, data, filters] = process.argv.slice(2).map((path) => readFileSync(path, "utf8"));
-const { StaticModel } = await import(`data:text/javascript;base64,${Buffer.from(source).toString("base64")}`);
+const { StaticModel } = await import(pathToFileURL(process.argv[2]));
+const [data, filters] = process.argv.slice(3).map((path) => readFileSync(path, "utf8"));
 const model = () => new StaticModel(JSON.parse(data), new Uint8Array(0));
 const found = JSON.parse(filters).map((filter) => {
 	const page = model();

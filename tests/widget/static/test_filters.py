@@ -15,7 +15,7 @@ import deeplake_lite as dl
 
 from .test_html import element
 
-BROWSER = Path(dl.__file__).with_name("widget") / "browser.js"
+STATIC = Path(dl.__file__).with_name("widget") / "js" / "static.js"
 ANSWERS = Path(__file__).with_name("answers.mjs")
 ROWS = 120
 TAGS = [["p"] * 2, ["p", "q"], [], ["q"]]
@@ -78,7 +78,7 @@ def test_bars_and_values_of_a_page_hold_the_rows_that_the_browser_finds(exported
     files = {"data.json": data, "filters.json": filters}
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps(content), "utf-8")
-    arguments = [str(path) for path in (ANSWERS, BROWSER, *(tmp_path / name for name in files))]
+    arguments = [str(path) for path in (ANSWERS, STATIC, *(tmp_path / name for name in files))]
     run = node(arguments, return_completed_process=True, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-2000:]
     answers = json.loads(run.stdout)

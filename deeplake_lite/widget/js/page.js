@@ -1,4 +1,9 @@
 // Opens the page that `Browser.to_html` writes: the same front end over what is embedded.
+
+import { render } from "./browser.js";
+import { fromBase64 } from "./bytes.js";
+import { StaticModel } from "./static.js";
+
 {
 	const text = (/** @type {string} */ id) => document.getElementById(id)?.textContent ?? "";
 	const model = new StaticModel(JSON.parse(text("data")), fromBase64(text("bytes")));

@@ -1,0 +1,83 @@
+// The strip that tells of errors and of changes to the lake.
+
+import { GONE, LATE } from "./core.js";
+import { h, iconButton, say, span, textButton } from "./elements.js";
+import { shortTime } from "./numbers.js";
+import { counted, visibleLines } from "./text.js";
+/** @import { Core } from "./core.js" */
+/** @import { Draft, Problem } from "./messages.js" */
+/** @import { Announcement } from "./traits.js" */
+
+/** What a draft holds. */
+export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
+
+/** One line over the grid; the newest wins, lateness yields to errors. */
+export class Banner {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.text = span("", "dl-banner-text");
+		this.action = textButton("", () => this.run?.());
+		this.element = h(
+			"div",
+			{ class: "dl-banner", role: "alert", hidden: true },
+			this.text,
+			this.action,
+			iconButton("close", "Dismiss", () => this.hide()),
+		);
+		core.on("banner", (message) => this.show(message));
+		core.on("waited", (ms) => this.waited(ms));
+		core.on("problem", () => this.problem());
+		core.on("drafts", () => this.offer());
+		this.offer();
+		this.problem();
+	}
+
+	/** What Python has to complain about, until it has not. */
+	problem() {
+		/** @type {Problem|null|undefined} */
+		const problem = this.core.model.get("problem");
+		if (problem) {
+			const place = problem.line ? ` (line ${problem.line}, column ${problem.column ?? 1})` : "";
+			this.show({ level: "error", text: `${problem.kind}: ${problem.message}${place}` });
+		} else if (this.complained) this.hide();
+		this.complained = Boolean(problem);
+	}
+
+	/** Edits that a browser left behind, one draft at a time. */
+	offer() {
+		const [draft] = this.core.drafts;
+		if (draft) this.show({ level: "draft", text: leftBehind(draft), action: "Restore", run: () => this.core.restore(draft) });
+		else if (this.level === "draft") this.hide();
+	}
+
+	show(/** @type {Announcement} */ { level, text, action = "", run = undefined }) {
+		this.level = level;
+		this.run = run;
+		this.element.dataset.level = level;
+		say(this.text, visibleLines(text), { raw: true });
+		say(this.action, action);
+		this.action.hidden = !action;
+		this.element.hidden = false;
+	}
+
+	hide() {
+		this.element.hidden = true;
+		this.level = null;
+	}
+
+	/** The kernel takes long, or is gone. */
+	waited(/** @type {number} */ ms) {
+		if (ms < LATE) {
+			if (this.level === "late") this.hide();
+			return;
+		}
+		if (this.level === "error" && !this.element.hidden) return;
+		const gone = ms >= GONE;
+		this.show({
+			level: "late",
+			text: gone ? `No answer for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is a picture of what was: run the cell again.` : `Waiting for the kernel (${Math.round(ms / 1000)} s): another cell may be running.`,
+			action: "Ask again",
+			run: () => this.core.requests.retry(),
+		});
+	}
+}

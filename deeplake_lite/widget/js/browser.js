@@ -1,0 +1,23 @@
+// The notebook browser: what the reader of a dataset sees and does.
+//
+// Python decides, these modules draw and ask. Nothing from the data ever becomes HTML.
+
+import { Core } from "./core.js";
+import { Shell } from "./shell.js";
+/** @import { Model } from "./messages.js" */
+
+/** @param {{model: Model, el: HTMLElement, signal?: AbortSignal}} host */
+export function render({ model, el, signal }) {
+	const core = new Core(model);
+	const shell = new Shell(core, el);
+	core.hello().catch((error) => core.failed(error));
+	const close = () => {
+		core.emit("settle");
+		core.closing.abort();
+		shell.root.remove();
+	};
+	signal?.addEventListener("abort", close);
+	return close;
+}
+
+export default { render };

@@ -1,0 +1,31 @@
+// Numbers and base64 in buffers of bytes.
+
+/** @import { Part, Span } from "./messages.js" */
+
+/** @typedef {ArrayBuffer|ArrayBufferView<ArrayBuffer>|null|undefined} Binary  as hosts of notebooks hand it over */
+
+/** Whatever a host hands over as binary, as bytes. @param {Binary} value @returns {Uint8Array<ArrayBuffer>} */
+export function asBytes(value) {
+	if (!value) return new Uint8Array(0);
+	if (value instanceof ArrayBuffer) return new Uint8Array(value);
+	return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+export function fromBase64(/** @type {string} */ text) {
+	const raw = atob(text);
+	const bytes = new Uint8Array(raw.length);
+	for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+	return bytes;
+}
+
+/**
+ * Numbers of a packed buffer, copied where they do not lie on a boundary of four.
+ * @template {Int32Array|Uint32Array|Float32Array} T
+ * @param {Uint8Array<ArrayBuffer>} bytes @param {Part|Span} at @param {new (buffer: ArrayBuffer, offset?: number, length?: number) => T} Kind
+ */
+export function numbersAt(bytes, at, Kind) {
+	const [offset, length] = at;
+	const start = bytes.byteOffset + offset;
+	if (start % 4 === 0) return new Kind(bytes.buffer, start, length >> 2);
+	return new Kind(bytes.slice(offset, offset + length).buffer);
+}

@@ -1,0 +1,35 @@
+// Images and masks from their bytes.
+
+import { colourMask } from "./colours.js";
+/** @import { Span } from "./messages.js" */
+
+export const blobOf = (/** @type {Uint8Array<ArrayBuffer>} */ bytes, /** @type {Span} */ [offset, length, mime]) => new Blob([bytes.subarray(offset, offset + length)], { type: mime });
+
+/**
+ * Decodes a file. Of a Blob, another process of the browser has to hear first: half of the time.
+ * @param {Uint8Array<ArrayBuffer>} bytes @param {Span} at
+ */
+export async function readPicture(bytes, at) {
+	if (!globalThis.ImageDecoder) return createImageBitmap(blobOf(bytes, at));
+	const [offset, length, type] = at;
+	const decoder = new ImageDecoder({ data: bytes.slice(offset, offset + length), type });
+	try {
+		const { image } = await decoder.decode();
+		return await createImageBitmap(image).finally(() => image.close());
+	} finally {
+		decoder.close();
+	}
+}
+
+/** A mask in the colours of its classes. @param {Uint8Array<ArrayBuffer>} bytes @param {Span} at @param {number[]|undefined} of */
+export async function readMask(bytes, at, of) {
+	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
+	const canvas = new OffscreenCanvas(grey.width, grey.height);
+	const context = canvas.getContext("2d", { willReadFrequently: true });
+	if (!context) throw new Error("A mask needs a canvas of its own, and this page has too many of them.");
+	context.drawImage(grey, 0, 0);
+	const pixels = context.getImageData(0, 0, grey.width, grey.height);
+	grey.close();
+	colourMask(pixels.data, of);
+	return createImageBitmap(pixels);
+}

@@ -1,0 +1,20 @@
+// Small settings that outlive the page.
+
+/** Small things kept between sessions where the page allows it. */
+export const memory = {
+	/** @template T @param {string} name @param {T} fallback @returns {T} */
+	read(name, fallback) {
+		try {
+			return JSON.parse(localStorage.getItem(`dl-browser:${name}`) ?? "null") ?? fallback;
+		} catch {
+			return fallback;
+		}
+	},
+	write(/** @type {string} */ name, /** @type {unknown} */ value) {
+		try {
+			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
+		} catch {
+			// private windows and file:// may refuse
+		}
+	},
+};

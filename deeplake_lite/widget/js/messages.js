@@ -1,0 +1,162 @@
+// What Python and the page tell each other, as types.
+
+/** @import { Box, Point } from "./geometry.js" */
+
+// Traits
+
+/** @typedef {"image"|"mask"|"text"|"json"|"embedding"|"boxes"|"polygons"|"keypoints"|"class"|"tags"|"number"|"bool"|"time"|"bytes"|"array"|"sequence"|"link"} Kind  what a column's values are to a reader */
+/** @typedef {"changed"|"added"|"removed"} Tab  a kind of change between two versions */
+/** @typedef {"a"|"b"} SideName  the version before, or after */
+/** @typedef {[offset: number, length: number, mime: string]} Span  bytes in the buffer of a reply */
+
+/**
+ * What is known of a column beforehand. `stored`: whether it takes edits.
+ * @typedef {{
+ *   name: string, kind: Kind, type: string, dtype: string|null, shape: string, nullable: boolean,
+ *   role: "overlay"|"picture"|"caption"|null, colours: boolean, classes: string[], class_count: number,
+ *   connections?: [number, number][], stored?: boolean,
+ * }} Column
+ */
+
+/**
+ * What is known of the lake; from `mode` on, of two versions that are compared, and of exported pages.
+ * @typedef {{
+ *   title?: string, url?: string, version?: string, name?: string|null, branch?: string|null, writable?: boolean,
+ *   total?: number, columns: Column[], picture?: string|null, has_ids?: boolean, tags?: string|null,
+ *   suggested?: {column: string, label: string}|null, embeddings?: string[], umap?: boolean, suspects?: Suspects[],
+ *   review_needs?: string|null, alike?: string[], mode?: "diff", a?: string, b?: string,
+ *   counts?: Record<Tab, number>, changed_columns?: Record<string, number>, static?: boolean, rows_each?: number,
+ * }} About
+ */
+
+/** @typedef {{label: string, by: "embedding"|"scores"|"agreement", column: string}} Suspects  a ranking that is offered */
+/** @typedef {{expression: string, descending: boolean}} Order */
+
+/**
+ * Which answer is shown.
+ * @typedef {{generation: number, rows: number, ms: number, query: string, order?: Order|null, tab?: Tab, column?: string|null}} State
+ */
+
+/** @typedef {{shown: boolean, opacity: number}} Overlay */
+
+/**
+ * The reader's choices.
+ * @typedef {{
+ *   size: number, picture: string|null, caption: string[]|null, overlays: Record<string, Partial<Overlay>>,
+ *   colour_by: string|null, panel: string|null, theme: "auto"|"light"|"dark",
+ * }} Settings
+ */
+
+/** @typedef {{id: number, column: string, rows: number, what: string}} Edit  one that is staged */
+/** @typedef {{id: string, edits: number, rows: number, complete: boolean, changed: string}} Draft  edits that another browser left behind */
+/** @typedef {{kind: string, message: string, line?: number, column?: number, hint?: string}} Problem  why the query that was set cannot be shown */
+
+// Rows
+
+/**
+ * What is drawn over a picture, in parts of its sides; a mask as a picture of class numbers, `of` the class of each.
+ * @typedef {{boxes?: Box[], rings?: Point[][], points?: number[][][], c?: number[]|null, more?: number, v?: Span, of?: number[]}} Marks
+ */
+
+/**
+ * What stands in the place of a picture.
+ * @typedef {{
+ *   kind: "null"|"text"|"json"|"numbers"|"value"|"table"|"damaged", text?: string|null, numbers?: (number|null)[],
+ *   rows?: [name: string, value: string|null][], more?: number,
+ * }} Card
+ */
+
+/** @typedef {{t: string|null, c: number|null, cs?: number[], damaged?: string}} Caption  a value in a few words, and its class */
+
+/**
+ * A row in the grid; a pair of two versions has a cell of each in `a` and `b`, and the columns that `changed`. In an
+ * exported page it has its value of each facet, and a pair its kind of change.
+ * @typedef {{
+ *   p: number, id?: string|null, main?: string|null, v?: Span|null, w?: number|null, h?: number|null, card?: Card|null,
+ *   caption?: Record<string, Caption>, marks?: Record<string, Marks|null|undefined>, unmarked?: Record<string, string>,
+ *   staged?: string[], a?: Cell|null, b?: Cell|null, changed?: string[], facet?: Record<string, any>, tab?: Tab,
+ * }} Cell
+ */
+
+/** @typedef {boolean|number|string|(string|number)[]|null} Value  a cell as a field has it */
+
+/**
+ * A cell of a row at large. `editable`, `value` and `null` are there where it is no picture; `changed` where two
+ * versions are compared.
+ * @typedef {{
+ *   name: string, kind: Kind, type: string, dtype: string|null, shape: string, nullable: boolean, v: Span|null,
+ *   text: string|null, c: number|null, marks?: Marks|null, unmarked?: string|null, w?: number|null, h?: number|null,
+ *   card?: Card|null, staged?: boolean, editable?: boolean, value?: any, null?: boolean, damaged?: string,
+ *   numbers?: (number|null)[], tags?: string[], box_classes?: BoxClasses|null, changed?: boolean, classes?: string[],
+ * }} RowColumn
+ */
+
+/** @typedef {{column: string, names: string[], c: number[]|null}} BoxClasses  `c`: of each box, null where not all have one */
+/** @typedef {{id: string|null, position: number, picture: string|null, w: number|null, h: number|null, columns: RowColumn[]}} RowData  a row at large */
+
+/** @typedef {{column: string|null, before: string|null, after: string|null}} Change */
+/** @typedef {{version: string, message: string, time: string, author?: string|null, changes: Change[]}} RowVersion */
+
+// Filters
+
+/** @typedef {number|string} End  of a range: a number, the digits of one that a float cannot hold, or a time */
+/** @typedef {[End|null, End|null]} Range  null where it is open */
+/** @typedef {boolean|number|string} Choice  a value that a facet lists; a class by its name */
+/** @typedef {[value: Choice, name: string, all: number, shown: number, colour?: number|null]} ValueCount */
+
+/**
+ * How many rows have which value (`values`), or numbers in which range (`edges`): of all, and of those shown. `ask`:
+ * it is counted when asked for. `only`: the number that all rows have. `beside`: rows that are in no range.
+ * @typedef {{
+ *   column: string, expression: string, kind: "classes"|"tags"|"booleans"|"numbers"|"times", label: string,
+ *   chosen: any[]|null, rows: number, ask?: boolean, problem?: string, values?: ValueCount[], nulls?: [number, number],
+ *   more?: number, edges?: End[], all?: number[], shown?: number[], beside?: [count: number, kind: string][], only?: string|null,
+ * }} FacetData
+ */
+
+// The map
+
+/** @typedef {{kind: "classes", names: string[]}|{kind: "numbers", range: [number, number]}} Colouring */
+/** @typedef {[offset: number, length: number]} Part  bytes in the buffer of a reply, whose type is known */
+/** @typedef {{n: number, of: number, colour: Colouring|null, v: {xy: Part, positions: Part, colour: Part|null}}} Points */
+
+// Requests and replies
+
+/** @typedef {{id: string, message: string, time: string, names: string[]}} Commit */
+/** @typedef {{branches: string[], tags: string[], commits: Commit[], shown: string}} VersionList */
+/** @typedef {{name: string, rows: number|null, query: string}} SavedView */
+/** @typedef {[text: string, kind: string, detail?: string]} Completion */
+/** @typedef {{rows: number, ms?: number, query?: string}} Answer  of a query, a filter, an order */
+/** @typedef {{staged_count: number, can_undo: boolean, can_redo: boolean, positions: number[]|null}} Staged  after an edit; positions are null for many rows */
+/** @typedef {{p?: number, id: string, kind: string, column?: string|null, ours: any, theirs: any}} Conflict */
+
+/**
+ * The fields of replies, by type of request.
+ * @typedef {{
+ *   hello: {probe: number}, cells: {cells: Cell[]}, detail: RowData, history: {versions: RowVersion[], complete: boolean},
+ *   query: Answer, filter: Answer, sort: Answer, suspects: Answer, neighbours: Answer, show_view: Answer, tab: Answer,
+ *   complete: {items: Completion[], word: number}, facets: {facets: FacetData[]}, points: Points, select: {rows: number},
+ *   views: {views: SavedView[]}, save_view: {name: string}, versions: VersionList,
+ *   show_version: {rows: number, version: string, branch: string|null, writable: boolean},
+ *   stage: Staged, undo: Staged, redo: Staged, drop: Staged, forget: Staged, restore: Staged & {rows: number, gone: number},
+ *   commit: Staged & {version: string, rows: number}, resolve: Staged & {version: string, rows: number},
+ * }} Replies
+ */
+
+/** @typedef {"set"|"take"|"add_tag"|"remove_tag"|"set_boxes"} Op  of an edit */
+
+/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  why a request was refused, and where in the query */
+
+/** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  what each reply has beside its fields */
+
+/** @typedef {{type: "reply", req: number, gen: number, ok: boolean, error?: Fault, b64?: string}} Reply */
+/** @typedef {{type: "progress", req: number, done: number, total: number}} Progress */
+/** @typedef {{type: "thread"|"note"|"changed", req?: undefined, text?: string, positions?: number[]|null}} Notice  what Python tells unasked */
+
+/**
+ * The face of a notebook's model, which an exported page has too.
+ * @typedef {{
+ *   get: (name: string) => any, set: (name: string, value: any) => void, save_changes: () => void, send: (message: object) => void,
+ *   on: (event: string, handler: (...told: any[]) => void) => void, off: (event: string, handler: (...told: any[]) => void) => void,
+ * }} Model
+ */

@@ -1,0 +1,89 @@
+// Numbers and times: how they are written, read and compared with a range.
+
+import { clamp } from "./geometry.js";
+/** @import { End, Range } from "./messages.js" */
+
+/** A number at a glance: 1.2M, 12.5k, 0.03. */
+export function short(/** @type {number} */ n) {
+	if (!Number.isFinite(n)) return String(n);
+	const size = Math.abs(n);
+	for (const [unit, name] of /** @type {[number, string][]} */ ([
+		[1e9, "G"],
+		[1e6, "M"],
+		[1e3, "k"],
+	])) {
+		if (size >= unit * (name === "k" ? 10 : 1)) return `${Number((n / unit).toPrecision(3))}${name}`;
+	}
+	return String(Number(n.toPrecision(size >= 1000 ? 4 : 3)));
+}
+
+/** An end of a range where there is room for 16 characters: with an exponent where it has more. */
+export function endText(/** @type {number|string} */ end) {
+	const text = typeof end === "string" ? end : String(Number(end.toPrecision(6)));
+	return text.length <= 16
+		? text
+		: Number(end)
+				.toExponential(5)
+				.replace(/\.?0*e\+?/, "e");
+}
+
+/** Milliseconds since 1970 as a date, with the time where the span is short. */
+export function shortTime(/** @type {number} */ ms, span = Infinity) {
+	const date = new Date(ms);
+	if (Number.isNaN(date.getTime())) return "–";
+	const [day, time] = date.toISOString().split("T");
+	return span < 3 * 86_400_000 ? `${day} ${time.slice(0, 5)}` : day;
+}
+
+/** Places of the ends of the bins under a brush. @param {number} bins @param {number} x0 @param {number} x1 @param {number} width */
+export function brushed(bins, x0, x1, width) {
+	const bin = (/** @type {number} */ x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
+	return [bin(Math.min(x0, x1)), bin(Math.max(x0, x1)) + 1];
+}
+
+/** Where a value lies on a histogram of equal bins, 0..1: an end exactly, whatever it is. @param {End[]} edges @param {End} value */
+export function alongEdges(edges, value) {
+	const place = edges.indexOf(value);
+	if (place >= 0) return place / (edges.length - 1);
+	const [low, high, at] = [edges[0], edges[edges.length - 1], value].map(numberOf);
+	return high > low ? clamp((at - low) / (high - low), 0, 1) : 0;
+}
+
+/** An end of a range as a float: a number, the digits of one, or the milliseconds of a time. */
+export const numberOf = (/** @type {End} */ end) => (typeof end === "string" && !Number.isNaN(Number(end)) ? Number(end) : timeOf(end));
+
+/** What a range of numbers says as text: the number, its digits where floats have too few, null for nothing. */
+export function readNumber(/** @type {string} */ text) {
+	const digits = text.trim().replace(/,/g, "");
+	if (!digits) return null;
+	const number = Number(digits);
+	if (/^[+-]?\d+$/.test(digits) && !Number.isSafeInteger(number)) return digits;
+	return Number.isFinite(number) ? number : NaN;
+}
+
+/** What a range of times says: ISO 8601 with a day at least, null for nothing, NaN for anything else. */
+export function readTime(/** @type {string} */ text) {
+	const said = text.trim().replace(" ", "T");
+	if (!said) return null;
+	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(said) ?? [];
+	if (!day || (time && day.length < 10)) return NaN;
+	const whole = day.padEnd(10, "-01-01".slice(day.length - 10)) + time;
+	return Number.isNaN(timeOf(whole)) ? NaN : whole;
+}
+
+/** Whether a number, or its digits, is in a range that may be open: as a query compares. */
+export function inRange(/** @type {End|null|undefined} */ value, /** @type {Range} */ [low, high]) {
+	if (value === null || value === undefined) return false;
+	const at = comparable(value);
+	return (low === null || at >= comparable(low)) && (high === null || at < comparable(high));
+}
+
+const comparable = (/** @type {End} */ value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : Number(value));
+export const isRange = (/** @type {string} */ kind) => kind === "numbers" || kind === "times";
+
+/** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
+export function timeOf(/** @type {End} */ value) {
+	if (typeof value !== "string") return value;
+	const zoned = /T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : `${value}Z`;
+	return Date.parse(zoned.replace(/^(-?)(\d{4,})-/, (start, sign, year) => (sign || year.length > 4 ? `${sign || "+"}${year.padStart(6, "0")}-` : start)));
+}

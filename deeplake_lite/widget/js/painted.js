@@ -1,0 +1,50 @@
+// What is painted on a canvas, at most once a frame and as sharp as the screen.
+
+import { h } from "./elements.js";
+
+/** Pixels of the screen in one of the page. */
+export const density = () => globalThis.devicePixelRatio || 1;
+
+/**
+ * What draws on a canvas; a page has it unless it has used up the memory for canvases.
+ * @param {HTMLCanvasElement} canvas
+ */
+function contextOf(canvas) {
+	const context = canvas.getContext("2d");
+	if (!context) throw new Error("This page has too many canvases to draw on another. Close some views.");
+	return context;
+}
+
+/** A canvas as sharp as the screen; returns its context in CSS pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+export function sharpen(canvas, width, height) {
+	const ratio = Math.min(2, density());
+	const [w, hgt] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
+	if (canvas.width !== w || canvas.height !== hgt) {
+		canvas.width = w;
+		canvas.height = hgt;
+		canvas.style.width = `${width}px`;
+		canvas.style.height = `${height}px`;
+	}
+	const context = contextOf(canvas);
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	context.textBaseline = "middle";
+	return context;
+}
+
+/** What is drawn anew once a frame, when something changed. */
+export class Painted {
+	constructor(/** @type {string} */ name) {
+		this.canvas = h("canvas", { class: name, "aria-hidden": "true" });
+		/** @type {number|undefined} */
+		this.due = undefined;
+	}
+
+	draw() {}
+
+	later() {
+		this.due ??= requestAnimationFrame(() => {
+			this.due = undefined;
+			if (this.canvas.isConnected) this.draw();
+		});
+	}
+}

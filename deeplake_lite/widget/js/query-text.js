@@ -1,0 +1,61 @@
+// Tokens of a query, the place of an error in it, and an example.
+
+/** @import { Column } from "./messages.js" */
+
+const KEYWORDS = new Set(
+	(
+		"SELECT FROM WHERE AND OR NOT IN IS NULL LIKE ILIKE BETWEEN ORDER GROUP BY HAVING LIMIT OFFSET ASC DESC AS CASE WHEN " +
+		"THEN ELSE END DISTINCT TRUE FALSE JOIN LEFT RIGHT INNER OUTER ON UNION ALL ANY EXISTS WITH SAMPLE UNGROUP EXPAND " +
+		"VERSION CAST USING REPLACE NULLS FIRST LAST OVER PARTITION CONTAINS EXCEPT INTERSECT"
+	).split(" "),
+);
+const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
+
+/** Parts of a query for colouring; joined they are the text again. */
+export function tokens(/** @type {string} */ text) {
+	const found = [];
+	for (const match of text.matchAll(TOKEN)) {
+		const { groups = {} } = match;
+		let kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "mark";
+		const start = match.index ?? 0;
+		const stop = start + match[0].length;
+		if (kind === "word") {
+			if (KEYWORDS.has(match[0].toUpperCase())) kind = "keyword";
+			else if (/^\s*\(/.test(text.slice(stop, stop + 8))) kind = "function";
+		}
+		found.push({ kind, start, stop, text: match[0] });
+	}
+	return found;
+}
+
+/** Offset behind the first so many characters of Python, which counts an emoji as one. @param {string} text @param {number} characters */
+export const offsetOf = (text, characters) => [...text].slice(0, characters).join("").length;
+
+/** Offset of a line and column, both counted from 1, kept within the text. @param {string} text @param {number} line @param {number} column */
+export function caretOffset(text, line, column) {
+	const lines = text.split("\n");
+	const at = Math.min(Math.max(1, line), lines.length) - 1;
+	const before = lines.slice(0, at).reduce((sum, l) => sum + l.length + 1, 0);
+	return before + offsetOf(lines[at], Math.max(1, column) - 1);
+}
+
+/** What an error marks: the token at the place, or the last one. @param {string} text @param {number} line @param {number} column */
+export function errorSpan(text, line, column) {
+	const at = caretOffset(text, line, column);
+	const solid = tokens(text).filter((t) => t.kind !== "space");
+	const hit = solid.find((t) => at >= t.start && at < t.stop) ?? solid.find((t) => t.start >= at) ?? solid[solid.length - 1];
+	return hit ? [hit.start, hit.stop] : [0, 0];
+}
+
+/** The text with the word before the cursor replaced. @param {string} text @param {number} cursor @param {number} word @param {string} choice */
+export function complete(text, cursor, word, choice) {
+	return { text: text.slice(0, word) + choice + text.slice(cursor), cursor: word + choice.length };
+}
+
+/** A condition on a column that there is. */
+export function exampleQuery(/** @type {Column[]} */ columns) {
+	const found = columns.find((one) => one.classes?.length && one.kind === "class") ?? columns.find((one) => one.kind === "number");
+	if (!found) return "SELECT * LIMIT 100";
+	const name = /^[a-z_]\w*$/i.test(found.name) ? found.name : `"${found.name.replaceAll('"', '""')}"`;
+	return name + (found.kind === "class" ? ` = '${found.classes[0].replaceAll("'", "''")}'` : " > 0");
+}

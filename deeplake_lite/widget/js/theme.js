@@ -1,0 +1,56 @@
+// Light or dark, as the notebook is, and the style sheet's colours for a canvas.
+
+import { luminance, parseColour } from "./colours.js";
+
+/** @import { Core } from "./core.js" */
+
+/** @typedef {Record<string, string>} Palette  colours of the style sheet, and its fonts */
+
+/** "light" or "dark": as set, else as the host, else as the system. @param {HTMLElement} root @param {string} wanted */
+function themeOf(root, wanted) {
+	if (wanted === "light" || wanted === "dark") return wanted;
+	const style = getComputedStyle(root);
+	for (const name of ["--jp-layout-color0", "--vscode-editor-background", "--colab-primary-surface-color"]) {
+		const colour = parseColour(style.getPropertyValue(name));
+		if (colour) return luminance(colour) > 0.3 ? "light" : "dark";
+	}
+	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Keeps root's theme right, also when the host or the system turns dark. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
+export function followTheme(root, core, changed) {
+	const apply = () => {
+		const wanted = core.settings.theme;
+		const theme = themeOf(root, wanted);
+		root.dataset.theme = theme;
+		root.dataset.host = String(wanted === "auto");
+		changed();
+	};
+	const observer = new MutationObserver(apply);
+	observer.observe(document.body, { attributes: true });
+	observer.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "theme", "data-theme"] });
+	const media = matchMedia("(prefers-color-scheme: dark)");
+	media.addEventListener("change", apply);
+	core.on("settings", apply);
+	core.sized(root, () => {
+		// hosts attach the element after `render`: only then are there styles
+		if (core.palette.bg) return;
+		apply();
+		core.emit("attached");
+	});
+	core.atEnd(() => {
+		observer.disconnect();
+		media.removeEventListener("change", apply);
+	});
+	apply();
+}
+
+/** The colours of the style sheet, for canvases. */
+export function paletteOf(/** @type {HTMLElement} */ root) {
+	const style = getComputedStyle(root);
+	const names = ["bg", "ink", "muted", "line", "fill", "card", "accent", "on-accent", "soft", "bad", "edit"];
+	/** @type {Record<string, string>} */
+	const palette = { font: style.fontFamily, mono: style.getPropertyValue("--dl-mono") };
+	for (const name of names) palette[name] = style.getPropertyValue(`--dl-${name}`).trim();
+	return palette;
+}
