@@ -445,6 +445,7 @@ class Browser(Display):
         """Bring all traits to what is shown now; the page hears of them at once."""
         before, selected, self._shown = self._shown, self.selected, shown
         moved = before.handle is not shown.handle or before.branch != shown.branch
+        elsewhere = (before.base.url, before.branch) != (shown.base.url, shown.branch)
         self._applying = True
         try:
             with self.hold_sync():
@@ -454,6 +455,8 @@ class Browser(Display):
                 self.selected = shown.carried(before, selected)
         finally:
             self._applying = False
+        if elsewhere:
+            self.part(Editing).start_anew()
         if moved:
             self.part(Editing).offer()
         self.part(Editing).list_staged()
