@@ -17,6 +17,7 @@ from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.handles import renewed
+from deeplake_lite.widget.review.alike import check_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,6 +91,7 @@ class Shown:
         from deeplake_lite.query.bare import as_typed, whole
 
         text = whole(typed)
+        check_row(text, self.base)
         try:
             return text, self.base.query(text, sources=self.sources)
         except LakeError as error:
