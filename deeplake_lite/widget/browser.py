@@ -374,7 +374,7 @@ class Browser(Display):
         Parameters
         ----------
         path : str or Path
-            File to write.
+            File to write, in a folder that is there.
         rows : int
             The first so many of those that are shown.
         size, large : int
@@ -384,6 +384,11 @@ class Browser(Display):
         -------
         Path
             The file.
+
+        Raises
+        ------
+        StorageError
+            Where no file can be written, or the disk is full; a file that was there is as before.
 
         Examples
         --------
@@ -403,7 +408,7 @@ class Browser(Display):
             few.about = {**few.about, **known}
             pack = static_page.OncePack()
             found = static_page.content(few, pack, query=shown.text, size=size, large=large)
-            return static_page.write(Path(path), found, pack)
+            return static_page.write(Path(path).expanduser(), found, pack)
         finally:
             few.layout.close()
             few.close()

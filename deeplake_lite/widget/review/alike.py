@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.shown import Shown
 
-_VECTOR = re.compile(r"\(SELECT (.+?) FROM dataset WHERE ROW_ID\(\) = (\d+) LIMIT 1\)", re.I)
+_VECTOR = re.compile(
+    r"\(SELECT (.+?) FROM dataset WHERE ROW_ID\(\) = (\d+) LIMIT 1\)", re.IGNORECASE
+)
+"""A query's vector of one row, as `nearest_first` writes it."""
 
 
 def nearest_first(shown: Shown, position: int, name: str) -> str:

@@ -478,7 +478,7 @@ def test_edits_that_cannot_be_restored_stay_in_the_draft(url, page, is_live, com
     assert p.w.drafts == drafts(url) == []
 
 
-def test_a_draft_stays_whole_where_its_rest_cannot_be_written(url, page, monkeypatch):
+def test_a_draft_stays_whole_where_its_rest_cannot_be_written(url, page):
     work_and_end(url, [([0, 1], "label", "dog")])
     [path] = drafts(url)
     before = path.read_text("utf-8")
