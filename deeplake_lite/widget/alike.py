@@ -13,7 +13,6 @@ import numpy as np
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.errors import LakeError, SchemaError
 from deeplake_lite.query.names import quoted
-from deeplake_lite.widget.review.mapping import vector_column
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
@@ -28,15 +27,19 @@ _VECTOR = re.compile(
 def nearest_first(shown: Shown, position: int, name: str) -> str:
     """Return the query that sorts all rows by how near they are to one that is shown.
 
+    Parameters
+    ----------
+    name : str
+        A column of vectors.
+
     Raises
     ------
     SchemaError
-        For a column that has no vectors, and a row that has none, or is not among all rows.
+        For a row that has no vector, or is not among those that are browsed.
     """
     ids, base = shown.ids(np.array([position])), shown.base
     if ids is None:
         raise SchemaError("Neighbours are those of a row of the dataset. Take the query back.")
-    vector_column(base, name)
     match _has_vector(base, name, int(ids[0])):
         case None:
             raise SchemaError(
