@@ -320,7 +320,8 @@ class Browser(Display):
 
         Edits that are staged survive a restart of the kernel, a crash, and a cell that is run
         again: they are kept by lake, branch and row id, and the next browser offers them. `drafts`
-        lists them. A commit tells which cells were changed meanwhile, as ever.
+        lists them. A commit tells which cells were changed meanwhile, as ever. Edits of rows that
+        the branch no longer has stay in their draft, and the page says so.
 
         Returns
         -------
