@@ -10,6 +10,7 @@ import typer
 
 from deeplake_lite import checks
 from deeplake_lite.cli.app import Json, Url, Version, app, command, counted, open_lake, print_json
+from deeplake_lite.dataset.whole_files import written_whole
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def export_parquet(view: View, folder: str) -> Exported:
     """Write a Parquet file."""
     import pyarrow.parquet as pq
 
-    path = _new_file(view, folder, ".parquet")
-    with pq.ParquetWriter(path, view[:0].to_arrow().schema) as writer:
+    path, schema = _new_file(view, folder, ".parquet"), view[:0].to_arrow().schema
+    with written_whole(path) as draft, pq.ParquetWriter(draft, schema) as writer:
         for start in range(0, len(view), BLOCK_ROWS):
             writer.write_table(view[start : start + BLOCK_ROWS].to_arrow())
     return Exported(path, [])
@@ -100,7 +101,7 @@ def export_csv(view: View, folder: str) -> Exported:
             "Choose another format: folder, parquet."
         )
     path = _new_file(view, folder, ".csv")
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with written_whole(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
         table.writerow([f.name for f in fields])
         for block in read_blocks(view, fields, "csv"):

@@ -62,8 +62,7 @@ class Dataset(View):
     """
 
     def __init__(self, lake: Lake, table: Table, *, branch: str | None, name: str) -> None:
-        super().__init__(lake, table, None, (), "")
-        self._branch, self._name = branch, name
+        super().__init__(lake.at(branch, name), table, None, (), "")
         self._guard = threading.RLock()
         self._editor: int | None = None
         """The thread that makes an edit, if one does."""
@@ -613,7 +612,7 @@ class Dataset(View):
             what = "a newer version" if branch == self._branch else "another branch"
             self._check_clean(f"{what} is checked out")
             self._go_to(versions.check_branch(self._lake.repository, branch))
-            self._branch = self._name = branch
+            self._lake = self._lake.at(branch, branch)  # views that there are stay where they were
         return self
 
     def delete_branch(self, name: str) -> None:
@@ -1000,6 +999,14 @@ class Dataset(View):
     @property
     def _table(self) -> Table:
         return self._pinned
+
+    @property
+    def _branch(self) -> str | None:
+        return self._lake.branch
+
+    @property
+    def _name(self) -> str:
+        return self._lake.name
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickles.dataset_parts(self)

@@ -114,6 +114,8 @@ class Exports:
         ------
         ExistsError
             When the folder holds something.
+        StorageError
+            When the disk is full, or takes no files; none of them stay then.
         SchemaError
             When there are several columns to choose from, or none.
 

@@ -8,9 +8,11 @@ over: the table has their paths. No name leads out of the folder.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -22,11 +24,12 @@ from deeplake_lite import checks, codecs
 from deeplake_lite.dataset.folders import Folders
 from deeplake_lite.dataset.portable import is_file, read_blocks, values_of
 from deeplake_lite.dataset.texts import fits_table, text_of
+from deeplake_lite.dataset.whole_files import refusals_of
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Image, Scalar, Sequence, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -49,7 +52,13 @@ _EXTENSIONS = {"jpeg": "jpg", "tiff": "tif"}
 def write_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
     """Write the rows of a view as files; see `View.to_folder`."""
     picture, of_class = _choose_image(view, image), _choose_label(view, label)
-    root = _new_folder(Path(checks.location("path", path)).expanduser())
+    root = Path(checks.location("path", path)).expanduser()
+    with refusals_of(root), _new_folder(root):
+        _write(view, root, picture, of_class)
+    return root
+
+
+def _write(view: View, root: Path, picture: Field, of_class: Field | None) -> None:
     rest = [f for f in view.schema if f is not picture]
     fields = [picture, *rest]
     classes = Folders(root, [TABLE, COLUMNS])
@@ -65,7 +74,6 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
                 name = files.write(folder, f"{row:0{files.digits}}", picture.htype, sample)
                 table.writerow([name or "", *(files.cell(row, f, values[f.name][i]) for f in rest)])
                 row += 1
-    return root
 
 
 def header_of(column: str) -> str:
@@ -146,13 +154,21 @@ def _extension(data: bytes) -> str:
     return _EXTENSIONS.get(name, name)
 
 
-def _new_folder(path: Path) -> Path:
+@contextlib.contextmanager
+def _new_folder(path: Path) -> Iterator[None]:
+    """Make a folder, which is empty again, or gone, where it is not filled. Raises ExistsError."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise ExistsError(
             f"Files are written to a new or empty folder, got {str(path)!r}. Choose another name."
         )
+    is_new = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
-    return path
+    try:
+        yield
+    except BaseException:
+        for part in [path] if is_new else list(path.iterdir()):
+            shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink()
+        raise
 
 
 def _choose_image(view: View, image: str | None) -> Field:

@@ -162,8 +162,8 @@ class Opener:
         if document.get("url") is not None:
             ds = open_for(self._lake, document["url"], document["version"])
             return ds._lake, ds._table
-        repository = self._lake.repository
-        return self._lake, Table.open(repository, repository.reader(document["version"]))
+        repository, version = self._lake.repository, document["version"]
+        return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
     def _answer(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
         """Ask a query again. Raises DamagedError when it gives other rows."""

@@ -53,6 +53,10 @@ class Address:
     """Whether every read is compared with checksums and hashes."""
     limits: Limits = DEFAULT_LIMITS
     """How much memory a value may take."""
+    branch: str | None = None
+    """The branch that its handle was on; None for a version that never moves."""
+    name: str = ""
+    """What the handle was opened at."""
 
     @classmethod
     def of(cls, view: View) -> Address:
@@ -68,6 +72,8 @@ class Address:
             lake.allow,
             lake.repository.checks_reads,
             lake.repository.limits,
+            lake.branch,
+            lake.name,
         )
 
     def open(self) -> tuple[Lake, Table]:
@@ -78,7 +84,8 @@ class Address:
         if self.checks_reads:
             repository = repository.checking()
         table = Table.open(repository, repository.reader(self.version))
-        return Lake(repository, dict(self.options), self.allow), table
+        lake = Lake(repository, dict(self.options), self.allow, self.branch, self.name)
+        return lake, table
 
 
 class Stranded:

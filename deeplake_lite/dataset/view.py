@@ -7,7 +7,7 @@ with a name gives a column, with an integer a row, with anything else another vi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -41,7 +41,7 @@ else:
 
 @dataclass(frozen=True)
 class Lake:
-    """What the views of one handle share."""
+    """What the views of one handle share: the lake, and where in it the handle was."""
 
     repository: Repository
     """Where the versions are."""
@@ -49,6 +49,14 @@ class Lake:
     """What the object store needs."""
     allow: tuple[str, ...] = ()
     """Roots under which linked files are read."""
+    branch: str | None = None
+    """The branch that the handle was on; None for a version that never moves."""
+    name: str = ""
+    """What the handle was opened at: a branch, a tag, a commit or a time; empty for nowhere."""
+
+    def at(self, branch: str | None, name: str) -> Lake:
+        """Return the same lake for a handle that is on a branch, or at a version."""
+        return replace(self, branch=branch, name=name)
 
 
 class View(LoadsRows, Exports, Asks):
@@ -139,7 +147,7 @@ class View(LoadsRows, Exports, Asks):
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return view._select(tuple(index))
         positions = in_brackets(index, len(view))
-        return View(self._lake, *view._located(positions), view._names, _origin(index))
+        return View(view._lake, *view._located(positions), view._names, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows, read a block at a time."""

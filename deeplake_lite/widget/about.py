@@ -26,7 +26,7 @@ def about_of(shown: Shown) -> dict[str, Any]:
         "version": shown.base.version,
         "name": shown.name,
         "branch": shown.branch,
-        "writable": shown.branch is not None,
+        "writable": shown.is_writable,
         "total": len(shown.base),
         "columns": _columns(shown.view),
         "picture": picture_column(shown.view),

@@ -320,7 +320,8 @@ class Browser(Display):
 
         Edits that are staged survive a restart of the kernel, a crash, and a cell that is run
         again: they are kept by lake, branch and row id, and the next browser offers them. `drafts`
-        lists them. A commit tells which cells were changed meanwhile, as ever.
+        lists them. A commit tells which cells were changed meanwhile, as ever. Edits of rows that
+        the branch no longer has stay in their draft, and the page says so.
 
         Returns
         -------
@@ -374,7 +375,7 @@ class Browser(Display):
         Parameters
         ----------
         path : str or Path
-            File to write.
+            File to write, in a folder that is there.
         rows : int
             The first so many of those that are shown.
         size, large : int
@@ -384,6 +385,11 @@ class Browser(Display):
         -------
         Path
             The file.
+
+        Raises
+        ------
+        StorageError
+            Where no file can be written, or the disk is full; a file that was there is as before.
 
         Examples
         --------
@@ -403,7 +409,7 @@ class Browser(Display):
             few.about = {**few.about, **known}
             pack = static_page.OncePack()
             found = static_page.content(few, pack, query=shown.text, size=size, large=large)
-            return static_page.write(Path(path), found, pack)
+            return static_page.write(Path(path).expanduser(), found, pack)
         finally:
             few.layout.close()
             few.close()
@@ -445,6 +451,7 @@ class Browser(Display):
         """Bring all traits to what is shown now; the page hears of them at once."""
         before, selected, self._shown = self._shown, self.selected, shown
         moved = before.handle is not shown.handle or before.branch != shown.branch
+        elsewhere = (before.base.url, before.branch) != (shown.base.url, shown.branch)
         self._applying = True
         try:
             with self.hold_sync():
@@ -454,6 +461,8 @@ class Browser(Display):
                 self.selected = shown.carried(before, selected)
         finally:
             self._applying = False
+        if elsewhere:
+            self.part(Editing).start_anew()
         if moved:
             self.part(Editing).offer()
         self.part(Editing).list_staged()

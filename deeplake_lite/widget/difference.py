@@ -115,7 +115,7 @@ class Difference(Display):
         Parameters
         ----------
         path : str or Path
-            File to write.
+            File to write, in a folder that is there.
         rows : int
             The first so many of each kind.
         size, large : int
@@ -125,6 +125,11 @@ class Difference(Display):
         -------
         Path
             The file.
+
+        Raises
+        ------
+        StorageError
+            Where no file can be written, or the disk is full; a file that was there is as before.
 
         Examples
         --------
@@ -147,7 +152,7 @@ class Difference(Display):
         shown = sum(cell["tab"] == state["tab"] for cell in found["cells"])
         state |= {"generation": 1, "column": None, "rows": shown}
         found["traits"] |= {"settings": settings, "state": state}
-        return static_page.write(Path(path), found, pack)
+        return static_page.write(Path(path).expanduser(), found, pack)
 
     # ---- what is known
 

@@ -57,6 +57,22 @@ def whole(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int
     return int(value) if float(value).is_integer() else _refuse(name, "a whole number", value)
 
 
+def row(message: Mapping[str, Any], rows: int) -> int:
+    """Return the field ``p``, the position of one of so many rows. Raises LakeError.
+
+    >>> row({"p": 2}, 3)
+    2
+    >>> row({"p": -1}, 3)
+    Traceback (most recent call last):
+    deeplake_lite.errors.LakeError: Rows are 0 to 2, got -1. Ask again.
+    """
+    position = whole(message, "p")
+    if not 0 <= position < rows:
+        there = f"Rows are 0 to {rows - 1:,}" if rows else "No rows are shown"
+        raise LakeError(f"{there}, got {position:,}. Ask again.")
+    return position
+
+
 def number(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int | float:
     """Return a field with a finite number. Raises MessageError."""
     return _number(message, name, default, "a number")

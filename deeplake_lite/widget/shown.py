@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.dataset import Dataset
-from deeplake_lite.dataset.show import version_of
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
+from deeplake_lite.widget.alike import check_row
 from deeplake_lite.widget.handles import renewed
 
 if TYPE_CHECKING:
@@ -61,13 +61,16 @@ class Shown:
     branch: str | None = None
     """The branch that the base is of, and edits are for: the handle may go to another one."""
     name: str = ""
-    """The branch, tag or time that the handle was opened at, if any."""
+    """The branch, tag or time that the handle was opened at, if any; not a commit."""
 
     @classmethod
     def of(cls, view: View) -> Shown:
         """Show a view as it is now."""
         base = view._as_it_is()
-        return cls(view, base, base, branch=branch_of(view), name=version_of(view)[0])
+        name = base._lake.name
+        if base.version.startswith(name):  # the page shows the commit anyway
+            name = ""
+        return cls(view, base, base, branch=branch_of(base), name=name)
 
     def asked(self, text: str) -> Shown:
         """Return the answer of a query, or of a condition on all rows.
@@ -88,6 +91,7 @@ class Shown:
         from deeplake_lite.query.bare import as_typed, whole
 
         text = whole(typed)
+        check_row(text, self.base)
         try:
             return text, self.base.query(text, sources=self.sources)
         except LakeError as error:
@@ -141,6 +145,12 @@ on branch 'fix' by now, ...
         )
 
     @property
+    def is_writable(self) -> bool:
+        """Whether edits may be staged: of a branch, and not of a view of a transaction."""
+        is_handle = isinstance(self.handle, Dataset)
+        return self.branch is not None and (is_handle or not self.base._table.edits)
+
+    @property
     def has_ids(self) -> bool:
         """Whether each row shown is a row of the browsed lake, with its id."""
         table: Any = self.view._table
@@ -176,5 +186,5 @@ on branch 'fix' by now, ...
 
 
 def branch_of(view: View) -> str | None:
-    """Return the branch that a dataset is on now; None for other views, and for versions."""
-    return getattr(view, "current_branch", None)
+    """Return the branch that a dataset is on now, or a view was taken from; None for versions."""
+    return view._lake.branch

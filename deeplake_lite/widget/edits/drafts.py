@@ -78,7 +78,8 @@ class Drafts:
                 return np.asarray(self._host.selected, np.int64)
         found = np.unique(fields.positions(wanted, "positions"))
         if len(found) and not (found[0] >= 0 and found[-1] < rows):
-            raise LakeError(f"Rows lie below {rows:,}, got {found[-1]:,}. Look again.")
+            wrong = found[0] if found[0] < 0 else found[-1]
+            raise LakeError(f"Rows lie below {rows:,}, got {wrong:,}. Look again.")
         return found
 
     def _check_id(self, positions: Positions, row_id: str | None) -> None:

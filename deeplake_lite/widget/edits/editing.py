@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.errors import (
     ConflictError,
     InvalidValueError,
@@ -19,7 +20,7 @@ from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.counts import check_counts, dependents
 from deeplake_lite.widget.edits.drafts import Drafts
 from deeplake_lite.widget.edits.pending import Pending
-from deeplake_lite.widget.edits.staged import Edit, Staged
+from deeplake_lite.widget.edits.staged import Edit, Staged, rows_of
 from deeplake_lite.widget.handles import handle_of
 from deeplake_lite.widget.messages import problem_of
 from deeplake_lite.widget.shown import branch_of
@@ -156,6 +157,14 @@ class Editing:
             shown.check_branch()
         self.check_none("another version is shown")
 
+    def start_anew(self) -> None:
+        """Forget what was undone, once another branch or lake is shown: it was for the other one.
+
+        Its file goes, too, which names the branch. Edits that are staged keep both.
+        """
+        if not len(self.staged):
+            self._clear()
+
     # ---- drafts
 
     def drafts(self) -> list[journal.Draft]:
@@ -177,6 +186,8 @@ class Editing:
         """Stage the edits of a draft; return of how many rows, and how many rows are gone.
 
         Nothing is written: a commit compares the cells with what was seen when they were edited.
+        Rows are those of the branch's tip, to which a commit writes: the handle may be older. Edits
+        of rows that are gone stay in the draft, since a row comes back when it is restored.
 
         Raises
         ------
@@ -184,23 +195,34 @@ class Editing:
             Where rows would have more boxes than classes, or fewer, with what is staged here.
         """
         ds = self._dataset()
-        table = ds._table
-        edits, gone = [], np.empty(0, np.int64)
+        tip = at_branch(ds._lake, str(ds.current_branch))
+        edits, left = [], []
         for e in draft.edits:
-            there = table.find(e.ids) >= 0
-            gone = np.union1d(gone, e.ids[~there])
+            there = tip._table.find(e.ids) >= 0
             if there.any():
-                seen = None if e.seen is None else e.seen[there]
-                ids = e.ids[there]
-                edit = self.staged.edit(e.column, e.field_id, e.op, ids, e.value, seen, e.what)
-                edits.append(replace(edit, with_next=e.with_next))
+                some = e.of_rows(there)
+                new = (e.column, e.field_id, e.op, some.ids, e.value, some.seen, e.what)
+                edits.append(replace(self.staged.edit(*new), with_next=e.with_next))
+            if not there.all():
+                left.append(e.of_rows(~there))
         if len(self.staged):
-            self._check_goes_along(ds, edits)
-        self.staged.add(edits)
-        self._keep(journal.added(edits))
-        draft.remove()
-        rows = np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)]))
-        return len(rows), len(gone)
+            self._check_goes_along(tip, edits)
+        if edits:
+            self.staged.add(edits)
+            self._keep(journal.added(edits))
+            draft.keep(left)
+        gone = len(rows_of(left))
+        if gone:
+            self._tell_gone(gone, ds)
+        return len(rows_of(edits)), gone
+
+    def _tell_gone(self, gone: int, ds: Dataset) -> None:
+        rows, them = ("1 row", "it") if gone == 1 else (f"{gone:,} rows", "them")
+        text = (
+            f"Edits of {rows} were not restored, because branch {ds.current_branch!r} no longer "
+            f"has {them}. The draft keeps these edits until you discard it."
+        )
+        self._host.tell({"type": "note", "text": text})
 
     def _check_goes_along(self, ds: Dataset, edits: list[Edit]) -> None:
         """Refuse a draft whose boxes or classes do not fit those that are staged here.
@@ -328,9 +350,9 @@ class Editing:
 
     def _told(self, touched: Iterable[Edit]) -> dict[str, Any]:
         self.list_staged()
-        rows = [e.ids for e in touched]
-        few = sum(map(len, rows)) <= TOUCHED
-        ids = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))
+        edits = list(touched)
+        few = sum(len(e.ids) for e in edits) <= TOUCHED
+        ids = rows_of(edits)
         return {
             "staged_count": len(self.staged),
             "can_undo": self.staged.can_undo,

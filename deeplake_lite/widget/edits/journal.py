@@ -9,7 +9,8 @@ Each browser with staged edits has a file in the user's state folder, below a fo
     {"do": "full"}                                      where there was no room for more
 
 The file goes when its edits are committed or discarded. One that is left is a draft: a browser of
-the same lake and branch offers it, and nothing of it counts before it is restored. A lock tells the
+the same lake and branch offers it, and nothing of it counts before it is restored. What cannot be
+restored, since its rows are gone, stays in it. A lock tells the
 drafts of browsers that are gone from those of other kernels that are still at work.
 """
 
@@ -32,7 +33,7 @@ import xxhash
 
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import MEMORY, local_folder
-from deeplake_lite.widget.edits.staged import Edit, Staged
+from deeplake_lite.widget.edits.staged import Edit, Staged, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +83,7 @@ class Journal:
         self._process = os.getpid()
         self._lock = filelock.FileLock(self.path.with_suffix(".lock"), thread_local=False)
         self._left = MOST_BYTES
-        self._header = {"format": FORMAT, "url": url, "branch": branch}
+        self._header = _header(url, branch)
 
     def write(self, line: dict[str, Any]) -> bool:
         """Add a line; tell whether there was room for it.
@@ -124,6 +125,7 @@ class Draft:
     """Edits that a browser left behind."""
 
     path: Path
+    url: str
     branch: str
     edits: list[Edit]
     complete: bool
@@ -139,21 +141,47 @@ class Draft:
     @property
     def about(self) -> dict[str, Any]:
         """What the page says of it."""
-        ids = [np.empty(0, np.int64), *(e.ids for e in self.edits)]
         return {
             "id": self.id,
             "edits": len(self.edits),
-            "rows": len(np.unique(np.concatenate(ids))),
+            "rows": len(rows_of(self.edits)),
             "complete": self.complete,
             "changed": self.changed,
         }
 
     def remove(self) -> None:
         """Take the file away; a browser of this process lets go of its edits."""
-        if live := _LIVE.get(self.path):
-            live.release()
+        self._release()
         _unlink(self.path)
         _unlink(self.path.with_suffix(".lock"))
+
+    def _release(self) -> None:
+        if live := _LIVE.get(self.path):
+            live.release()
+
+    def keep(self, edits: list[Edit]) -> None:
+        """Leave only some edits in the file, which goes where there are none.
+
+        Where they cannot be written the file stays as it is, with all of them.
+        """
+        if not edits:
+            return self.remove()
+        written = self.path.with_suffix(".part")
+        lines = [_header(self.url, self.branch), added(edits)]
+        if not self.complete:
+            lines.append({"do": "full"})
+        try:
+            with open(os.open(written, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w") as file:
+                file.write("".join(f"{json.dumps(line)}\n" for line in lines))
+            self._release()
+            written.replace(self.path)
+        except OSError:
+            _unlink(written)
+        return None
+
+
+def _header(url: str, branch: str) -> dict[str, Any]:
+    return {"format": FORMAT, "url": url, "branch": branch}
 
 
 def folder_of(url: str) -> Path | None:
@@ -198,7 +226,7 @@ def _read(path: Path) -> Draft | None:
             header = json.loads(next(lines))
             if header["format"] != FORMAT:
                 return None
-            branch = str(header["branch"])
+            url, branch = str(header.get("url", "")), str(header["branch"])
             for line in lines:
                 complete = line.endswith("\n") and _replay(line, staged)
                 if not complete:
@@ -206,7 +234,7 @@ def _read(path: Path) -> Draft | None:
     except (OSError, StopIteration, *_MISREAD):
         return None
     changed = dt.datetime.fromtimestamp(_modified(path), dt.UTC)
-    return Draft(path, branch, staged.edits, complete, changed.isoformat())
+    return Draft(path, url, branch, staged.edits, complete, changed.isoformat())
 
 
 def _replay(line: str, staged: Staged) -> bool:

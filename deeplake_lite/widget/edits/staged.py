@@ -46,6 +46,11 @@ class Edit:
     with_next: bool = False
     """Whether the edit after it belongs to it: both are dropped together."""
 
+    def of_rows(self, chosen: NDArray[np.bool_]) -> Edit:
+        """Return the same edit of some of its rows."""
+        seen = None if self.seen is None else self.seen[chosen]
+        return replace(self, ids=self.ids[chosen], seen=seen)
+
     def after(self, value: Cell) -> Cell:
         """Return what a cell holds then."""
         match self.op:
@@ -177,9 +182,8 @@ class Staged:
         kept = []
         for e in self.edits:
             stay = ~np.isin(e.ids, left.get(e.field_id, ()))
-            seen = None if e.seen is None else e.seen[stay]
             if stay.any():
-                kept.append(replace(e, ids=e.ids[stay], seen=seen))
+                kept.append(e.of_rows(stay))
         return Staged(kept)
 
     def clear(self) -> None:
@@ -232,7 +236,7 @@ class Staged:
 
     def all_rows(self) -> Ids:
         """Return the ids of the rows with edits, ascending."""
-        return np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in self.edits)]))
+        return rows_of(self.edits)
 
     def touching(self, field_id: str, ids: Ids) -> list[list[Edit]]:
         """Return the edits of a column for each of some rows, in order."""
@@ -274,6 +278,11 @@ class Staged:
         if field_id not in self._indexes:
             self._indexes[field_id] = _Index(self.of(field_id))
         return self._indexes[field_id]
+
+
+def rows_of(edits: Iterable[Edit]) -> Ids:
+    """Return the ids of the rows of some edits, ascending, each once."""
+    return np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)]))
 
 
 class _Index:

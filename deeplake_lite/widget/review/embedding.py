@@ -38,6 +38,7 @@ BLOCK_BYTES = 64 * 2**20
 _GUESSES = 8  # directions that are followed, of which two are kept
 _ROUNDS = 12
 _MARGIN = 0.02  # around the points
+_FAR = np.float32(2**60)  # of a vector beside those that axes are from: at the edge of the map
 
 
 def sample(count: int, most: int) -> Positions:
@@ -59,7 +60,8 @@ def vectors(view: View, f: Field, positions: Positions) -> Iterator[tuple[Positi
         rows = positions[start : start + step]
         found = read_values(view, [f], rows)[f.name]
         there = ~np.ma.getmaskarray(found).reshape(len(rows), -1).any(axis=1)
-        plain = np.ma.getdata(found).reshape(-1, width).astype(np.float32)
+        with np.errstate(over="ignore"):  # of float64: beyond float32 it is not finite
+            plain = np.ma.getdata(found).reshape(-1, width).astype(np.float32)
         there &= np.isfinite(plain).all(axis=1)  # one that is not would be the mean of all
         yield rows[there], plain[there]
 
@@ -72,9 +74,30 @@ def held(view: View, f: Field, positions: Positions) -> tuple[Positions, Points]
     return np.concatenate([rows for rows, _ in parts]), np.concatenate([v for _, v in parts])
 
 
+def exponent_of(found: Points) -> int:
+    """Return the power of two that all numbers are below: without it their products overflow.
+
+    >>> exponent_of(np.array([[3, -5]], np.float32)), exponent_of(np.zeros((0, 2), np.float32))
+    (3, 0)
+    """
+    return int(np.frexp(np.abs(found).max(initial=0))[1])
+
+
+def scaled(found: Points, exponent: int) -> Points:
+    """Return numbers divided by a power of two, which is exact; within what squares have room for.
+
+    >>> scaled(np.array([[1e38, -4]], np.float32), 2).tolist()
+    [[1.152921504606847e+18, -1.0]]
+    """
+    with np.errstate(over="ignore"):
+        return np.clip(np.ldexp(found, -exponent), -_FAR, _FAR)
+
+
 @dataclass(frozen=True, eq=False)
 class Axes:
     """The two directions in which vectors spread most.
+
+    Vectors are scaled first, so that all of the sample are within ±1 whatever their size.
 
     Examples
     --------
@@ -87,6 +110,8 @@ class Axes:
     """(dim,)"""
     axes: NDArray[np.float32]
     """(dim, 2), each of length 1."""
+    exponent: int = 0
+    """Power of two that vectors are divided by before all else."""
 
     @classmethod
     def of(cls, found: Points) -> Self:
@@ -100,8 +125,11 @@ class Axes:
         dim = found.shape[1]
         if not len(found):
             return cls(np.zeros(dim, np.float32), np.zeros((dim, 2), np.float32))
+        exponent = exponent_of(found)
+        found = scaled(found, exponent)
         mean = found.mean(axis=0)
         centred = found - mean
+        centred = scaled(centred, exponent_of(centred))  # rows may be far from 0 and close together
         guess = np.random.default_rng(0).standard_normal((dim, min(_GUESSES, dim)))
         for _ in range(_ROUNDS):
             spread = centred.T @ (centred @ guess.astype(np.float32))
@@ -111,10 +139,11 @@ class Axes:
         axes = guess @ order[:, ::-1][:, :2]
         axes = np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
         largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[np.newaxis], axis=0)
-        return cls(mean, (axes * np.where(largest < 0, -1, 1)).astype(np.float32))
+        return cls(mean, (axes * np.where(largest < 0, -1, 1)).astype(np.float32), exponent)
 
     def place(self, found: Points) -> Points:
-        """Return where vectors lie, (n, 2)."""
+        """Return where vectors lie, (n, 2), in units of the scale."""
+        found = scaled(found, self.exponent)
         return ((found - self.mean) @ self.axes).astype(np.float32, copy=False)
 
 
@@ -166,7 +195,7 @@ def umap(found: Points) -> Points:
         warnings.simplefilter("ignore")
         make = _umap_type()
         made = make(n_neighbors=min(15, len(found) - 1), random_state=0, metric="cosine")
-        points: Any = made.fit_transform(found)
+        points: Any = made.fit_transform(scaled(found, exponent_of(found)))
     return np.asarray(points, np.float32)
 
 

@@ -14,7 +14,6 @@ from deeplake_lite.dataset.virtual import source_of
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.htypes.base import Dense
-from deeplake_lite.query.names import quoted
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields
@@ -227,18 +226,3 @@ def _numbers(values: Any) -> tuple[dict[str, Any], NDArray[Any]]:
     finite = numbers[np.isfinite(numbers)]
     ends = [float(finite.min()), float(finite.max())] if len(finite) else [0.0, 1.0]
     return {"kind": "numbers", "range": ends}, numbers.astype("<f4")
-
-
-def nearest_first(host: Host, position: int, name: str) -> str:
-    """Return the query that sorts all rows by how near they are to one that is shown."""
-    ids = host.shown.ids(np.array([position]))
-    base = host.shown.base
-    if ids is None:
-        raise SchemaError("Neighbours are those of a row of the dataset. Take the query back.")
-    at = int(np.flatnonzero(base.row_ids == ids[0])[0])
-    [vector] = read_values(base, [vector_column(base, name)], np.array([at]))[name]
-    if np.ma.getmaskarray(vector).any():
-        raise SchemaError(f"Row {position:,} has no {name!r}, by which rows would be like it.")
-    column = quoted(name)
-    asked = f"(SELECT {column} FROM dataset LIMIT 1 OFFSET {at})"
-    return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {asked}) DESC"

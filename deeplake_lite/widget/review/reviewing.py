@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.review import compared, pairs
 from deeplake_lite.widget import fields
-from deeplake_lite.widget.review.mapping import about_map, is_vector, nearest_first
+from deeplake_lite.widget.alike import nearest_first
+from deeplake_lite.widget.review.mapping import about_map, is_vector, vector_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,8 +49,10 @@ class Reviewing:
 
     def neighbours(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show all rows, the nearest to one of them first."""
-        position, column = fields.whole(request, "p"), fields.text(request, "column")
-        return self._host.ask(nearest_first(self._host, position, column))
+        shown = self._host.shown
+        position, column = fields.row(request, len(shown.view)), fields.text(request, "column")
+        f = vector_column(shown.base, column)
+        return self._host.ask(nearest_first(shown, position, f.name))
 
 
 def about_review(view: View) -> dict[str, Any]:

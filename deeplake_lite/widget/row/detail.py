@@ -49,7 +49,7 @@ class Detail:
     def detail(self, request: Request, pack: Pack) -> dict[str, Any]:
         """Return a row: the picture large, the other columns in words and small pictures."""
         shown = self._host.shown
-        position = row_in(request, len(shown.view))
+        position = fields.row(request, len(shown.view))
         ids = shown.ids(np.array([position]))
         picture = fields.text_or_none(request, "picture") or self._host.settings.get("picture")
         if picture not in shown.view.columns:
@@ -140,14 +140,6 @@ class Detail:
         if isinstance(outcome, Drawn):
             small["text"] = f"{outcome.width} × {outcome.height}"
         return small
-
-
-def row_in(request: Request, rows: int) -> int:
-    """Return the row that a request speaks of. Raises LakeError where there is none."""
-    position = fields.whole(request, "p")
-    if not 0 <= position < rows:
-        raise LakeError(f"Rows are 0 to {rows - 1:,}, got {position:,}. Ask again.")
-    return position
 
 
 def shape_at(view: View, f: Field, position: int) -> str:

@@ -16,8 +16,8 @@ from deeplake_lite.dataset.exact import apart, exact
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.pictures import cards
-from deeplake_lite.widget.row.detail import row_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ class History:
     def history(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Return the versions that changed a row, newest first."""
         shown = self._host.shown
-        ids = shown.ids(np.array([row_in(request, len(shown.view))]))
+        ids = shown.ids(np.array([fields.row(request, len(shown.view))]))
         if ids is None:
             raise LakeError(
                 "A row of the lake has a history; this one is made by the query. Show rows, such "

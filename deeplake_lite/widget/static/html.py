@@ -18,6 +18,7 @@ import numpy as np
 
 from deeplake_lite.dataset.html.words import visible
 from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.whole_files import written_whole
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.names import unused
 from deeplake_lite.widget import front_end
@@ -72,7 +73,7 @@ PAGE = """<!doctype html>
 
 
 def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
-    """Write a page.
+    """Write a page, whole or not at all. Raises StorageError.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
         bytes=b64encode(pack.data).decode("ascii"),
         script=script,
     )
-    path.write_text(page, "utf-8", newline="\n")
+    with written_whole(path) as draft:
+        draft.write_text(page, "utf-8", newline="\n")
     return path
 
 

@@ -444,12 +444,12 @@ def test_a_view_of_open_edits_and_one_of_a_lost_branch_take_none(lake, page):
     view = lost[:3]
     lake.delete_branch("lost")
     error = page(view).fails("stage", edits=wanted)
-    assert error["kind"] == "ReadOnlyError"
-    assert "No branch" in error["message"]
+    assert error["kind"] == "VersionNotFoundError"
+    assert "'lost'" in error["message"]
 
 
 def test_a_view_of_an_older_version_is_mended_on_the_branch_that_went_on(lake, page):
-    old = dl.open(lake.url, version=lake.version)[[1]]
+    old = lake[[1]]
     lake["text"][0] = "meanwhile"
     lake.commit("went on")
     shown = page(old)

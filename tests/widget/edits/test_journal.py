@@ -53,6 +53,8 @@ def url(tmp_path, monkeypatch):
     return url
 
 
+PIXELS = [np.zeros((8, 8, 3), "uint8")]
+
 EDITS = [
     ([0], "label", "dog"), ([1], "label", "bird"), ([0, 3], "x", float("inf")), ([2], "x", None),
     ([3], "note", "é\n'\""), ([1], "meta", {"array": [1, None, {"number": 2}]}),
@@ -163,9 +165,12 @@ def test_a_row_that_changed_meanwhile_is_a_conflict_not_overwritten(url, page):
     with pytest.raises(ConflictError) as caught:
         p.w.commit("mine")
     assert {c.row_id for c in caught.value.conflicts} == {ids[1]}
-    assert len(drafts(url)) == 1  # still kept: nothing was committed
+    assert len(drafts(url)) == 2  # still kept: nothing was committed, and one row was gone
     p.w.commit("mine", on_conflict="theirs")
     assert dl.open(url)["note"][1] == "theirs"
+    [left] = p.w.drafts
+    assert (left["edits"], left["rows"]) == (1, 1)
+    p.asks("forget", id=left["id"])
     assert drafts(url) == []
 
 
@@ -398,3 +403,143 @@ def test_a_value_that_cannot_be_kept_is_said_to_be_none(url, page, monkeypatch):
     edit(p, [0], "note", "new")
     assert [c for c, _ in p.sent if c.get("type") == "note"]
     assert p.w.staged_count == 1
+
+
+def edits_in(draft):
+    return [
+        (e.column, e.op, e.ids.tolist(), e.value, None if e.seen is None else e.seen.tolist())
+        for e in draft.edits
+    ]
+
+
+def test_a_draft_of_rows_that_an_older_handle_lacks_is_restored(url, page):
+    old = dl.open(url)
+    new = dl.open(url)
+    new.append({name: new[name][:1] for name in new.columns if name != "image"} | {"image": PIXELS})
+    new.commit("one more")
+    work_and_end(url, [([4], "note", "late"), ([0, 4], "label", "dog")])
+    p = page(old)
+    reply = p.asks("restore", id=p.w.drafts[0]["id"])
+    assert (reply["rows"], reply["gone"], reply["staged_count"]) == (2, 0, 2)
+    assert p.w.drafts == []
+    p.w.commit("mine")
+    found = dl.open(url)
+    assert (found["note"][4], found["label"][:].tolist()) == ("late", [1, 0, 0, 0, 1])
+    assert drafts(url) == []
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("is_live", [True, False])
+def test_edits_that_cannot_be_restored_stay_in_the_draft(url, page, is_live, complete):
+    ids = dl.open(url).row_ids.tolist()
+    edits = [([0, 1], "label", "dog"), ([1, 2], "note", "new"), ([3], "x", 9.0)]
+    if is_live:
+        first = page(dl.open(url))
+        for positions, column, value in edits:
+            edit(first, positions, column, value)
+    else:
+        work_and_end(url, edits)
+    [path] = drafts(url)
+    if not complete:
+        with path.open("a") as file:
+            file.write('{"do": "full"}\n')
+    [before] = journal.drafts_in(path.parent, "main", None)
+    other = dl.open(url)
+    other.delete([1, 3])
+    other.commit("two less")
+    p = page(dl.open(url))
+    [offered] = p.w.drafts
+    assert p.w.restore() == 2
+    [note] = [content["text"] for content, _ in p.sent if content["type"] == "note"]
+    assert "Edits of 2 rows were not restored" in note
+    assert "'main'" in note
+    if is_live:
+        assert first.w.staged_count == 0
+    [left] = p.w.drafts
+    assert left == {**offered, "edits": 3, "rows": 2, "changed": left["changed"]}
+    assert left["complete"] is complete
+    p.w.commit("what is there")
+    assert dl.open(url)["note"][:] == ["a", "new"]
+    assert dl.open(url)["label"][:].tolist() == [1, 0]
+    before_rest = [e.of_rows(np.isin(e.ids, [ids[1], ids[3]])) for e in before.edits]
+    [draft] = journal.drafts_in(path.parent, "main", None)
+    before_rest = journal.Draft(path, url, "main", before_rest, complete, "")
+    assert edits_in(draft) == edits_in(before_rest)
+    assert (draft.url, draft.branch, path.stat().st_mode & 0o777) == (before.url, "main", 0o600)
+    assert p.w.restore() == 0  # again nothing can be
+    assert len(p.w.drafts) == 1
+    again = dl.open(url)
+    again.restore(other.log()[1])  # with the rows
+    again.commit("back")
+    p = page(again)
+    assert p.w.restore() == 3
+    p.w.commit("the rest")
+    assert dl.open(url)["x"][3] == 9.0
+    assert p.w.drafts == drafts(url) == []
+
+
+def test_a_draft_stays_whole_where_its_rest_cannot_be_written(url, page):
+    work_and_end(url, [([0, 1], "label", "dog")])
+    [path] = drafts(url)
+    before = path.read_text("utf-8")
+    other = dl.open(url)
+    other.delete([1])
+    other.commit("one less")
+    p = page(dl.open(url))
+    path.with_suffix(".part").mkdir()  # in the way
+    assert p.w.restore() == 1
+    assert path.read_text("utf-8") == before
+
+
+def test_what_was_undone_on_one_branch_is_not_done_again_on_another(url, page):
+    ds = dl.open(url)
+    ds.branch("fix")
+    ways = {
+        "show_version": lambda p: p.asks("show_version", version="fix"),
+        "browse": lambda p: p.w.browse(dl.open(url, branch="fix")),
+        "a view": lambda p: p.w.browse(dl.open(url, branch="fix")[:3]),
+        "a tag and back": lambda p: (
+            p.asks("show_version", version=ds.version),
+            p.asks("show_version", version="fix"),
+        ),
+        "checkout": lambda p: (p.w.shown.handle.checkout("fix"), p.w.refresh()),
+    }
+    for go in ways.values():
+        p = page(dl.open(url))
+        edit(p, [0], "note", "for main")
+        p.asks("undo")
+        assert len(drafts(url)) == 1
+        go(p)
+        assert drafts(url) == []
+        reply = p.asks("redo")
+        assert (reply["can_undo"], reply["can_redo"], p.w.staged_count) == (False, False, 0)
+        assert p.asks("undo")["can_redo"] is False
+        edit(p, [1], "note", "for fix")
+        assert [d.branch for d in journal.drafts_in(journal.folder_of(url), "fix", None)] == ["fix"]
+        p.w.commit("on fix")
+    assert dl.open(url)["note"][:] == list("abcd")
+    assert dl.open(url, branch="fix")["note"][:] == ["a", "for fix", "c", "d"]
+
+
+def test_what_was_undone_for_one_lake_is_not_done_again_in_another(url, page):
+    other = dl.create("memory://undone-elsewhere", {"note": "text"}, overwrite=True)
+    other.append({"note": ["a"]})
+    other.commit("a row")
+    p = page(dl.open(url))
+    edit(p, [0], "note", "mine")
+    p.asks("undo")
+    p.w.browse(other)
+    assert p.asks("redo")["staged_count"] == 0
+    assert drafts(url) == []
+
+
+def test_what_was_undone_is_done_again_after_a_look_at_other_rows_of_the_branch(url, page):
+    p = page(dl.open(url))
+    edit(p, [0], "note", "mine")
+    p.asks("undo")
+    p.w.query = "SELECT * WHERE note = 'a'"
+    p.w.browse(dl.open(url)[:2])
+    p.w.refresh()
+    assert p.asks("redo")["staged_count"] == 1
+    p.w.commit("mine")
+    assert dl.open(url)["note"][0] == "mine"

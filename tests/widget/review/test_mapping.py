@@ -287,3 +287,100 @@ def test_no_more_points_are_kept_than_there_may_be(monkeypatch):
     for ids in ([1, 2, 3], [4, 5, 6], [4, 5], [1]):
         kept.get(np.array(ids), place)
     assert asked == [[0, 1, 2], [0, 1, 2], [0]]
+
+
+SIZES = [1e-45, 1e-40, 1e-30, 1e-20, 1e-10, 1.0, 1e10, 1e18, 1e19, 1e20, 1e30, 3e38]
+
+
+def three_groups(size):
+    """Return vectors in three groups, the largest number of which is `size`."""
+    vectors = np.eye(3, 5)[np.arange(30) % 3] + 0.05 * np.random.default_rng(0).normal(size=(30, 5))
+    return vectors / np.abs(vectors).max() * size
+
+
+@pytest.mark.parametrize("kind", ["embedding", "float16", "float32", "float64"])
+@pytest.mark.parametrize("size", SIZES)
+def test_vectors_of_any_size_have_the_map_of_those_of_size_one(size, kind, make_lake, page):
+    vectors = three_groups(size)
+    if kind == "float16" and not 1e-4 < size < 6e4:
+        vectors = three_groups(6e4 if size > 1 else 1e-4)
+    htype = dl.Embedding(5) if kind == "embedding" else dl.Array(kind, (5,))
+    shown = page(make_lake({"v": htype}, v=vectors.astype(getattr(htype, "dtype", "float32"))))
+    _, xy, positions, _ = points(shown, column="v")
+    assert positions.tolist() == list(range(30))
+    if size == 1e-45:  # all that float32 has there are 0 and one number
+        return
+    _, expected, *_ = points(page(make_lake({"v": dl.Embedding(5)}, v=three_groups(1))), column="v")
+    assert np.allclose(xy, expected, atol=0.02)
+
+
+ODD = {
+    "nothing": np.zeros((0, 3)),
+    "one row": [[1e20, 0, 3e38]],
+    "one tiny row": [[1e-40, 0, 0]],
+    "two rows": [[1e20, 0, 0], [0, 1e20, 0]],
+    "zeros": np.zeros((5, 3)),
+    "one value": np.full((7, 3), 3.4e38),
+    "one tiny value": np.full((7, 3), 1e-40),
+    "both ends": [[3.4e38] * 3, [-3.4e38] * 3, [0, 0, 0]],
+    "large and tiny": [[3e38, 0, 0], [1e-40, 0, 0], [0, 1e-20, 0], [0, 0, 1]],
+    "close together": 1e20 * (1 + 1e-6 * np.eye(3)),
+    "one is far": [[3e38, 1, 0], *np.eye(3)],
+}
+"""Vectors that a scale is hard to find for."""
+
+
+@pytest.mark.parametrize("kind", ["embedding", "float32", "float64"])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_vectors_have_a_map(name, kind, make_lake, page, tmp_path):
+    htype = dl.Embedding(3) if kind == "embedding" else dl.Array(kind, (3,))
+    vectors = np.asarray(ODD[name], "f8" if kind == "float64" else "f4")
+    shown = page(make_lake({"v": htype}, v=vectors))
+    _, xy, positions, _ = points(shown, column="v")
+    assert positions.tolist() == list(range(len(vectors)))
+    assert np.isfinite(xy).all()
+    assert ((xy >= 0) & (xy <= 1)).all()
+    assert len(np.unique(xy, axis=0)) > 1 or len(np.unique(vectors, axis=0)) < 2
+    shown.w.to_html(tmp_path / "page.html")
+
+
+def test_vectors_beyond_what_a_map_holds_have_no_place_and_move_no_other(make_lake, page):
+    vectors = np.array([[1e20, 0, 0], [0, 1e20, 0], [1e300, 0, 0], [np.nan] * 3, [np.inf] * 3])
+    shown = page(make_lake({"v": dl.Array("float64", (3,))}, v=vectors))
+    _, xy, positions, _ = points(shown, column="v")
+    assert positions.tolist() == [0, 1]
+    assert np.ptp(xy, axis=0).max() > 0.9
+
+
+def test_a_row_far_from_those_that_axes_are_from_is_at_the_edge(make_lake, page, monkeypatch):
+    monkeypatch.setattr(mapping, "FITTED_ROWS", 20)
+    vectors = three_groups(1e-40).astype("f4")
+    fitted = embedding.sample(30, 20)
+    [far, *_] = [i for i in range(30) if i not in fitted]
+    vectors[far] = 3e38
+    _, xy, positions, _ = points(page(make_lake({"v": dl.Embedding(5)}, v=vectors)), column="v")
+    assert positions.tolist() == list(range(30))
+    assert set(xy[far]) & {0, 1}
+
+
+def test_axes_do_not_depend_on_the_scale():
+    found = np.random.default_rng(0).normal(size=(200, 20)).astype(np.float32)
+    for exponent in (-100, -1, 0, 1, 120):
+        other = Axes.of(np.ldexp(found, exponent))
+        assert np.array_equal(other.axes, Axes.of(found).axes)
+        placed_there = other.place(np.ldexp(found, exponent))
+        assert np.array_equal(placed_there, Axes.of(found).place(found))
+
+
+@pytest.mark.parametrize("size", [1e-40, 1e20, 3e38])
+def test_umap_gets_vectors_whose_products_do_not_overflow(size, monkeypatch):
+    class Umap:
+        def __init__(self, **_):
+            pass
+
+        def fit_transform(self, found):
+            assert 0.5 <= np.abs(found).max() <= 1
+            return found[:, :2]
+
+    monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=Umap))
+    assert np.isfinite(umap((np.eye(5) * size).astype("f4"))).all()

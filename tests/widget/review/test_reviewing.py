@@ -1,5 +1,7 @@
 """Suspicious labels, rows that disagree, rows like one: all are queries that go on."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,7 @@ def test_rows_like_one_come_first(lake, page):
     shown.w.query = "SELECT * WHERE predicted = 'bee'"
     reply = shown.asks("neighbours", p=3, column="vector")
     assert reply["rows"] == 60
-    assert "LIMIT 1 OFFSET 7" in reply["query"]
+    assert f"ROW_ID() = {lake.row_ids[7]} LIMIT 1" in reply["query"]
     found = shown.w.view
     assert found.row_ids[0] == lake.row_ids[7]
     assert found["predicted"][:].tolist() == [1] * 30 + [0] * 30
@@ -125,3 +127,114 @@ def test_what_is_suggested_is_taken_over_at_once(lake, page):
     assert shown.asks("stage", edits=wanted)["staged_count"] == 2  # one for each class
     shown.asks("commit", message="as suggested")
     assert lake["label"][:].tolist() == (np.arange(60) % 2).tolist()
+
+
+def apart(lake):
+    """Give each row a direction of its own: the first of some neighbours tells whose they are."""
+    angles = np.linspace(0, np.pi / 2, len(lake))
+    lake["vector"][:] = np.stack([np.cos(angles), np.sin(angles), 0 * angles, 0 * angles], axis=1)
+    lake.commit("apart")
+
+
+@pytest.mark.parametrize("whose", ["mine", "another's"])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_rows_like_one_stay_like_it_when_rows_before_it_go(lake, page, whose, filtered):
+    apart(lake)
+    shown, row_id = page(lake), lake.row_ids[9]
+    shown.asks("neighbours", p=9, column="vector")
+    if filtered:
+        shown.asks("filter", expression="label", kind="classes", op="toggle", values=["bee"])
+    assert shown.w.view.row_ids[0] == row_id
+    writer = lake if whose == "mine" else dl.open(lake.url)
+    writer.delete([0, 3, 5])
+    writer.append(writer[:2])
+    writer.commit("fewer")
+    lake.refresh()
+    shown.w.refresh()
+    assert shown.w.view.row_ids[0] == row_id
+    shown.w.selected = [0]
+    shown.w.edit("predicted", "ant")
+    shown.w.commit("and after a commit")
+    assert shown.w.view.row_ids[0] == row_id
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_a_row_whose_neighbours_are_shown_is_missed_when_it_goes(lake, page, filtered):
+    apart(lake)
+    shown = page(lake)
+    shown.asks("neighbours", p=9, column="vector")
+    if filtered:
+        shown.asks("filter", expression="label", kind="classes", op="toggle", values=["bee"])
+    text = shown.w.query
+    gone = rf"'vector' of row {lake.row_ids[9]}, which is gone"
+    lake.delete(9)
+    lake.commit("gone")
+    shown.w.refresh()
+    assert (shown.w.query, len(shown.w.view)) == ("", 59)
+    assert re.search(gone, shown.w.problem["message"])
+    with pytest.raises(dl.LakeError, match=gone):
+        shown.w.query = text
+    assert shown.fails("query", text=text)["kind"] == "LakeError"
+
+
+def test_a_row_that_loses_its_vector_is_missed_too(make_lake, page):
+    ds = make_lake({"a (b)": dl.Embedding(2, nullable=True)}, **{"a (b)": [[0, 1], [1, 0]]})
+    shown = page(ds)
+    shown.asks("neighbours", p=1, column="a (b)")
+    assert shown.w.view.row_ids[0] == ds.row_ids[1]
+    ds["a (b)"][1] = None
+    ds.commit("lost")
+    shown.w.refresh()
+    assert "which has none by now" in shown.w.problem["message"]
+    assert shown.w.query == ""
+
+
+def test_rows_like_one_are_those_of_any_view(lake, page):
+    apart(lake)
+    views = (
+        lake[[4, 9, 9, 2]],
+        lake.query("SELECT vector, predicted WHERE label = 'bee'"),
+        lake.suspects("label", column="vector"),
+    )
+    for view in views:
+        shown = page(view)
+        row_id = view.row_ids[1]
+        shown.asks("neighbours", p=1, column="vector")
+        assert shown.w.view.row_ids[0] == row_id
+
+
+def test_a_row_that_is_not_among_those_browsed_has_no_neighbours_there(lake, page):
+    apart(lake)
+    for base in (lake[:3], lake.query("SELECT label, MEAN(vector) AS vector GROUP BY label")):
+        shown = page(base)
+        shown.w.query = f"SELECT * FROM '{lake.url}'"
+        message = shown.fails("neighbours", p=9, column="vector")["message"]
+        assert "row 9 is of another version or view" in message
+
+
+ABOUT_ONE_ROW = {
+    "detail": {"size": 64},
+    "history": {},
+    "neighbours": {"column": "vector"},
+}
+
+
+@pytest.mark.parametrize("query", ["", "SELECT * WHERE label = 'bee'", "SELECT * LIMIT 0"])
+@pytest.mark.parametrize("kind", ABOUT_ONE_ROW)
+def test_positions_beyond_the_rows_are_refused(kind, query, lake, page):
+    shown = page(lake)
+    shown.w.query = query
+    rows = len(shown.w.view)
+    there = f"Rows are 0 to {rows - 1}" if rows else "No rows are shown"
+    for p in (-1, -rows - 1, rows, 10**6, 2**62):
+        error = shown.fails(kind, p=p, **ABOUT_ONE_ROW[kind])
+        assert error["kind"] == "LakeError"
+        assert error["message"].startswith(f"{there}, got ")
+    for positions in ([-1], [rows], [2**62], [-(2**62), 0]):
+        wanted = {"positions": positions, "column": "label", "op": "set", "value": "ant"}
+        error = shown.fails("stage", edits=[wanted])
+        wrong = positions[0]
+        assert error["message"].startswith(f"Rows lie below {rows}, got {wrong:,}")
+        assert shown.asks("cells", positions=positions, columns=[])["cells"] == [] or 0 in positions
+    for runs in ([[-5, 0]], [[rows, rows + 5]], [[2**62, 2**62 + 1]], [[5, -5]]):
+        assert shown.asks("select", what="runs", runs=runs)["rows"] == 0
