@@ -135,11 +135,32 @@ def _products(a: NDArray[Any], b: NDArray[Any], aside: Any = None) -> Any:  # no
 
 
 def _cosine(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
-    lengths = np.sqrt(np.vecdot(a, a) if aside is None else aside) * np.sqrt(np.vecdot(b, b))
-    product = np.asarray(_products(a, b))
-    lengths = lengths.astype(product.dtype, copy=False)
-    ratio = np.divide(product, lengths, out=np.zeros_like(product), where=lengths != 0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = np.vecdot(a, a) if aside is None else aside, np.vecdot(b, b)
+        lengths = np.sqrt(squares[0]) * np.sqrt(squares[1])
+        product = np.asarray(_products(a, b))
+        lengths = lengths.astype(product.dtype, copy=False)
+        ratio = np.divide(product, lengths, out=np.zeros_like(product), where=lengths != 0)
+    limits = np.finfo(a.dtype)
+    least, most = limits.tiny / limits.eps, limits.max / 2
+    far = ~(
+        (squares[0] >= least) & (squares[0] < most) & (squares[1] >= least) & (squares[1] < most)
+    )
+    if far.any():  # squares that overflow, or lose digits; zeros and NaN among them
+        shape = (*ratio.shape, a.shape[-1])
+        ratio[far] = _cosine_of_any(np.broadcast_to(a, shape)[far], np.broadcast_to(b, shape)[far])
     return np.clip(ratio, -1, 1, out=ratio)
+
+
+def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Return cosines of vectors of any lengths, (n, d): first each is divided by its largest."""
+    units = []
+    for vectors in (a.astype(np.float64), b.astype(np.float64)):
+        largest = np.abs(vectors).max(axis=-1, initial=0, keepdims=True)
+        scaled = np.divide(vectors, largest, out=vectors, where=largest > 0)
+        lengths = np.sqrt(np.vecdot(scaled, scaled))[..., None]
+        units.append(np.divide(scaled, lengths, out=scaled, where=lengths != 0))
+    return np.asarray(np.vecdot(*units))
 
 
 def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
