@@ -360,8 +360,10 @@ class Htype(ABC):
                 raise _partly_masked(block[partly[0]], int(partly[0]))
             return block
         is_list = not isinstance(block, np.ndarray) or block.dtype == object
-        kinds = set(map(type, block)) if is_list else set()
-        if not any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        try:
+            if not is_list or not _holds_mask(block, deep=not takes_none):
+                return block
+        except RecursionError:  # a list within itself, which the type refuses
             return block
         return [_unmasked(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
@@ -477,22 +479,66 @@ def _masked_in_part(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(mask.any(axis=axes) & ~mask.all(axis=axes))
 
 
+def _holds_mask(values: Any, *, deep: bool) -> bool:
+    """Tell whether a list has a masked array; `deep`: or a list in it has."""
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        return True
+    if not deep or not any(issubclass(kind, list | tuple) for kind in kinds):
+        return False
+    lists = (value for value in values if isinstance(value, list | tuple))
+    return any(_holds_mask(value, deep=True) for value in lists)
+
+
 def _unmasked(value: Any, row: int, *, takes_none: bool) -> Any:
     """Return a row's value without a mask: None where all of it is masked."""
-    if not isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, list | tuple):
+        if takes_none or not _holds_mask(value, deep=True):
+            return value
+        masks, data = _masks_in(value), _data_in(value)
+    elif isinstance(value, np.ma.MaskedArray):
+        if takes_none and value.ndim:
+            return value.tolist()
+        masks, data = [np.ma.getmaskarray(value)], np.ma.getdata(value)
+    else:
         return value
-    mask = np.ma.getmaskarray(value)
-    if takes_none and value.ndim:
-        return value.tolist()
-    if mask.any() and not mask.all():
+    is_masked = any(mask.any() for mask in masks)
+    if is_masked and not all(mask.all() for mask in masks):
         raise _partly_masked(value, row)
-    return None if mask.any() else np.ma.getdata(value)
+    return None if is_masked else data
+
+
+def _masks_in(values: Any) -> list[NDArray[np.bool_]]:
+    """Return the masks of a list's items, however deep; of what has none, that it is not masked."""
+    masks = []
+    for value in values:
+        if isinstance(value, list | tuple):
+            masks += _masks_in(value)
+        else:
+            is_array = isinstance(value, np.ma.MaskedArray)
+            masks.append(np.ma.getmaskarray(value) if is_array else np.zeros((), bool))
+    return masks
+
+
+def _data_in(value: Any) -> Any:
+    """Return a list with plain arrays for masked ones."""
+    if isinstance(value, list | tuple):
+        return [_data_in(item) for item in value]
+    return np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value
+
+
+def _with_nones(value: Any) -> Any:
+    """Return a list with lists for masked arrays, and None where they are masked."""
+    if isinstance(value, list | tuple):
+        return [_with_nones(item) for item in value]
+    return value.tolist() if isinstance(value, np.ma.MaskedArray) else value
 
 
 def _partly_masked(value: Any, row: int) -> InvalidValueError:
+    shown = _with_nones(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         f"a row is null as a whole or not at all, but some of its elements are masked: "
-        f"{value!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
+        f"{shown!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
         row=row,
     )
 
