@@ -8,6 +8,7 @@ this folder and one line in `htypes/__init__.py`.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -136,8 +137,7 @@ class Htype(ABC):
         if self.default is None:
             return
         try:
-            self._set(default=fixed(self._plain_default(self.default)))
-            self.encode([self.default])
+            self._set_default(self._plain_default(_given(self.default)))
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
         except RecursionError as error:
@@ -145,6 +145,20 @@ class Htype(ABC):
                 f"The default of {type(self).__name__} must be nested less deep, but it is "
                 f"{brief(self.default)}. Flatten it."
             ) from error
+
+    def _set_default(self, default: Any) -> None:
+        """Keep a default in a form that is read again as it was; see `to_json`."""
+        self._set(default=fixed(default))
+        cells = self.encode([self.default])
+        if not _is_written(default):
+            default = plain(self.decode_cells(cells)[0])
+            self._set(default=fixed(default))
+            self.encode([self.default])
+        if not _is_written(default):
+            raise SchemaError(
+                f"The default of {type(self).__name__} must be of numbers, texts, bytes, lists and "
+                f"dicts, got {type(default).__name__} {brief(default)}. Convert it."
+            )
 
     @property
     def limits(self) -> Limits:
@@ -428,6 +442,21 @@ class Htype(ABC):
     def _hash(self) -> int:
         """A hash that is the same in every process, as pickles of a type take it along."""
         return crc32(canonical_json(self.get_config()).encode("utf-8", "surrogatepass"))
+
+
+def _given(default: Any) -> Any:
+    """Return a default without tensors, and without what Arrow and pandas have of values."""
+    [value] = _as_block([default])
+    return array_of(value) if is_column(type(value)) else value
+
+
+def _is_written(default: Any) -> bool:
+    """Tell whether a default has a form in the JSON of a schema."""
+    try:
+        json.dumps(to_json(default), allow_nan=False)
+    except TypeError:
+        return False
+    return True
 
 
 def is_null(kind: type) -> bool:
