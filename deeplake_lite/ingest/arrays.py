@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
@@ -305,6 +306,11 @@ def _of_items(items: list[Any]) -> Htype:
     if all(isinstance(item, list | tuple) for item in items):
         return _of_lists(items)
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
+    if any(isinstance(item, Decimal) for item in items):
+        raise SchemaError(
+            f"there is no one type for {kinds}; float(value) rounds a Decimal, and str(value) "
+            "keeps its digits."
+        )
     raise SchemaError(f"there is no one type for {kinds}.")
 
 

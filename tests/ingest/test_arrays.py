@@ -1,8 +1,11 @@
 """Types that are found in rows of arrays: none changes a value, or makes another thing of it."""
 
+from decimal import Decimal
 from itertools import count, permutations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import torch
@@ -104,3 +107,28 @@ def test_texts_of_any_number_are_sequences():
     found = take([np.array(["a"]), np.array(["bc", "d"])])
     assert found.htype == dl.Sequence(dl.Text())
     assert found[:] == [["a"], ["bc", "d"]]
+
+
+@pytest.mark.parametrize("rows", [[Decimal("0.1")], [[Decimal("0.1")]], [Decimal(1), 2]])
+def test_decimals_have_no_type_which_says_what_to_do(rows):
+    with pytest.raises(dl.SchemaError, match=r"Decimal.*; float\(value\) rounds a Decimal"):
+        take(rows)
+
+
+COLUMNS = {
+    "Arrow": lambda v: pa.array(v),
+    "pandas": lambda v: pd.array(v, "Int64"),
+    "polars": lambda v: pl.Series(v),
+    "masked": lambda v: np.ma.masked_array([x or 0 for x in v], [x is None for x in v]),
+    "list": list,
+}
+
+
+@pytest.mark.parametrize("form", COLUMNS)
+@pytest.mark.parametrize("shape", [(2,), (None,), None, (1, 2), (None, 2)])
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_a_null_within_an_array_is_refused_whatever_it_comes_in(form, shape, dtype):
+    row = COLUMNS[form]([1, None])
+    rows = [[row] if shape and len(shape) == 2 else row]
+    with pytest.raises(dl.InvalidValueError, match="Sequence"):
+        take(rows, schema={"x": dl.Array(dtype, shape)})
