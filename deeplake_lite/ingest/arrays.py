@@ -83,8 +83,9 @@ def from_arrays(
 
     Notes
     -----
-    Numbers are never rounded where a type is found: a list of floats with an integer that float64
-    does not hold is refused until a type is given. A column that is declared as floats rounds.
+    Numbers are never rounded where a type is found: lists or arrays of floats with an integer that
+    float64 does not hold are refused until a type is given. A column that is declared as floats
+    rounds.
 
     Arrays of pictures become `Array` columns. For pictures that are shown and compressed as such
     say ``schema={"image": dl.Image("png")}``; ``schema={"label": "class_label"}`` makes classes of
@@ -258,6 +259,8 @@ def found_htype(values: Any) -> Htype:
 
 
 def _is_null(value: Any) -> bool:
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(value.size and np.ma.getmaskarray(value).all())
     return value is None or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
 
 

@@ -132,3 +132,10 @@ def test_a_null_within_an_array_is_refused_whatever_it_comes_in(form, shape, dty
     rows = [[row] if shape and len(shape) == 2 else row]
     with pytest.raises(dl.InvalidValueError, match="Sequence"):
         take(rows, schema={"x": dl.Array(dtype, shape)})
+
+
+@pytest.mark.parametrize("null", [np.ma.masked, np.ma.masked_all(2), np.ma.masked_all((2, 2))])
+def test_a_value_that_is_all_masked_makes_the_type_nullable(null):
+    found = take([null, np.ones(null.shape)])
+    assert found.htype.nullable
+    assert [np.ma.getmaskarray(value).all() or value is None for value in found[:]] == [True, False]
