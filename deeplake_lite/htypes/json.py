@@ -92,11 +92,13 @@ def _write(value: Any) -> bytes:
 
 
 def _fault(value: Any) -> Exception | None:
-    """Return why bytes are no JSON text: such are the cells of a CSV file that do not parse."""
+    """Return what is wrong with the keys of a JSON text in bytes, as a CSV file's cells come."""
     if isinstance(value, bytes):
         try:
             json.loads(value, object_pairs_hook=object_of)
-        except (ValueError, RecursionError) as error:
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        except ValueError as error:
             return error
     return None
 
