@@ -135,8 +135,8 @@ class Array(Htype):
         if self.shape is not None:
             return as_array(value, self.dtype, self.shape)
         try:
-            axes = np.ndim(value)
-        except ValueError:  # lists of different lengths, which `as_array` refuses
+            axes = _axes_of(value)
+        except (ValueError, RecursionError):  # lists within lists, which `as_array` refuses
             axes = 1
         array = as_array(value, self.dtype, (None,) * axes)
         if array.ndim > MOST_ANY_AXES:
@@ -213,6 +213,17 @@ def check_shape(shape: Any, dtype: str) -> Shape:
     if nbytes > _LARGEST:
         raise SchemaError(f"A cell may take up to 2 GiB, got shape {brief(shape, 80)} of {dtype}.")
     return sizes
+
+
+def _axes_of(value: Any) -> int:
+    """Return how many axes a value has, as far as its first items tell.
+
+    >>> _axes_of([np.zeros((2, 3))]), _axes_of([]), _axes_of(5)
+    (3, 1, 0)
+    """
+    if isinstance(value, list | tuple):
+        return 1 + (_axes_of(value[0]) if value else 0)
+    return int(np.ndim(value))
 
 
 def shapes_of(arrays: Sequence[NDArray[Any]], ndim: int) -> NDArray[np.int32]:

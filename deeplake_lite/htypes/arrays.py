@@ -15,7 +15,8 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
-from deeplake_lite.htypes.foreign import column_array, is_column
+from deeplake_lite.htypes.foreign import is_column
+from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.pool import Pool
 
@@ -215,22 +216,79 @@ def show_shape(shape: Shape) -> str:
 
 def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
     """Make an array of whatever stands for one."""
+    is_list = isinstance(value, list | tuple)
     try:
-        mixed = np.dtype(dtype).kind in "mM" and _holds_int(value)  # NumPy would make a time of it
-        if is_column(type(value)):
-            array = column_array(value)
+        if is_list and np.dtype(dtype).kind in "mM":
+            array = _times(value, dtype)
+        elif is_list:
+            array = np.asarray(_without_columns(value))
         else:
-            array = np.asarray(value, object if mixed else None)
+            array = array_of(value)
+    except InvalidValueError:
+        raise
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        reason = "lists of different lengths" if isinstance(value, list | tuple) else str(error)
+        reason = str(error)
+        if is_list:
+            is_mixed = isinstance(error, TypeError)
+            reason = "items of no common type" if is_mixed else "lists of different lengths"
         raise InvalidValueError(
             f"must be one array of shape {show_shape(shape)}, got {type(value).__name__} "
             f"({reason})."
         ) from error
-    whole = np.dtype(dtype).kind in "iu" and array.dtype == np.float64
-    if whole and isinstance(value, list | tuple):
+    if is_list and np.dtype(dtype).kind in "iu" and array.dtype == np.float64:
         array = _whole(value, array)
     return array.astype(object) if array.dtype.kind == "V" else array
+
+
+def _times(value: Any, dtype: str) -> NDArray[Any]:
+    """Return a list of times, however nested, as an array.
+
+    NumPy would change them all to the finest unit, in which early and late ones wrap around, and
+    make times of numbers beside them.
+
+    >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
+    [[datetime.datetime(2026, 1, 2, 0, 0)], [datetime.datetime(9999, 1, 1, 0, 0)]]
+    """
+    if not isinstance(value, list | tuple):
+        return array_of(value) if _is_array(type(value)) else _object(value)
+    if not any(issubclass(kind, list | tuple) or _is_array(kind) for kind in set(map(type, value))):
+        return np.fromiter(value, object, len(value))
+    parts = [_times(item, dtype) for item in value]
+    if len({part.dtype for part in parts}) > 1:
+        parts = [cast(part, dtype) for part in parts]
+    return np.stack(parts)
+
+
+def _object(value: Any) -> NDArray[Any]:
+    """Return a value as an array of no axes."""
+    array = np.empty((), object)
+    array[()] = value
+    return array
+
+
+def _is_array(kind: type) -> bool:
+    """Tell whether values of a type are arrays, of whatever library."""
+    return not issubclass(kind, np.generic) and (hasattr(kind, "__array__") or is_column(kind))
+
+
+def _without_columns(value: Any) -> Any:
+    """Return a list with an array for each column of another library, whose nulls are None.
+
+    >>> import pandas as pd
+    >>> _without_columns([pd.array([1, None]), [2, 3]])
+    [array([1, None], dtype=object), [2, 3]]
+    """
+    kinds = set(map(type, value))
+    if not any(issubclass(kind, list | tuple) or is_column(kind) for kind in kinds):
+        return value
+    return [
+        _without_columns(item)
+        if isinstance(item, list | tuple)
+        else array_of(item)
+        if is_column(type(item))
+        else item
+        for item in value
+    ]
 
 
 def _whole(value: Any, array: NDArray[Any]) -> NDArray[Any]:
@@ -242,13 +300,6 @@ def _whole(value: Any, array: NDArray[Any]) -> NDArray[Any]:
     items = np.asarray(value, object)
     whole = items.shape == array.shape and _all(set(map(type, items.flat)), int, np.integer)
     return items if whole else array
-
-
-def _holds_int(value: Any) -> bool:
-    """Tell whether a number is among the items of a list, however deep."""
-    if isinstance(value, list | tuple):
-        return any(_holds_int(item) for item in value)
-    return isinstance(value, int)
 
 
 def _numbers(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:

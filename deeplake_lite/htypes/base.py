@@ -8,6 +8,7 @@ this folder and one line in `htypes/__init__.py`.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -136,8 +137,7 @@ class Htype(ABC):
         if self.default is None:
             return
         try:
-            self._set(default=fixed(self._plain_default(self.default)))
-            self.encode([self.default])
+            self._set_default(self._plain_default(_given(self.default)))
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
         except RecursionError as error:
@@ -145,6 +145,20 @@ class Htype(ABC):
                 f"The default of {type(self).__name__} must be nested less deep, but it is "
                 f"{brief(self.default)}. Flatten it."
             ) from error
+
+    def _set_default(self, default: Any) -> None:
+        """Keep a default in a form that is read again as it was; see `to_json`."""
+        self._set(default=fixed(default))
+        cells = self.encode([self.default])
+        if not _is_written(default):
+            default = plain(self.decode_cells(cells)[0])
+            self._set(default=fixed(default))
+            self.encode([self.default])
+        if not _is_written(default):
+            raise SchemaError(
+                f"The default of {type(self).__name__} must be of numbers, texts, bytes, lists and "
+                f"dicts, got {type(default).__name__} {brief(default)}. Convert it."
+            )
 
     @property
     def limits(self) -> Limits:
@@ -360,8 +374,10 @@ class Htype(ABC):
                 raise _partly_masked(block[partly[0]], int(partly[0]))
             return block
         is_list = not isinstance(block, np.ndarray) or block.dtype == object
-        kinds = set(map(type, block)) if is_list else set()
-        if not any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        try:
+            if not is_list or not _holds_mask(block, deep=not takes_none):
+                return block
+        except RecursionError:  # a list within itself, which the type refuses
             return block
         return [_unmasked(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
@@ -428,6 +444,21 @@ class Htype(ABC):
         return crc32(canonical_json(self.get_config()).encode("utf-8", "surrogatepass"))
 
 
+def _given(default: Any) -> Any:
+    """Return a default without tensors, and without what Arrow and pandas have of values."""
+    [value] = _as_block([default])
+    return array_of(value) if is_column(type(value)) else value
+
+
+def _is_written(default: Any) -> bool:
+    """Tell whether a default has a form in the JSON of a schema."""
+    try:
+        json.dumps(to_json(default), allow_nan=False)
+    except TypeError:
+        return False
+    return True
+
+
 def is_null(kind: type) -> bool:
     """Tell whether values of a type stand for null: None, and pandas' NA.
 
@@ -477,22 +508,66 @@ def _masked_in_part(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(mask.any(axis=axes) & ~mask.all(axis=axes))
 
 
+def _holds_mask(values: Any, *, deep: bool) -> bool:
+    """Tell whether a list has a masked array; `deep`: or a list in it has."""
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        return True
+    if not deep or not any(issubclass(kind, list | tuple) for kind in kinds):
+        return False
+    lists = (value for value in values if isinstance(value, list | tuple))
+    return any(_holds_mask(value, deep=True) for value in lists)
+
+
 def _unmasked(value: Any, row: int, *, takes_none: bool) -> Any:
     """Return a row's value without a mask: None where all of it is masked."""
-    if not isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, list | tuple):
+        if takes_none or not _holds_mask(value, deep=True):
+            return value
+        masks, data = _masks_in(value), _data_in(value)
+    elif isinstance(value, np.ma.MaskedArray):
+        if takes_none and value.ndim:
+            return value.tolist()
+        masks, data = [np.ma.getmaskarray(value)], np.ma.getdata(value)
+    else:
         return value
-    mask = np.ma.getmaskarray(value)
-    if takes_none and value.ndim:
-        return value.tolist()
-    if mask.any() and not mask.all():
+    is_masked = any(mask.any() for mask in masks)
+    if is_masked and not all(mask.all() for mask in masks):
         raise _partly_masked(value, row)
-    return None if mask.any() else np.ma.getdata(value)
+    return None if is_masked else data
+
+
+def _masks_in(values: Any) -> list[NDArray[np.bool_]]:
+    """Return the masks of a list's items, however deep; of what has none, that it is not masked."""
+    masks = []
+    for value in values:
+        if isinstance(value, list | tuple):
+            masks += _masks_in(value)
+        else:
+            is_array = isinstance(value, np.ma.MaskedArray)
+            masks.append(np.ma.getmaskarray(value) if is_array else np.zeros((), bool))
+    return masks
+
+
+def _data_in(value: Any) -> Any:
+    """Return a list with plain arrays for masked ones."""
+    if isinstance(value, list | tuple):
+        return [_data_in(item) for item in value]
+    return np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value
+
+
+def _with_nones(value: Any) -> Any:
+    """Return a list with lists for masked arrays, and None where they are masked."""
+    if isinstance(value, list | tuple):
+        return [_with_nones(item) for item in value]
+    return value.tolist() if isinstance(value, np.ma.MaskedArray) else value
 
 
 def _partly_masked(value: Any, row: int) -> InvalidValueError:
+    shown = _with_nones(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         f"a row is null as a whole or not at all, but some of its elements are masked: "
-        f"{value!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
+        f"{shown!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
         row=row,
     )
 

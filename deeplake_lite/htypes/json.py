@@ -13,11 +13,11 @@ from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
-from deeplake_lite.htypes.json_values import built_in, check_keys
+from deeplake_lite.htypes.json_values import built_in, check_keys, object_of
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,15 +58,19 @@ class Json(Htype):
 
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
-        return self.from_file(bytes(data))
+        return parse_json(bytes(data))
 
     @override
     def preview(self, value: Any) -> str:
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
-        """Return the value that a file holds."""
-        return parse_json(data)
+        """Return the value that a file holds. Raises DamagedError where a key is there twice."""
+        return parse_json(data, object_of)
+
+    @override
+    def _plain_default(self, value: Any) -> Any:
+        return self.decode_cells(self.encode([value]))[0]
 
 
 _ENCODER = json.JSONEncoder(
@@ -80,15 +84,28 @@ def _write(value: Any) -> bytes:
         check_keys(value)
         return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
+        reason = _fault(value) or error
         raise InvalidValueError(
-            f"must be a JSON value, got {type(value).__name__} {brief(value)} ({error}). Use None "
+            f"must be a JSON value, got {type(value).__name__} {brief(value)} ({reason}). Use None "
             "for NaN, text for anything that JSON lacks."
         ) from error
 
 
-def parse_json(data: bytes | str) -> Any:
+def _fault(value: Any) -> Exception | None:
+    """Return what is wrong with the keys of a JSON text in bytes, as a CSV file's cells come."""
+    if isinstance(value, bytes):
+        try:
+            json.loads(value, object_pairs_hook=object_of)
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        except ValueError as error:
+            return error
+    return None
+
+
+def parse_json(data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
     """Return the value that a text says. Raises DamagedError for a text that is no JSON."""
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=None if of_pairs is dict else of_pairs)
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"A JSON value does not parse: {error}. Mend or restore it.") from error

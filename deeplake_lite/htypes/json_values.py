@@ -88,8 +88,35 @@ def check_keys(value: Any) -> None:
         check_keys(value.tolist())
 
 
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a JSON text, for ``json.loads(text, object_pairs_hook=object_of)``.
+
+    Raises
+    ------
+    ValueError
+        When two keys are the same, of which Python would keep the last value.
+
+    Examples
+    --------
+    >>> object_of([("a", 1), ("a", 2)])
+    Traceback (most recent call last):
+        ...
+    ValueError: two keys of an object are 'a', of which one would be lost
+    """
+    items = dict(pairs)
+    if len(items) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"two keys of an object are {twice!r}, of which one would be lost")
+    return items
+
+
 def built_in(value: Any) -> Any:
     """Return a NumPy value in built-in types. Raises TypeError for what is none."""
+    if isinstance(value, np.longdouble):  # whose tolist() is itself
+        if value == value and float(value) != value:
+            raise TypeError(f"a float64 rounds the longdouble {value!s}")
+        return float(value)
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufUO":
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not JSON")

@@ -55,8 +55,8 @@ _MODES = {
 }
 """Modes that files rarely keep, and what images in them are converted to."""
 
-RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV")
-"""Those of them whose numbers RGB does not give back."""
+RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
+"""Those of them whose numbers RGB, or a colour that alpha is no part of, does not give back."""
 
 _LOCKS = [RLock() for _ in range(64)]
 
@@ -236,10 +236,12 @@ def _same_metadata(image: ImageFile, fresh: ImageFile) -> bool:
     """Tell whether an image has the metadata of its file.
 
     Users may add to `info`, but not remove or change: a file without its GPS position, say, is not
-    the file on disk any more.
+    the file on disk any more. A colour that is added as transparent changes the pixels.
     """
     from PIL.Image import Image
 
+    if "transparency" in image.info and "transparency" not in fresh.info:
+        return False
     kept = all(key in image.info and image.info[key] == v for key, v in fresh.info.items())
     exif, fresh_exif = (dict(Image.getexif(i)) for i in (image, fresh))  # PNG's own loads pixels
     return kept and exif == fresh_exif

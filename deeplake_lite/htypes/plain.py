@@ -96,7 +96,7 @@ class FixedDict(dict[str, Any]):
 
 
 def to_json(value: Any) -> Any:
-    """Return a plain value as strict JSON.
+    """Return a plain value as strict JSON. Raises TypeError for keys that are no texts.
 
     >>> to_json([1.5, float("nan"), b"ab"])
     [1.5, {'$float': 'nan'}, {'$bytes': 'YWI='}]
@@ -110,6 +110,8 @@ def to_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError("keys of JSON are texts")
         items = {key: to_json(item) for key, item in value.items()}
         return {"$object": items} if any(key.startswith("$") for key in items) else items
     return value

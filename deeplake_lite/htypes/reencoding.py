@@ -63,8 +63,9 @@ def shortened(what: str, frames: int, codec: str) -> str:
 
 def recoloured(what: str, space: str, codec: str) -> str:
     """Return what a user is told of a picture in a colour space that was converted to RGB."""
+    to = {"RGBa": "RGBA", "La": "LA"}.get(space, "RGB")  # from colours that alpha is multiplied to
     return (
-        f"{what} has colours in {space}, which were converted to RGB and encoded as {codec}. "
+        f"{what} has colours in {space}, which were converted to {to} and encoded as {codec}. "
         f"{_KEEP} To store the numbers of a Pillow image, append np.asarray(image) into a column "
         "of Image('zstd')."
     )

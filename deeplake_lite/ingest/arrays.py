@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
@@ -82,8 +83,9 @@ def from_arrays(
 
     Notes
     -----
-    Numbers are never rounded where a type is found: a list of floats with an integer that float64
-    does not hold is refused until a type is given. A column that is declared as floats rounds.
+    Numbers are never rounded where a type is found: lists or arrays of floats with an integer that
+    float64 does not hold are refused until a type is given. A column that is declared as floats
+    rounds.
 
     Arrays of pictures become `Array` columns. For pictures that are shown and compressed as such
     say ``schema={"image": dl.Image("png")}``; ``schema={"label": "class_label"}`` makes classes of
@@ -257,10 +259,12 @@ def found_htype(values: Any) -> Htype:
 
 
 def _is_null(value: Any) -> bool:
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(value.size and np.ma.getmaskarray(value).all())
     return value is None or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
 
 
-def _of_array(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Htype:
+def _of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
     """Return the type for rows of one dtype and shape."""
     if dtype.kind in "US":
         text: Htype = Text() if dtype.kind == "U" else Bytes()
@@ -292,7 +296,7 @@ def _of_items(items: list[Any]) -> Htype:
         items = [_moment(item) for item in items]
     for types, htype in _KINDS:
         if all(isinstance(item, types) for item in items):
-            if htype == Scalar("float64"):
+            if htype in (Scalar("float64"), Scalar("complex128")):
                 _check_unrounded(items)
             return htype
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
@@ -305,11 +309,16 @@ def _of_items(items: list[Any]) -> Htype:
     if all(isinstance(item, list | tuple) for item in items):
         return _of_lists(items)
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
+    if any(isinstance(item, Decimal) for item in items):
+        raise SchemaError(
+            f"there is no one type for {kinds}; float(value) rounds a Decimal, and str(value) "
+            "keeps its digits."
+        )
     raise SchemaError(f"there is no one type for {kinds}.")
 
 
 def _check_unrounded(items: list[Any]) -> None:
-    """Refuse integers beside floats that a float64 does not hold. Raises SchemaError."""
+    """Refuse integers and long floats that a float64 does not hold. Raises SchemaError."""
     for item in items:
         if isinstance(item, int | np.integer) and abs(int(item)) > _EXACT:
             try:
@@ -321,10 +330,23 @@ def _check_unrounded(items: list[Any]) -> None:
                     f"there is no one type for floats and the integer {brief(int(item))}, which "
                     "float64 rounds; texts keep it, str(value)."
                 )
+        elif isinstance(item, np.longdouble | np.clongdouble) and _is_rounded(item):
+            raise SchemaError(
+                f"there is no type for the {type(item).__name__} {item!s}, which float64 "
+                "rounds; texts keep it, str(value)."
+            )
+
+
+def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
+    """Tell whether a long float is another number in 64 bits a part."""
+    return bool(number == number and np.complex128(number) != number)
 
 
 _EXACT = 2**53
 """A float64 holds all integers up to here."""
+
+_LONGEST = 63
+"""Bits of the fraction of a longdouble, where that has more than a float64."""
 
 _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64")),
@@ -367,12 +389,55 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
         raise SchemaError(f"arrays must have one rank, but they have {sorted(ranks)}.")
-    dtype = np.result_type(*{array.dtype for array in arrays})
+    dtype = _common_dtype(arrays)
     sizes = zip(*(array.shape for array in arrays), strict=True)
     shape = tuple(s[0] if len(set(s)) == 1 and s[0] else None for s in sizes)
-    if None in shape and dtype.kind in "biufcmM":
-        return Array(dtype.name, shape)
-    return _of_array(dtype, tuple(n for n in shape if n is not None))
+    return _of_array(dtype, shape)
+
+
+_TOGETHER = ("biufc", "m", "M", "U", "S")
+"""Kinds of dtypes that have a type in common."""
+
+
+def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
+    """Return the dtype that holds the values of all arrays as they are. Raises SchemaError.
+
+    NumPy would make durations of numbers, moments of durations, and floats of some integers.
+
+    >>> _common_dtype([np.zeros(2, "int8"), np.ones(1, "uint64")])
+    dtype('int64')
+    """
+    dtypes = {array.dtype for array in arrays}
+    if len(dtypes) > 1 and not any({d.kind for d in dtypes} <= {*kinds} for kinds in _TOGETHER):
+        raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.")
+    try:
+        common = np.result_type(*dtypes)
+    except TypeError as error:  # months beside days, which have no length in common
+        raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.") from error
+    if common.kind == "f" and all(dtype.kind in "bui" for dtype in dtypes):
+        return _common_integer(arrays)
+    if common.kind in "fc" and np.finfo(common).nmant < _LONGEST:
+        for array in arrays:
+            if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+                _check_unrounded([*array[(array > _EXACT) | (array < -_EXACT)]])
+    return common
+
+
+def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
+    """Return int64 for integers, uint64 among them, that it holds. Raises SchemaError."""
+    sized = [array for array in arrays if array.size]
+    least = min((int(array.min()) for array in sized), default=0)
+    most = max((int(array.max()) for array in sized), default=0)
+    if most >= 2**63:
+        raise SchemaError(
+            f"there is no one type for the integers {least} and {most}; texts keep them, "
+            "str(value)."
+        )
+    return np.dtype(np.int64)
+
+
+def _listed(dtypes: set[np.dtype[Any]]) -> str:
+    return ", ".join(sorted(dtype.name for dtype in dtypes))
 
 
 def _of_lists(lists: list[Any]) -> Htype:

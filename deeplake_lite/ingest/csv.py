@@ -24,6 +24,7 @@ from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Link, Scalar, Sequence, Text, resolve
 from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.json_values import object_of
 from deeplake_lite.ingest.classes import takes_class_numbers
 from deeplake_lite.ingest.csv_file import (
     NULLS,
@@ -95,8 +96,14 @@ def from_csv(
     are texts: empty ones and words. A column of nothing else is one of texts, unless the lake has
     it with another type.
 
-    What an integer or a float would not give back, such as the code 01234 or an integer of thirty
-    digits, makes a column of texts. Spaces around a number, and a plus before it, do not.
+    What an integer or a float would not give back, such as the code 01234 or a number of thirty
+    digits, makes a column of texts. A float gives a number back if, written with as many digits as
+    the file has, it is the same number: 1.10 and 0.10000000000000001 are floats, but
+    12345678901234567.5 and 1e-400 are texts. Spaces around a number, and a plus before it, are no
+    part of it.
+
+    Empty lines are left out, as by other readers. In a file of a single column, though, an empty
+    line is an empty value, also at the end of the file.
 
     ``schema={"species": "class_label"}`` makes classes of the texts of a column; integers are kept
     as the numbers of classes without names. In a column of a lake, a class is looked up by its
@@ -383,7 +390,7 @@ def _complex(text: str) -> Any:
 
 def _parse(text: str, wrong: Any) -> Any:
     try:
-        return json.loads(text) if text else None
+        return json.loads(text, object_pairs_hook=object_of) if text else None
     except (ValueError, RecursionError):
         return wrong(text)
 

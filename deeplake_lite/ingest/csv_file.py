@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -65,8 +66,8 @@ _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")
 _CODE = "^([+-]?0[0-9xX]|-0+$)"
 """Matches leading zeros, hexadecimal digits and -0: a number would not give them back."""
 
-_LONG = "^[+-]?[0-9]{16,}$"
-"""An integer that a float64 may not hold."""
+_LONG = "[0-9.]{16,}|[eE][+-]?[0-9]{3}"
+"""Matches numbers that a float64 may not give back: long ones, very large and very small ones."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,22 @@ class CsvFile:
             for batch in reader:
                 yield batch.select(columns)
 
+    @cached_property
+    def _blank_lines(self) -> int | None:
+        """How many empty lines are before the header; None where a file has several columns.
+
+        An empty line is a row of a file of one column, and none of any other.
+        """
+        with pa.input_stream(self.path) as stream:
+            start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
+        lines = start.decode(errors="replace").splitlines()
+        blank = next((i for i, line in enumerate(lines) if line), len(lines))
+        try:
+            header = next(csv.reader(lines[blank:], delimiter=self.delimiter), [])
+        except csv.Error:
+            return None
+        return blank if len(header) == 1 else None
+
     def _whole_lines(self) -> str | pa.BufferReader:
         """Return what Arrow reads: the file, or a header with the newline that it lacks."""
         with pa.input_stream(self.path) as stream:
@@ -136,12 +153,17 @@ class CsvFile:
 
     def _how(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, Any]:
         """Return Arrow's options. With threads, it does not number the records it skips."""
-        parsing = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        blank = self._blank_lines
+        parsing = arrow_csv.ParseOptions(
+            delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=blank is None
+        )
         if self.skips:
             parsing.invalid_row_handler = self._leave_out
         return {
             "read_options": arrow_csv.ReadOptions(
-                block_size=BLOCK_BYTES, use_threads=threads and not self.skips
+                block_size=BLOCK_BYTES,
+                use_threads=threads and not self.skips,
+                skip_rows=blank or 0,
             ),
             "parse_options": parsing,
             "convert_options": arrow_csv.ConvertOptions(
@@ -314,7 +336,7 @@ def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) 
 
 
 def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bool) -> bool:
-    """Tell whether all texts are of a type; `exact`: and it gives them back as they are written.
+    """Tell whether all texts are of a type; `exact`: and it gives the numbers back as written.
 
     >>> long = pa.array(["12345678901234567"])
     >>> _converts(long, pa.float64(), exact=False), _converts(long, pa.float64(), exact=True)
@@ -333,8 +355,23 @@ def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bo
         return False  # a number that the type does not reach
     if not exact:
         return True
-    long = texts.filter(pc.match_substring_regex(texts, _LONG)).to_pylist()
-    return all(Decimal(float(text)) == Decimal(text) for text in long)
+    is_long = pc.match_substring_regex(texts, _LONG)
+    differs = pc.not_equal(numbers.cast(pa.string()), texts)
+    long = texts.filter(pc.and_(is_long, differs)).to_pylist()
+    return all(map(_comes_back, long))
+
+
+def _comes_back(text: str) -> bool:
+    """Tell whether a float64, written with as many digits as a text has, is the number it says.
+
+    >>> [_comes_back(text) for text in ("0.10000000000000001", "12345678901234567.5", "1e-400")]
+    [True, False, False]
+    """
+    number = Decimal(text)
+    if not number.is_finite():
+        return True
+    digits = max(len(number.as_tuple().digits), 1)
+    return Decimal(f"{float(text):.{digits - 1}e}") == number
 
 
 # ---- headers

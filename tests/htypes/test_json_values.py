@@ -113,3 +113,15 @@ def test_keys_that_are_other_texts_are_kept():
     ds = dl.create("memory://same-keys", {"x": "json"}, overwrite=True)
     ds.append([{"x": {1: "a", "2": "b", None: {2: 3}}}])
     assert ds["x"][0] == {"1": "a", "2": "b", "null": {"2": 3}}
+
+
+LONG = np.finfo("longdouble").nmant > np.finfo("float64").nmant
+
+
+@pytest.mark.skipif(not LONG, reason="longdouble is float64 here")
+@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: {"a": [v]}, lambda v: np.array([v])])
+def test_a_longdouble_is_a_number_of_json_where_a_float_holds_it(wrap) -> None:
+    with pytest.raises(dl.InvalidValueError, match="a float64 rounds the longdouble"):
+        dl.Json().encode([wrap(np.longdouble("0.1"))])
+    [text] = dl.Json().encode([wrap(np.longdouble("0.5"))]).buffers
+    assert b"0.5" in text

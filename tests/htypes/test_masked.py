@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
@@ -79,3 +80,52 @@ def test_what_a_column_gives_goes_in_again(name: str) -> None:
     ds.append({"x": ds["x"][:2]})
     nulls = [v is None or bool(np.ma.getmaskarray(v).all()) for v in ds["x"][:]]
     assert nulls == [False, True] * 3
+
+
+def _hidden(value: object, *, dtype: str = "float64") -> np.ma.MaskedArray:
+    array = np.ma.masked_array(np.asarray(value, dtype), False)
+    array.mask[..., -1] = True
+    return array
+
+
+WITHIN = {
+    "boxes": (dl.Boxes(), [_hidden([1, 2, 3, 4])]),
+    "boxes beside others": (dl.Boxes(), [[1, 2, 3, 4], _hidden([1, 2, 3, 4])]),
+    "a tuple": (dl.Boxes(), (_hidden([1, 2, 3, 4]),)),
+    "fixed": (dl.Array("int64", (1, 2)), [_hidden([1, 2], dtype="int64")]),
+    "ragged": (dl.Array("int64", (None, 2)), [_hidden([1, 2], dtype="int64")]),
+    "any axes": (dl.Array("int64", None), [_hidden([1, 2], dtype="int64")]),
+    "times": (dl.Array("datetime64[s]", (None, 2)), [_hidden(["2020", "2021"], dtype="M8[s]")]),
+    "numbers": (dl.Array("int64", (2,)), [np.ma.masked_array(1, mask=True), 7]),
+    "masked": (dl.Array("int64", (2,)), [np.ma.masked, 7]),
+    "vector": (dl.Embedding(2), [np.ma.masked_array(1.0, mask=True), 7.0]),
+    "labels": (dl.ClassLabel(["a", "b"], multiple=True), [np.ma.masked_array(1, mask=True), 0]),
+    "labels, masked": (dl.ClassLabel(["a", "b"], multiple=True), [np.ma.masked, 0]),
+    "points": (dl.Keypoints(dims=2), [[_hidden([1, 2])]]),
+    "outlines": (dl.Polygons(), [[_hidden([1, 2]), [3, 4], [5, 6]]]),
+    "objects": (dl.Mask("instance"), [[_hidden([1, 0], dtype="int64")]]),
+    "items": (dl.Sequence(dl.Boxes()), [[_hidden([1, 2, 3, 4])]]),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize("nullable", [False, True])
+def test_no_number_that_is_masked_within_a_list_is_stored(name: str, nullable: bool) -> None:
+    htype, row = WITHIN[name]
+    ds = _lake(replace(htype, nullable=nullable))
+    with pytest.raises(dl.InvalidValueError, match="a row is null as a whole or not at all"):
+        ds.append({"x": [row]})
+
+
+def test_a_list_of_what_is_all_masked_is_null() -> None:
+    ds = _lake(dl.Array("int64", (None, 2), nullable=True))
+    ds.append({"x": [[np.ma.masked_all(2, "int64")] * 2, [np.ma.masked_array([1, 2])]]})
+    null, row = ds["x"][:]
+    assert null is None
+    assert row.tolist() == [[1, 2]]
+
+
+def test_a_list_in_which_nothing_is_masked_is_its_numbers() -> None:
+    ds = _lake(dl.Boxes())
+    ds.append({"x": [[np.ma.masked_array([1, 2, 3, 4], mask=False)]]})
+    assert ds["x"][0].tolist() == [[1, 2, 3, 4]]

@@ -15,6 +15,7 @@ from PIL import ImageDraw, ImageOps, ImageSequence
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.pillow import untouched_file
+from deeplake_lite.htypes.reencoding import noting
 from deeplake_lite.testing.codecs import damage
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 60, 3), "uint8")
@@ -287,3 +288,25 @@ def test_a_damaged_image_that_pillow_has_only_opened_raises_our_error(format_):
             except InvalidValueError:
                 refused += 1
     assert refused
+
+
+@pytest.mark.parametrize("how", ["path", "memory"])
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize(("mode", "colour"), [("RGB", (1, 2, 3)), ("L", 7), ("P", 7), ("1", 0)])
+def test_a_colour_that_is_made_transparent_is_not_lost(opened, how, loaded, mode, colour):
+    with opened(file_of("PNG", mode), how) as image:
+        if loaded:
+            image.load()
+        image.info["transparency"] = colour
+        assert untouched_file(image) is None
+        [value] = Image("png").decode_cells(Image("png").encode([image]))
+    assert value.shape[-1] in (2, 4)  # with alpha
+
+
+@pytest.mark.parametrize(("mode", "to"), [("RGBa", "RGBA"), ("La", "LA")])
+def test_colours_that_alpha_is_multiplied_to_are_said_to_change(mode, to):
+    image = Pillow.fromarray(PIXELS).convert(to)
+    image.putalpha(100)
+    with noting() as notes:
+        Image("png").encode([image.convert(mode)])
+    assert f"has colours in {mode}, which were converted to {to}" in notes[0]

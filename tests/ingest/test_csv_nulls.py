@@ -214,3 +214,86 @@ def test_a_file_whose_mark_names_another_encoding_says_so(tmp_path, encoding, wa
         dl.InvalidValueError, match=rf"the mark of {name.upper()}\. .*iconv -f {name} -t utf-8"
     ):
         WAYS[way](tmp_path)
+
+
+SINGLE = {
+    "numbers": ("1", "2", "int64", [1, None, 2]),
+    "floats": ("0.5", "2", "float64", [0.5, None, 2]),
+    "truths": ("true", "false", "bool", [True, None, False]),
+    "texts": ("rose", "lily", None, ["rose", "", "lily"]),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("header", ["a", '"a,b"', "\n\na", "\ufeffa"])
+@pytest.mark.parametrize("typed", [False, True])
+def test_an_empty_line_of_a_single_column_is_an_empty_value(take, name, end, header, typed):
+    first, second, dtype, values = SINGLE[name]
+    text = "\n".join([header, first, "", second, ""]).replace("\n", end)
+    of = dl.Scalar(dtype, nullable=True) if dtype else dl.Text()
+    found = take(text, schema={"a,b" if "b" in header else "a": of} if typed else None)
+    assert [found[row][found.columns[0]] for row in range(len(found))] == values
+
+
+def test_an_empty_line_at_the_end_is_a_row_of_a_single_column(take):
+    found = take("a\n1\n\n")
+    assert [found[row]["a"] for row in range(len(found))] == [1, None]
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n\n3,4\n", "\n\na,b\n1,2\n3,4\n\n\n"])
+def test_empty_lines_are_no_rows_of_several_columns(take, text):
+    assert take(text)["a"][:].tolist() == [1, 3]
+
+
+def test_labels_of_a_single_column_keep_their_rows(take):
+    found = take("a\nrose\n\nlily\n", schema={"a": "class_label"})
+    assert [row["a"] for row in (found[i] for i in range(3))] == [1, None, 0]
+
+
+KEPT = ["1.10", "0.10000000000000001", "1.000000000000000056e-01", "3.141592653589793", "5e-324"]
+KEPT += ["1.7976931348623157e+308", "0.0000000000000000000", "1e22", "100000000000000000000.0"]
+KEPT += ["0.30000000000000004", "+0.1000000000000000", " 1.50000000000000000000000"]
+LOST = ["1e-400", "12345678901234567.5", "3.14159265358979323846", "1e400", "12345678901234567"]
+LOST += ["-1e-400", "0.1234567890123456789", "1e-0324", "1" * 30 + ".5"]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_a_float_that_comes_back_as_it_is_written_is_one(take, text):
+    found = take(f"a,b\n{text},1\n0.5,2\n")["a"]
+    assert found.htype.dtype == "float64"
+    assert found[0] == float(text)
+
+
+@pytest.mark.parametrize("text", LOST)
+def test_a_float_that_does_not_come_back_is_a_text(take, text):
+    assert take(f"a,b\n{text},1\n0.5,2\n")["a"][:] == [text, "0.5"]
+
+
+@pytest.mark.parametrize("text", LOST[:3])
+def test_a_column_that_is_declared_as_floats_rounds(take, text):
+    found = take(f"a,b\n{text},1\n", schema={"a": "float64"})["a"]
+    assert found[0] == float(text)
+
+
+def test_numbers_that_other_tools_write_are_floats(take):
+    numbers = np.random.default_rng(0).standard_normal(200) * 10.0 ** np.arange(-100, 100)
+    for form in ("{!r}", "{:.17g}", "{:.18e}", "{:.3f}", "{:.25f}"):
+        texts = [form.format(float(number)) for number in numbers]
+        found = take("a,b\n" + "".join(f"{text},1\n" for text in texts))["a"]
+        assert found[:].tolist() == [float(text) for text in texts]
+
+
+JSON = ['{"x": 1, "x": 2}', '{"a": {"x": 1, "x": 1}}', '[{"x": 1, "y": 2, "x": 3}]']
+
+
+@pytest.mark.parametrize("text", JSON)
+def test_json_in_which_a_key_is_there_twice_is_refused(take, text):
+    quoted = text.replace('"', '""')
+    with pytest.raises(dl.InvalidValueError, match="two keys of an object are 'x', of which one"):
+        take(f'j,b\n"{quoted}",1\n', schema={"j": "json"})
+
+
+def test_items_of_json_in_which_a_key_is_there_twice_are_refused(take):
+    with pytest.raises(dl.InvalidValueError, match="must be a list of items"):
+        take('j,b\n"[{""x"":1,""x"":2}]",1\n', schema={"j": dl.Sequence("json")})

@@ -1,0 +1,117 @@
+"""Times in arrays: each is read by itself, whatever is beside it in a cell or a batch."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+fresh = count()
+
+COARSE = ["Y", "M", "D", "h", "m", "s"]
+
+
+def append(htype, rows):
+    ds = dl.create(f"memory://times-in-arrays-{next(fresh)}", {"x": htype})
+    ds.append({"x": rows})
+    return list(ds["x"][:])
+
+
+def stored(htype, rows):
+    return [np.asarray(row).tolist() for row in append(htype, rows)]
+
+
+def far(unit):
+    return np.datetime64("9999", unit) if unit != "Y" else np.datetime64("9999")
+
+
+PACKS = {
+    "rows": (dl.Array("datetime64[ns]", (1,)), lambda a, b: [np.array([a]), np.array([b])]),
+    "a ragged row": (dl.Array("datetime64[ns]", (None,)), lambda a, b: [[a, b]]),
+    "a fixed row": (dl.Array("datetime64[ns]", (2,)), lambda a, b: [[a, b]]),
+    "any axes": (dl.Array("datetime64[ns]", None), lambda a, b: [[[a, b]]]),
+    "a tuple": (dl.Array("datetime64[ns]", (None,)), lambda a, b: [(a, b)]),
+    "arrays": (dl.Array("datetime64[ns]", (2, 1)), lambda a, b: [[np.array([a]), np.array([b])]]),
+    "lists": (dl.Array("datetime64[ns]", (None, 1)), lambda a, b: [[[a], [b]]]),
+    "masked": (
+        dl.Array("datetime64[ns]", (1,)),
+        lambda a, b: [np.ma.masked_array([a], [False]), np.array([b])],
+    ),
+    "items": (
+        dl.Sequence(dl.Array("datetime64[ns]", (1,))),
+        lambda a, b: [[np.array([a]), np.array([b])]],
+    ),
+    "scalars": (dl.Scalar("datetime64[ns]"), lambda a, b: [a, b]),
+}
+
+
+@pytest.mark.parametrize("unit", COARSE)
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_moment_beyond_the_unit_is_refused_beside_a_finer_one(unit, pack, turned):
+    htype, rows = PACKS[pack]
+    pair = (far(unit), np.datetime64(1, "ns"))
+    with pytest.raises(dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, got 9999"):
+        append(htype, rows(*(pair[::-1] if turned else pair)))
+
+
+@pytest.mark.parametrize("pack", [pack for pack in PACKS if pack != "scalars"])
+def test_moments_of_several_units_are_kept_where_each_fits(pack):
+    htype, rows = PACKS[pack]
+    pair = np.datetime64("2262-04", "M"), np.datetime64(86_400 * 10**9, "ns")
+    found = np.concatenate([np.ravel(row) for row in append(htype, rows(*pair))])
+    assert found.tolist() == [moment.astype("M8[ns]").astype(int) for moment in pair]
+
+
+def test_a_coarse_column_takes_far_and_fine_moments_side_by_side():
+    pair = [np.datetime64("9999-01-01"), np.datetime64(86_400 * 10**9, "ns")]
+    [row] = append(dl.Array("datetime64[D]", (2,)), [pair])
+    assert row.astype(str).tolist() == ["9999-01-01", "1970-01-02"]
+
+
+def test_a_duration_beyond_the_unit_is_refused_beside_a_finer_one():
+    pair = [np.timedelta64(10**6, "W"), np.timedelta64(1, "ns")]
+    with pytest.raises(dl.InvalidValueError, match=r"must fit timedelta64\[ns\] exactly"):
+        append(dl.Array("timedelta64[ns]", (2,)), [pair])
+
+
+NUMBERS = [np.int64(5), np.uint8(5), np.True_, np.float64(5), 5, True]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("pack", ["rows", "row", "arrays"])
+def test_a_number_beside_times_is_none(number, kind, turned, pack):
+    pair = [number, np.array(2, f"{kind}[s]")[()]][:: -1 if turned else 1]
+    as_rows = pack == "rows"
+    rows = [np.array([v]) for v in pair] if as_rows else [pair]
+    rows = [[np.array([v]) for v in pair]] if pack == "arrays" else rows
+    shape = {"rows": (1,), "row": (2,), "arrays": (2, 1)}[pack]
+    word = "moment" if kind == "datetime64" else "duration"
+    with pytest.raises(dl.InvalidValueError, match=rf"must be a {word} \({kind}\[s\]\), got"):
+        append(dl.Array(f"{kind}[s]", shape), rows)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kinds", [("datetime64", "timedelta64"), ("timedelta64", "datetime64")])
+def test_a_duration_is_no_moment_and_a_moment_no_duration(turned, kinds):
+    of, other = kinds
+    pair = [np.array(5, f"{other}[s]")[()], np.array(2, f"{of}[s]")[()]]
+    word = "moment" if of == "datetime64" else "duration"
+    for rows in ([[np.array([v]) for v in pair]], [pair[::-1] if turned else pair]):
+        htype = dl.Array(f"{of}[s]", None)
+        with pytest.raises(dl.InvalidValueError, match=f"must be a {word}"):
+            append(htype, rows)
+
+
+def test_counts_of_months_are_durations_beside_durations():
+    pair = [np.timedelta64(1, "Y"), 2]
+    assert stored(dl.Array("timedelta64[M]", (2,)), [pair]) == [[12, 2]]
+
+
+@pytest.mark.parametrize("shape", [(2,), (None,), None])
+def test_a_list_of_times_has_no_null(shape):
+    with pytest.raises(dl.InvalidValueError, match="must be a moment"):
+        append(dl.Array("datetime64[s]", shape), [[np.datetime64("2020-01-01"), None]])

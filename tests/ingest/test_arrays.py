@@ -1,0 +1,141 @@
+"""Types that are found in rows of arrays: none changes a value, or makes another thing of it."""
+
+from decimal import Decimal
+from itertools import count, permutations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import torch
+
+import deeplake_lite as dl
+
+fresh = count()
+
+
+def take(rows, **options):
+    url = f"memory://arrays-found-{next(fresh)}"
+    return dl.from_arrays({"x": rows}, url, progress=False, **options)["x"]
+
+
+KINDS = {
+    "bool": np.array([True]),
+    "int64": np.array([1]),
+    "float64": np.array([1.5]),
+    "timedelta64[D]": np.array([5], "m8[D]"),
+    "datetime64[D]": np.array(["2020-01-01"], "M8[D]"),
+    "str320": np.array(["a" * 10]),
+}
+NUMBERS = {"bool", "int64", "float64"}
+APART = [pair for pair in permutations(KINDS, 2) if not NUMBERS.issuperset(pair)]
+
+
+@pytest.mark.parametrize("pair", APART, ids=" ".join)
+@pytest.mark.parametrize("within", [False, True])
+def test_arrays_of_things_that_are_not_alike_have_no_type(pair, within):
+    rows = [KINDS[name] for name in pair]
+    with pytest.raises(dl.SchemaError, match="Column 'x': there is no one type for"):
+        take([rows] if within else rows)
+
+
+def test_spans_without_a_common_length_have_no_type():
+    with pytest.raises(dl.SchemaError, match="no one type for arrays of timedelta64"):
+        take([np.array([1], "m8[Y]"), np.array([1], "m8[s]")])
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_moment_that_the_finest_unit_does_not_reach_is_refused(within):
+    rows = [np.array(["9999"], "M8[Y]"), np.array([1], "M8[ns]")]
+    with pytest.raises(dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, got 9999"):
+        take([rows] if within else rows)
+
+
+ROUND = 2**53 + 1
+FORMS = {
+    "lists": lambda v: [v],
+    "arrays": lambda v: np.array([v]),
+    "arrays without axes": np.array,
+    "nested": lambda v: [np.array([v])],
+    "tensors": lambda v: torch.tensor([v]),
+    "tensors without axes": torch.tensor,
+    "Arrow": lambda v: pa.array([v]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("number", [ROUND, -ROUND, 2**62 + 1])
+def test_an_integer_that_a_float_rounds_has_no_type_beside_floats(form, number):
+    rows = [FORMS[form](number), FORMS[form](0.5)]
+    with pytest.raises(dl.SchemaError, match=rf"floats and the integer {number}, which float64"):
+        take(rows)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_integer_that_a_float_holds_is_one_beside_floats(form):
+    found = take([FORMS[form](2**53), FORMS[form](0.5)])
+    assert [np.ravel(value).item() for value in found[:]] == [2**53, 0.5]
+
+
+def test_an_unsigned_integer_that_a_complex_number_rounds_has_no_type():
+    with pytest.raises(dl.SchemaError, match="no one type for floats and the integer"):
+        take([np.array([2**63 + 1], "u8"), np.array([1j])])
+
+
+def test_integers_that_no_dtype_has_together_have_no_type():
+    with pytest.raises(dl.SchemaError, match=f"no one type for the integers -1 and {2**63 + 1}"):
+        take([np.array([2**63 + 1], "u8"), np.array([-1])])
+
+
+@pytest.mark.parametrize("unsigned", [[], [5], [2**63 - 1]])
+def test_signed_and_unsigned_integers_are_integers(unsigned):
+    found = take([np.array(unsigned, "u8"), np.array([-1])])
+    assert found.htype.dtype == "int64"
+    assert [row.tolist() for row in found[:]] == [unsigned, [-1]]
+
+
+@pytest.mark.skipif(np.finfo("longdouble").nmant < 63, reason="longdouble is float64 here")
+@pytest.mark.parametrize("number", [np.longdouble(2**63) + 1, np.clongdouble(2**63) + 1])
+def test_a_longdouble_that_a_float_rounds_has_no_type(number):
+    with pytest.raises(dl.SchemaError, match=r"9\.?223372036854775809.*float64 rounds"):
+        take([number])
+    assert take([type(number)(0.5)])[0] == 0.5
+
+
+def test_texts_of_any_number_are_sequences():
+    found = take([np.array(["a"]), np.array(["bc", "d"])])
+    assert found.htype == dl.Sequence(dl.Text())
+    assert found[:] == [["a"], ["bc", "d"]]
+
+
+@pytest.mark.parametrize("rows", [[Decimal("0.1")], [[Decimal("0.1")]], [Decimal(1), 2]])
+def test_decimals_have_no_type_which_says_what_to_do(rows):
+    with pytest.raises(dl.SchemaError, match=r"Decimal.*; float\(value\) rounds a Decimal"):
+        take(rows)
+
+
+COLUMNS = {
+    "Arrow": lambda v: pa.array(v),
+    "pandas": lambda v: pd.array(v, "Int64"),
+    "polars": lambda v: pl.Series(v),
+    "masked": lambda v: np.ma.masked_array([x or 0 for x in v], [x is None for x in v]),
+    "list": list,
+}
+
+
+@pytest.mark.parametrize("form", COLUMNS)
+@pytest.mark.parametrize("shape", [(2,), (None,), None, (1, 2), (None, 2)])
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_a_null_within_an_array_is_refused_whatever_it_comes_in(form, shape, dtype):
+    row = COLUMNS[form]([1, None])
+    rows = [[row] if shape and len(shape) == 2 else row]
+    with pytest.raises(dl.InvalidValueError, match="Sequence"):
+        take(rows, schema={"x": dl.Array(dtype, shape)})
+
+
+@pytest.mark.parametrize("null", [np.ma.masked, np.ma.masked_all(2), np.ma.masked_all((2, 2))])
+def test_a_value_that_is_all_masked_makes_the_type_nullable(null):
+    found = take([null, np.ones(null.shape)])
+    assert found.htype.nullable
+    assert [np.ma.getmaskarray(value).all() or value is None for value in found[:]] == [True, False]
