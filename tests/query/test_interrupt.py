@@ -69,10 +69,11 @@ def test_a_cancelled_query_ends_in_numpy(ds):
         return await cancelled(task, 0.05)
 
     try:
-        assert asyncio.run(run()) < 2
-        time.sleep(0.5)  # parts that were under way
-        count = len(calls)
-        time.sleep(0.1)
-        assert len(calls) == count < 1500
+        asyncio.run(run())
+        count = -1
+        while count < len(calls):  # parts that were under way, for as long as they take
+            count = len(calls)
+            time.sleep(0.5)
+        assert count < len(ds) / 2
     finally:
         unregister("slow")
