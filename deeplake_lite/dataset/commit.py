@@ -130,16 +130,18 @@ def _take_landed(ds: Dataset, tip_id: str) -> bool:
 
 def _check_same_branch(ds: Dataset, tip_id: str) -> None:
     """Refuse to commit to a new branch of the name that the handle's had. Raises ConflictError."""
-    repository, mine = ds._lake.repository, ds.version
-    if tip_id == mine or any(commit.id == mine for commit in repository.ancestry(tip_id)):
+    refs, branch = ds._lake.repository.refs, str(ds.current_branch)
+    if tip_id == ds.version:
         return
     try:
-        next(repository.ancestry(mine))
-    except (VersionNotFoundError, MissingError):
-        return  # its history has expired, and cannot tell
+        identities = refs.identity_at(ds.version, branch), refs.known_identity(branch)
+    except (VersionNotFoundError, MissingError):  # the version has expired, and cannot tell
+        return
+    if None in identities or "" in identities or identities[0] == identities[1]:
+        return
     raise ConflictError(
-        f"A branch continues the version that a handle has, but branch {ds.current_branch!r} was "
-        f"deleted and made anew, without {mine}. ds.rebase() puts the edits onto the new branch, "
+        f"A branch continues the version that a handle has, but branch {branch!r} was deleted and "
+        f"made anew, without version {ds.version}. ds.rebase() puts the edits onto the new branch, "
         "ds.discard() drops them."
     )
 

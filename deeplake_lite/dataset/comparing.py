@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.exactly import comparable
+from deeplake_lite.dataset.exactly import comparable, holds_large_integers
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
 from deeplake_lite.htypes.foreign import column_array, is_column
@@ -283,6 +283,10 @@ def _block(value: Any) -> Any:
             value = [spare if item is None else item for item in value]
         try:
             block = np.asarray(value)
+            if block.dtype.kind == "f" and holds_large_integers(
+                as_objects := np.array(value, object)
+            ):
+                block = as_objects  # which floats would round
         except ValueError:
             return value
         if not any(missing):

@@ -56,6 +56,15 @@ def _reaches(numbers: NDArray[Any]) -> bool:
     return bool(np.any((numbers >= LARGE) | (numbers <= -LARGE)))
 
 
+def holds_large_integers(values: NDArray[Any]) -> bool:
+    """Tell whether there are Python's integers among objects that float64 may round.
+
+    >>> holds_large_integers(np.array([0.5, 2**53 + 1], object))
+    True
+    """
+    return any(isinstance(value, int) and abs(value) >= LARGE for value in values.flat)
+
+
 def _times(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return moments or durations in the unit of the first, or counted in one unit."""
     if a.dtype == b.dtype:

@@ -375,3 +375,22 @@ def test_a_column_takes_nulls_again_in_the_transaction_that_restored_it_without(
     ds.append({"n": [None]})
     ds.commit("restored, with nulls again")
     assert dl.open(ds.url)["n"][:].tolist() == [1, 2, None]
+
+
+def test_a_handle_does_not_commit_to_a_new_branch_of_its_branchs_name(tmp_path):
+    ds = dl.create(tmp_path / "lake", {"t": "text"})
+    ds.append({"t": ["a"]})
+    ds.commit("one")
+    ds.branch("q")
+    q = dl.open(tmp_path / "lake", branch="q")
+    q.append({"t": ["committed"]})
+    q.commit("to the first q")
+    q.append({"t": ["pending"]})
+    ds.delete_branch("q")
+    ds.branch("q")
+    with pytest.raises(dl.ConflictError, match="branch 'q' was deleted and made anew"):
+        q.commit("to the second q")
+    assert q["t"][:] == ["a", "committed", "pending"]
+    q.rebase()
+    q.commit("to the second q")
+    assert dl.open(tmp_path / "lake", branch="q")["t"][:] == ["a", "pending"]

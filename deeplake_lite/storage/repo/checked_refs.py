@@ -147,16 +147,24 @@ class CheckedRefs:
     def identity(self, branch: str) -> str:
         """Return the identity of a branch that is written to, which its commits are to carry.
 
-        It is the one in its note, or else that of its last commit; a branch that has neither gets a
-        new one. On an object store, where nobody keeps notes, branches have none.
+        A branch without one gets a new one. On an object store, where nobody keeps notes, branches
+        have none.
         """
         if self._witnesses is None:
             return ""
+        known = self.known_identity(branch)
+        return new_identity() if known is None else known
+
+    def known_identity(self, branch: str) -> str | None:
+        """Return the identity in a branch's note, or else that of its last commit, if either is."""
         if (noted := self._noted(branch_ref(branch))) is not None:
             return noted.identity
-        last = next(self._repository.ancestry(self._repository.look_up(branch_ref(branch))))
-        is_own = last.branch == branch and last.branch_id is not None
-        return str(last.branch_id) if is_own else new_identity()
+        return self.identity_at(self._repository.look_up(branch_ref(branch)), branch)
+
+    def identity_at(self, version: str, branch: str) -> str | None:
+        """Return the identity of the branch that a version was committed to, if that had a name."""
+        commit = next(self._repository.ancestry(version))
+        return commit.branch_id if commit.branch == branch else None
 
     def _noted(self, ref: str) -> Note | None:
         """Return what was noted of a branch or tag; None where nothing was."""
