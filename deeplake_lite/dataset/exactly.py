@@ -95,12 +95,17 @@ def _counts(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any
 
 def _counted(times: NDArray[Any]) -> NDArray[Any]:
     unit = np.datetime_data(times.dtype)[0]
-    counts = np.ma.getdata(times).astype(np.int64).astype(object)
+    flat = np.ravel(np.ma.getdata(times))
+    counts = flat.astype(np.int64).tolist()
+    found = np.empty(len(flat), object)
     if times.dtype.kind == "M" and unit in _MONTHS:
-        found = np.frompyfunc(lambda n: _days(n * _MONTHS[unit]) * _NANOSECONDS["D"], 1, 1)(counts)
+        months, day = _MONTHS[unit], _NANOSECONDS["D"]
+        found[:] = [_days(n * months) * day for n in counts]
     else:
-        found = counts * {**_NANOSECONDS, **_MONTHS}[unit]
-    found = np.asarray(np.where(np.isnat(np.ma.getdata(times)), np.nan, found), object)
+        size = {**_NANOSECONDS, **_MONTHS}[unit]
+        found[:] = [n * size for n in counts]
+    found[np.isnat(flat)] = np.nan
+    found = found.reshape(np.shape(times))
     return np.ma.array(found, mask=np.ma.getmaskarray(times)) if np.ma.isMA(times) else found
 
 

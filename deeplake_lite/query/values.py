@@ -8,7 +8,7 @@ scalar. Both are values: lowering makes new ones, nobody changes them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -86,6 +86,34 @@ class Kind:
             return self
         return replace(
             self, htype=None, dtype=dtype if dtype and self.name == "number" else self.dtype
+        )
+
+    def beside(self, other: Kind) -> Kind:
+        """Kind of a value that is of this kind in some rows, and of another in others.
+
+        What is only known of one of them, such as a type, is not of the result; that any may be
+        NaN is.
+        """
+        if other.name == "any" and not other.parts:
+            return self
+        if self.name == "any" and not self.parts:
+            return other
+        items = [kind.item for kind in (self, other) if kind.item is not None]
+        named = {name for name, _ in self.parts} == {name for name, _ in other.parts}
+        theirs = dict(other.parts)
+        pairs = (
+            [(name, part, theirs[name]) for name, part in self.parts]
+            if named and "" not in theirs
+            else [(a, p, q) for (a, p), (_, q) in zip(self.parts, other.parts, strict=False)]
+        )
+        return replace(
+            self,
+            real=self.real or other.real,
+            htype=self.htype if str(self.htype) == str(other.htype) else None,
+            dtype=self.dtype if self.dtype == other.dtype else "",
+            item=reduce(Kind.beside, items) if items else None,
+            parts=tuple((name, part.beside(its)) for name, part, its in pairs),
+            key=self.key.beside(other.key) if self.key and other.key else None,
         )
 
 

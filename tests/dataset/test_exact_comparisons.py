@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import count, product
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
@@ -82,6 +84,24 @@ def exact(value):
 VALUES = {"datetime64[s]": "2020", "timedelta64[D]": "3 days", "text": "3"}
 UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]
 COUNTS = [0, 1, -1, 700, -700, 2**40, -(2**40), 2**62, -(2**62)]
+
+
+def test_lists_of_integers_on_both_sides_of_the_largest_signed_one():
+    values = [2**53 + 1, 2**64 - 1, 5]
+    x = column("uint64", values)
+    for same in (values, np.array(values, "uint64"), pa.array(values, pa.uint64())):
+        assert (x == same).tolist() == [True] * 3
+    assert (x < [2**53, 2**64 - 2, 5]).tolist() == [False] * 3
+    assert (x == [2**53 + 1, None, 2**64 - 1]).tolist() == [True, False, False]
+    assert (x == [2.0**53, 2**64 - 1, 5.0]).tolist() == [False, True, True]
+
+
+def test_a_moment_of_a_finer_unit_keeps_its_digits():
+    x = column("datetime64[ms]", ["2026-01-02"] * 2)
+    fine = np.datetime64("2026-01-02T00:00:00.000000001", "ns")
+    for other in (fine, pd.Timestamp(fine), str(fine), np.array([fine] * 2), [fine] * 2):
+        assert (x == other).tolist() == [False] * 2
+        assert (x < other).tolist() == [True] * 2
 
 
 @pytest.mark.parametrize("unit", UNITS)

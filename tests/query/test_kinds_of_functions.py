@@ -16,6 +16,7 @@ def ds() -> dl.Dataset:
     schema = {
         "id": "int64", "i": "int64", "u": "uint64", "f": "float64", "t": "datetime64[s]",
         "td": "timedelta64[s]", "j": "json", "s": "text", "h": "float16", "e": dl.Embedding(2),
+        "a": dl.Array("float64", (1,)),
         "label": dl.ClassLabel(["z", "a"]),
     }  # fmt: skip
     ds = dl.create("memory://kinds-of-functions", schema)
@@ -24,7 +25,8 @@ def ds() -> dl.Dataset:
             "id": [0, 1, 2], "i": [LARGE, 3, 4], "u": [2**64 - 1, 3, 4], "f": [np.nan, 2.0, -0.0],
             "t": ["2026-01-02T00:00:00", "2026-01-02T00:00:01", "2026-01-02T00:00:00"],
             "td": np.array([1, 2, 3], "m8[s]"), "j": ["1", 1, "ab"], "s": ["a", "b", "c"],
-            "h": [1, 2, 3], "e": np.ones((3, 2)), "label": [0, 1, 0],
+            "h": [1, 2, 3], "e": np.ones((3, 2)), "a": [[np.nan], [2.0], [-0.0]],
+            "label": [0, 1, 0],
         }
     )  # fmt: skip
     ds.commit("rows")
@@ -66,6 +68,101 @@ def test_nan_is_neither_equal_nor_greater(ds, form):
         assert rows(ds, f"{x} = {x}") == [1, 2], x
         assert rows(ds, f"{x} IN (2, 7)") == [1], x
     assert ds.query(f"SELECT id ORDER BY {of} + 0 DESC")["id"][:].tolist() == [1, 2, 0]
+
+
+SOURCES = [
+    "(SELECT id, f, t, j UNION ALL SELECT id, f, t, j WHERE false)",
+    "(SELECT id, f, t, j UNION SELECT id, f, t, j)",
+    "(SELECT id, f, t, j INTERSECT SELECT id, f, t, j)",
+    "(SELECT id, f, t, j EXCEPT SELECT id + 10 AS id, f, t, j)",
+    "(SELECT id, FIRST(f) AS f, FIRST(t) AS t, FIRST(j) AS j GROUP BY id)",
+    "(SELECT id, MODE(f) AS f, MODE(t) AS t, ANY_VALUE(j) AS j GROUP BY id)",
+    "(SELECT id, ARG_MAX(f, id) AS f, ARG_MAX(t, id) AS t, ARG_MIN(j, id) AS j GROUP BY id)",
+    "(SELECT id, LIST(f)[0] AS f, LIST(t)[0] AS t, LIST(j)[0] AS j GROUP BY id)",
+    """(SELECT id, LAG(f, 0) OVER w AS f, LAG(t, 0) OVER w AS t, LAG(j, 0) OVER w AS j
+        WINDOW w AS (ORDER BY id))""",
+    """(SELECT id, (SELECT b.f FROM ds AS b WHERE b.id = ds.id) AS f,
+        (SELECT b.t FROM ds AS b WHERE b.id = ds.id) AS t,
+        (SELECT b.j FROM ds AS b WHERE b.id = ds.id) AS j FROM ds)""",
+    "(SELECT id, a[0] AS f, t, j)", "(SELECT id, MEAN(a) AS f, t, j)",
+    "(SELECT * FROM (SELECT id, f, t, j UNION ALL SELECT id, f, t, j WHERE false) ORDER BY id)",
+    "(SELECT x.id, x.f, y.t, y.j FROM ds AS x JOIN ds AS y ON x.id = y.id)",
+    "(SELECT DISTINCT id, f, t, j)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_columns_of_every_source_keep_their_kinds(ds, source):
+    def ids(clause):
+        return ds.query(f"SELECT id FROM {source} {clause}", sources={"ds": ds})["id"][:].tolist()
+
+    for form in ("FDIV({}, 1)", "LIST_FIRST([{}])", "STRUCT_EXTRACT({{'a': {}}}, 'a')"):
+        x = form.format("f")
+        assert sorted(ids(f"WHERE {x} > 1")) == [1], x
+        assert ids(f"ORDER BY {x} DESC") == [1, 2, 0], x
+    for form in ("LIST_FIRST([{}])", "STRUCT_EXTRACT({{'a': {}}}, 'a')"):
+        assert ids(f"WHERE {form.format('t')} = '2026-01-02T00:00:00.5'") == []
+        assert sorted(ids(f"WHERE {form.format('t')} < '2026-01-02T00:00:00.4'")) == [0, 2]
+        assert ids(f"WHERE {form.format('j')} = '1'") == [0]
+        assert ids(f"WHERE LEN({form.format('j')}) = 2") == [2]
+
+
+@pytest.mark.parametrize(
+    "either",
+    [
+        "CASE WHEN id < 0 THEN {} ELSE {} END", "IF(id < 0, {}, {})",
+        "COALESCE(CASE WHEN id < 0 THEN {} END, {})",
+        "IFNULL(CASE WHEN id < 0 THEN {} END, {})", "LAG({}, 5, {}) OVER (ORDER BY id)", "union",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("of", "part"),
+    [
+        ("{{'k': {}}}", ".k"),
+        ("[{}]", "[0]"),
+        ("{{'k': [{}]}}", ".k[0]"),
+        ("[[{}]]", "[0][0]"),
+    ],
+)
+@pytest.mark.parametrize("first", ["CAST(id AS INTEGER)", "1", "NULL"])
+def test_nan_in_a_part_of_either_value_is_not_greater(ds, either, of, part, first):
+    sides = of.format(first), of.format("f")
+    source = (
+        f"(SELECT id, {sides[0]} AS c WHERE false UNION ALL SELECT id, {sides[1]} AS c)"
+        if either == "union"
+        else f"(SELECT id, {either.format(*sides)} AS c)"
+    )
+    assert ds.query(f"SELECT id FROM {source} WHERE c{part} > 1")["id"][:].tolist() == [1]
+    assert ds.query(f"SELECT id FROM {source} ORDER BY c{part} DESC")["id"][:].tolist() == [1, 2, 0]
+
+
+def test_parameters_of_lambdas_keep_their_kinds(ds):
+    for test, expected in {
+        "LIST_TRANSFORM([[f]], v -> LIST_FIRST(v) > 1)": [False, True, False],
+        "LIST_TRANSFORM([{'k': f}], v -> LIST_FIRST([v.k]) > 1)": [False, True, False],
+        "LIST_TRANSFORM([t], v -> LIST_FIRST([v]) = '2026-01-02T00:00:00.5')": [False] * 3,
+        "LIST_TRANSFORM([j], v -> LIST_FIRST([v]) = '1')": [True, False, False],
+        "LIST_TRANSFORM([s], v -> LIST_FIRST([v]) = 'b')": [False, True, False],
+    }.items():
+        found = ds.query(f"SELECT {test} AS x")["x"][:]
+        assert [bool(x[0]) for x in found] == expected, test
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "MAP([{i}], ['v'])[{f}]", "MAP_CONTAINS(MAP([{i}], ['v']), {f})",
+        "MAP_CONTAINS_VALUE(MAP(['v'], [{i}]), {f})",
+        "MAP_CONTAINS_ENTRY(MAP(['v'], [{i}]), 'v', {f})",
+        "MAP_EXTRACT(MAP([{i}], ['v']), {f})", "MAP_EXTRACT_VALUE(MAP([{i}], ['v']), {f})",
+        "STRUCT_CONTAINS(ROW({i}), {f})", "STRUCT_POSITION(ROW({i}), {f})",
+    ],
+)  # fmt: skip
+def test_what_is_looked_for_is_not_rounded(ds, look):
+    for i, f in (("i", "f"), ("f", "i"), ("i + 0", "f * 2"), ("u", "f")):
+        with pytest.raises(QueryTypeError, match="SQL would round integers beside floats"):
+            ds.query(f"SELECT {look.format(i=i, f=f)} AS x")
+    assert len(ds.query(f"SELECT {look.format(i='i', f='id')} AS x")["x"][:]) == 3
 
 
 @pytest.mark.parametrize("of", ["QUANTILE_CONT(f, 0.5)", "WEIGHTED_AVG(f, 1)", "LIST_MAX(LIST(f))"])

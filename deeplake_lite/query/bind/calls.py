@@ -56,7 +56,7 @@ from deeplake_lite.query.bind.moments import (
     takes_microseconds,
 )
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
-from deeplake_lite.query.bind.structs import kind_of_map, kind_of_parts
+from deeplake_lite.query.bind.structs import check_lookup, kind_of_map, kind_of_parts
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -75,7 +75,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
@@ -133,6 +133,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         return _of_users(low, OWN[name], e, scope)
     if name == "COLUMNS":
         raise QueryError("COLUMNS is not part of the language. Name the columns, or write *.")
+    if name in ("ARRAY_VALUE", "LIST_PACK", "LIST_VALUE"):
+        return low.value(exp.Array(expressions=e.expressions), scope)
     if name in _OPERATORS:
         count, least = len(e.expressions), _SIDES[name]
         if count < least or (count > least and name not in ("LOGICAL_AND", "LOGICAL_OR")):
@@ -310,6 +312,10 @@ def _of_scalars(
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     if name in known.ORDERS:
         check_ordered(*args)
+    _check_form(name, args, e)
+    if name in known.HOLDS_PARTS:
+        args = [low.types.refined(a) for a in args]
+    check_lookup(name, [low.types.refined(a) for a in args])
     args = _in_form_of_items(name, args, low, scope)
     if name in known.UNIFIES:
         _one_type(name, args, e)
@@ -346,6 +352,27 @@ def _of_scalars(
     if name == "LOG" and len(nodes) == 2:  # with a base
         called = name
     return Sql(nan_last(name, args, exp.Anonymous(this=called, expressions=nodes)), kind)
+
+
+def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
+    """Refuse JSON where SQL would take its text for a list, and parts without a name.
+
+    Raises
+    ------
+    QueryTypeError
+        With the way to write it.
+    """
+    if name in known.TAKES_PLACES and args and is_json(args[0]):
+        raise QueryTypeError(
+            f"{name} takes lists and texts, but {text_of(e.expressions[0])} is JSON. Write a "
+            "subscript, which counts from 0: x[0]."
+        )
+    named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
+    if name == "STRUCT_PACK" and not all(named):
+        raise QueryTypeError(
+            f"STRUCT_PACK takes its parts with their names, but the call is {text_of(e)}. Write "
+            "STRUCT_PACK(name := x), or {'name': x}."
+        )
 
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
@@ -487,7 +514,8 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         keeps = name in known.KEEPS_CLASS and kind.name in ("number", "time")
         kept = kind.htype if keeps else None
         same = kind.name if kind.name != "class" else "number"
-        return Kind(same, kind.real, htype=kept, parts=kind.parts)
+        names = () if kind.name == "class" else kind.names
+        return replace(kind, name=same, names=names, htype=kept, dtype="")
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         like = args[known.LIKE_ARGUMENT[name]]
         kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)

@@ -60,16 +60,15 @@ class Types:
         self._columns[table, column] = sql_type(dtype)
 
     def note_parameter(self, name: str, kind: Kind) -> None:
-        """Note what a lambda's parameter is, where that is a number of a known dtype."""
+        """Note what a lambda's parameter is, where its type in DuckDB follows from its kind."""
         self._parameters.pop(name, None)
-        if dtype := kind.number_dtype:
-            self._parameters[name] = "HUGEINT" if dtype == HUGE else sql_type(dtype)
+        if type_ := _type_of(kind):
+            self._parameters[name] = type_
 
     def note_query(self, table: str, query: exp.Expr) -> None:
         """Note what the columns of a query in FROM are."""
-        for item in query.selects if isinstance(query, exp.Select) else ():
-            if isinstance(item, exp.Alias):
-                self._columns[table, item.alias] = item.this
+        for name, item in _selected(query).items():
+            self._columns[table, name] = item
 
     def refined(self, value: Value) -> Value:
         """Return a value with the kind that DuckDB's type has, where its own says less."""
@@ -95,6 +94,8 @@ class Types:
         for select in list(whole.find_all(exp.Select)):
             for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
                 select.set(clause, None)
+        for window in whole.find_all(exp.Window):
+            window.set("alias", None)  # a name of the clause WINDOW
         for column in list(whole.find_all(exp.Column)):
             if column.table:
                 found = self._of_column(column.table, column.name)
@@ -118,6 +119,77 @@ class Types:
         if isinstance(found, exp.Expr):
             found = self._columns[table, column] = self.of(found)
         return found
+
+
+_PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOOLEAN"}
+"""Types of items of lists, by their kinds."""
+
+
+def _type_of(kind: Kind) -> str:
+    """Return the type of an item of a list; an empty one where its kind does not tell.
+
+    >>> _type_of(Kind("list", item=Kind("number", dtype="int64"))), _type_of(ANY)
+    ('BIGINT[]', '')
+    """
+    if kind.name == "list":
+        item = _type_of(kind.of_item)
+        return f"{item}[]" if item else ""
+    if kind.parts and all(name for name, _ in kind.parts):
+        parts = [(name, _type_of(part)) for name, part in kind.parts]
+        named = ", ".join(f"{exp.to_identifier(n, quoted=True)} {type_}" for n, type_ in parts)
+        return f"STRUCT({named})" if all(type_ for _, type_ in parts) else ""
+    dtype = kind.number_dtype or (getattr(kind.htype, "dtype", "") if kind.name == "time" else "")
+    if dtype:
+        return "HUGEINT" if dtype == HUGE else sql_type(dtype)
+    return _PLAIN_TYPES.get(kind.name, "")
+
+
+def _selected(query: exp.Expr) -> dict[str, exp.Expr]:
+    """Return what a query selects, by name, in terms of the tables that are not queries."""
+    if isinstance(query, exp.Subquery):
+        return _selected(query.this)
+    if isinstance(query, exp.SetOperation):
+        sides = _selected(query.this), _selected(query.expression)
+        pairs = zip(*(side.items() for side in sides), strict=False)
+        return {name: _either(a, b) for (name, a), (_, b) in pairs}
+    if not isinstance(query, exp.Select):
+        return {}
+    from_ = query.args.get("from_")
+    tables = [from_, *query.args.get("joins", ())] if from_ else []
+    queries = {
+        table.this.alias: _selected(table.this)
+        for table in tables
+        if isinstance(table.this, exp.Subquery) and table.this.alias
+    }
+    found: dict[str, exp.Expr] = {}
+    for item in query.selects:
+        if isinstance(item, exp.Alias):
+            found[item.alias] = _in_terms(item.this, queries)
+        elif isinstance(item, exp.Subquery):
+            found[item.alias] = _in_terms(exp.Subquery(this=item.this.copy()), queries)
+        elif isinstance(item, exp.Star):
+            found.update({n: e for columns in queries.values() for n, e in columns.items()})
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            found.update(queries.get(item.table, {}))
+        elif isinstance(item, exp.Column):
+            found[item.name] = _in_terms(item, queries)
+    return found
+
+
+def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
+    """Return an expression with what queries select in the place of their columns."""
+    whole = exp.paren(e.copy())
+    for column in list(whole.find_all(exp.Column)):
+        item = queries.get(column.table, {}).get(column.name)
+        if item is not None:
+            column.replace(exp.paren(item.copy()))
+    return whole
+
+
+def _either(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    """Return a value of the type that holds both."""
+    sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
+    return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))
 
 
 def _null(type_: str) -> exp.Expr:

@@ -438,10 +438,11 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         ], TEXT
     values = [low.types.refined(v) for v in values]
     values = beside_floats.as_floats(values, [kind_of(v) for v in values])
-    real = any(k.real for k in kinds)
-    first = kinds[0] if kinds else ANY
-    same = first.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
-    return values, replace(REAL if real else first, htype=same, dtype="")
+    kind = reduce(Kind.beside, kinds, ANY)
+    if kind.real and kind.name != "list" and not kind.parts:
+        kind = REAL
+    same = kind.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
+    return values, replace(kind, htype=same, dtype="")
 
 
 def _with_moments(values: list[Value]) -> list[Value]:

@@ -84,11 +84,15 @@ LIKE_ARGUMENT = {
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Functions of a row's place in a window."""
 
-HOLDS_PARTS = {
-    "ARRAY_VALUE", "LIST_PACK", "LIST_VALUE", "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK",
-    "STRUCT_UPDATE",
+TAKES_PLACES = {
+    "ARRAY_ELEMENT", "ARRAY_EXTRACT", "ARRAY_SLICE", "LIST_ELEMENT", "LIST_EXTRACT", "LIST_SLICE",
 }  # fmt: skip
-"""Functions that make lists, structs and maps of values."""
+"""Functions of lists that take texts, too: their characters."""
+
+HOLDS_PARTS = {
+    "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",
+}  # fmt: skip
+"""Functions that make structs and maps of values."""
 
 ORDERS = {
     "ARG_MAX", "ARG_MIN", "ARRAY_REVERSE_SORT", "ARRAY_SORT", "GREATEST", "LEAST", "LIST_GRADE_UP",
@@ -114,8 +118,8 @@ RESIZES = {"ARRAY_RESIZE", "LIST_RESIZE"}
 """Functions of a list, a number of items, and what stands in new ones."""
 
 OF_ONE_KIND = SEEKS | EXTENDS_LISTS | RESIZES | {
-    "ARRAY_HAS_ALL", "ARRAY_HAS_ANY", "ARRAY_INTERSECT", "ARRAY_VALUE", "LIST_HAS_ALL",
-    "LIST_HAS_ANY", "LIST_INTERSECT", "LIST_PACK", "LIST_VALUE",
+    "ARRAY_HAS_ALL", "ARRAY_HAS_ANY", "ARRAY_INTERSECT", "LIST_HAS_ALL", "LIST_HAS_ANY",
+    "LIST_INTERSECT",
 }  # fmt: skip
 """Functions that put values into one list, or compare those of two."""
 

@@ -238,14 +238,7 @@ def _compared(
         type_ = in_one_form("", [a, b], label, low)[1]
         return _choice(label, a, b, carried, table, type_)
     kinds = _kinds_of(a, b, low)
-    kind = Kind(
-        kinds[0].name,
-        real=any(k.real for k in kinds),
-        item=kinds[0].item,
-        parts=kinds[0].parts,
-        names=kinds[0].names,
-        htype=kinds[0].htype if str(kinds[0].htype) == str(kinds[1].htype) else None,
-    )
+    kind = kinds[0].beside(kinds[1])
     is_class = any(k.names for k in kinds)
     if goes_as_json(a, b):
         documents = [as_json(side, low, Scope()) for side in pair]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.constants import items_of
 from deeplake_lite.query.bind.kinds import as_part, kind_of, settled
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
@@ -51,6 +53,46 @@ def kind_of_map(values: Sequence[Value]) -> Kind:
         kinds = {kind_of(item) for item in items_of(keys)}
         return replace(kind, key=kinds.pop() if len(kinds) == 1 else ANY)
     return kind if keys is None else replace(kind, key=kind_of(keys).of_item)
+
+
+_MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP_EXTRACT_VALUE"}
+"""Functions that look a key up in a map."""
+
+_MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
+"""Functions that look for a value in a map, and which argument that is."""
+
+_STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
+"""Functions that look for a value in a struct without names."""
+
+
+def check_sought(kind: Kind, sought: Value) -> None:
+    """Refuse to look for a float among integers, or the other way round, as SQL rounds them.
+
+    Raises
+    ------
+    QueryTypeError
+        For an integer that the float beside it may not hold.
+    """
+    if beside_floats.are_mixed(kind, kind_of(sought)):
+        raise QueryTypeError(
+            "A value is looked for among values of its type, but SQL would round integers beside "
+            "floats here. CAST what is looked for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
+        )
+
+
+def check_lookup(name: str, args: Sequence[Value]) -> None:
+    """Check what a function looks for in a map or a struct, as `check_sought` does."""
+    if len(args) < 2:
+        return
+    kind = kind_of(args[0])
+    if name in _MAPS and kind.key is not None:
+        check_sought(kind.key, args[1])
+    at = _MAP_VALUES.get(name)
+    if at is not None and kind.key is not None and len(args) > at:
+        check_sought(kind.parts[-1][1].of_item, args[at])
+    if name in _STRUCTS:
+        for _, part in kind.parts:
+            check_sought(part, args[1])
 
 
 def kind_of_part(kind: Kind, name: str) -> Kind:

@@ -12,7 +12,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.json_values import json_slice
 from deeplake_lite.query.bind.kinds import WORDS, agree, as_part, kind_of, settled
-from deeplake_lite.query.bind.structs import kind_of_part
+from deeplake_lite.query.bind.structs import check_sought, kind_of_part
 from deeplake_lite.query.dialect import Ellipsis as Dots
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -106,6 +106,8 @@ def subscript(
 def _of_map(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
     """Return a map's value by its key, null where it has none."""
     assert kind.key is not None
+    at = low.types.refined(at)
+    check_sought(kind.key, at)
     key = low.as_sql(as_part(agree(settled(at, low, scope), Sql(exp.null(), kind.key))), scope)
     values = kind.parts[1][1] if len(kind.parts) == 2 else ANY
     return Sql(func("map_extract_value", node, key), values.of_item)

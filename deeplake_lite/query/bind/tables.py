@@ -164,6 +164,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
     instance = Instance(table, source)
     binder.instances.append(instance)
     row = exp.column(ROW, table=table)
+    binder.low.types.note(table, ROW, "int64")
     columns = Columns()
     for number, f in enumerate(source.fields):
         plain = Plain(source, f, row)
