@@ -97,7 +97,7 @@ def _counted(times: NDArray[Any]) -> NDArray[Any]:
     unit = np.datetime_data(times.dtype)[0]
     flat = np.ravel(np.ma.getdata(times))
     counts = flat.astype(np.int64).tolist()
-    found = np.empty(len(flat), object)
+    found: NDArray[Any] = np.empty(len(flat), object)
     if times.dtype.kind == "M" and unit in _MONTHS:
         months, day = _MONTHS[unit], _NANOSECONDS["D"]
         found[:] = [_days(n * months) * day for n in counts]
