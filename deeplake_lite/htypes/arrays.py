@@ -324,8 +324,8 @@ def _numbers(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _all(kinds: Iterable[type], *those: type) -> bool:
-    """Tell whether each kind is one of those."""
-    return all(issubclass(kind, those) for kind in kinds)
+    """Tell whether each kind is one of those; NumPy's durations are no integers here."""
+    return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
 def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:

@@ -277,11 +277,12 @@ class Image(Htype):
         dropped = ""
         if self.mode:
             converted = convert_pixels(pixels, self.mode)
-            dropped = lost_channels(pixels, converted) if source else ""
+            dropped = lost_channels(pixels, converted)
             pixels = converted
         if dropped:
+            what = f"{source} and" if source else "an array"
             how = f"was converted from {dropped} to {self.mode}"
-            dropped = changed(f"{source} and {how} and encoded as {self._codec.name.upper()}")
+            dropped = changed(f"{what} {how} and encoded as {self._codec.name.upper()}")
         if not isinstance(self._codec, ImageCodec):
             pixels = cast(pixels, self.dtype)
             return _Cell(self._codec.encode(pixels), _padded(pixels.shape), dropped)

@@ -288,6 +288,12 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 )
 
 
+def _is_one(item: Any, types: tuple[type, ...]) -> bool:
+    """Tell whether an item is of one of some types; truth values and durations are no integers."""
+    of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
+    return isinstance(item, types) and all(kind in types for kind in of_integers)
+
+
 def _of_items(items: list[Any]) -> Htype:
     """Return the type for values that are Python objects, none of them None."""
     if not items:
@@ -295,7 +301,7 @@ def _of_items(items: list[Any]) -> Htype:
     if any(isinstance(item, datetime) for item in items):  # which is a date, too
         items = [_moment(item) for item in items]
     for types, htype in _KINDS:
-        if all(isinstance(item, types) for item in items):
+        if all(_is_one(item, types) for item in items):
             if htype in (Scalar("float64"), Scalar("complex128")):
                 _check_unrounded(items)
             return htype
@@ -426,8 +432,8 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
 def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     """Return int64 for integers, uint64 among them, that it holds. Raises SchemaError."""
     sized = [array for array in arrays if array.size]
-    least = min((int(array.min()) for array in sized), default=0)
-    most = max((int(array.max()) for array in sized), default=0)
+    least = min((int(np.ma.getdata(array).min()) for array in sized), default=0)
+    most = max((int(np.ma.getdata(array).max()) for array in sized), default=0)
     if most >= 2**63:
         raise SchemaError(
             f"there is no one type for the integers {least} and {most}; texts keep them, "

@@ -8,6 +8,8 @@ rest of the file is still read.
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -390,9 +392,18 @@ def _complex(text: str) -> Any:
 
 def _parse(text: str, wrong: Any) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=object_of) if text else None
+        return json.loads(text, object_pairs_hook=object_of, parse_float=_float) if text else None
     except (ValueError, RecursionError):
         return wrong(text)
+
+
+def _float(text: str) -> float:
+    """Return the number of a JSON text. Raises ValueError for one beyond float64's range."""
+    number = float(text)
+    is_zero = not re.search("[1-9]", re.split("[eE]", text)[0])
+    if math.isinf(number) or (number == 0 and not is_zero):
+        raise ValueError(f"{text} is beyond the range of float64")
+    return number
 
 
 def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:

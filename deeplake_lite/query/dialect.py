@@ -375,6 +375,8 @@ class Lakes(DuckDB):
             """
             kinds = [token.token_type for token in raw_tokens]
             for at, token in enumerate(raw_tokens[1:], 1):
+                if (kinds[at], token.text) == (TokenType.PARAMETER, "@"):
+                    token.token_type = TokenType.UNKNOWN  # it would go for AS
                 is_query = kinds[at + 2 : at + 3] in ([TokenType.SELECT], [TokenType.WITH])
                 is_call = kinds[at - 1] in _BEFORE_CALLS and not is_query
                 if is_call and kinds[at : at + 2] == [TokenType.ALL, TokenType.L_PAREN]:

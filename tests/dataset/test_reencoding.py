@@ -170,7 +170,7 @@ def test_channels_that_a_mode_drops_are_said_once(make_lake, codec, mode, of, ho
 @pytest.mark.parametrize("of", ["L", "LA", "RGB", "RGBA"])
 def test_a_grey_and_opaque_file_loses_nothing_in_any_mode(make_lake, mode, of):
     ds = make_lake({"i": dl.Image("tiff", mode=mode)})
-    ds.append({"i": [in_mode(of, plain=True), PIXELS]})  # an array has no file to keep
+    ds.append({"i": [in_mode(of, plain=True), PIXELS if mode != "L" else PIXELS[..., 0]]})
 
 
 def test_items_of_a_sequence_are_kept_or_said(make_lake):
@@ -439,3 +439,20 @@ def test_a_mask_is_no_file_of_several_pages(make_lake):
 def test_axes_that_files_do_not_have_are_dropped(make_lake, codec, shape, read):
     ds = make_lake({"i": dl.Image(codec)}, i=[np.full(shape, 255, "uint8")])
     assert ds["i"][0].shape == read
+
+
+@pytest.mark.parametrize("codec", ["png", "webp", "zstd", "raw"])
+@pytest.mark.parametrize(("channels", "mode"), [(4, "RGB"), (2, "L"), (3, "L")])
+def test_channels_of_an_array_that_a_mode_drops_are_told(codec, channels, mode):
+    if (codec, mode) == ("webp", "L"):
+        return  # WebP has no grey images
+    array = np.random.default_rng(0).integers(0, 255, (4, 5, channels)).astype("uint8")
+    ds = dl.create("memory://modes", {"i": dl.Image(codec, mode=mode)}, overwrite=True)
+    with pytest.warns(
+        dl.ReencodedWarning, match=f"column 'i': an array was converted .* to {mode}"
+    ):
+        ds.append({"i": [array]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = dl.create("memory://modes-2", {"i": dl.Image(codec, mode=mode)}, overwrite=True)
+        other.append({"i": [np.zeros((4, 5, *((3,) if mode == "RGB" else ())), "uint8")]})

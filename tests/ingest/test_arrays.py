@@ -139,3 +139,27 @@ def test_a_value_that_is_all_masked_makes_the_type_nullable(null):
     found = take([null, np.ones(null.shape)])
     assert found.htype.nullable
     assert [np.ma.getmaskarray(value).all() or value is None for value in found[:]] == [True, False]
+
+
+@pytest.mark.parametrize("unit", ["ns", "s", "M", "Y"])
+@pytest.mark.parametrize("beside", [1, 1.5, 1j, True])
+def test_a_duration_is_no_number(unit, beside):
+    row = [np.timedelta64(5, unit), beside]
+    for values in (row, [row], [[row]], np.array(row, object)):
+        with pytest.raises(dl.SchemaError, match="no one type"):
+            dl.from_arrays({"x": values}, f"memory://{next(fresh)}", progress=False)
+    for htype in ("int64", "float32", "complex128", "bool", dl.Embedding(2), dl.Sequence("float64"),
+                  dl.Array("int64", (None,)), dl.Array("float32", (2,))):  # fmt: skip
+        ds = dl.create(f"memory://{next(fresh)}", {"x": htype})
+        for values in (row, np.array(row, object)):
+            with pytest.raises(dl.InvalidValueError):
+                ds.append({"x": values if isinstance(htype, str) else [values]})
+        assert len(ds) == 0
+
+
+@pytest.mark.parametrize(
+    "values", [[True, 2], [True, 2.5], [2, False], [[True], [2]], [np.True_, 2]]
+)
+def test_truth_values_beside_numbers_have_no_type(values):
+    with pytest.raises(dl.SchemaError, match="no one type for"):
+        dl.from_arrays({"x": values}, f"memory://{next(fresh)}", progress=False)

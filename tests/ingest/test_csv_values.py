@@ -304,3 +304,15 @@ def test_durations_are_counts_of_their_unit(take, unit):
     np.testing.assert_array_equal(ds["a"][:], np.array([5, -3], dtype))
     assert ds["b"][:].mask.tolist() == [True, False]
     assert ds["b"][1] == np.timedelta64(4, unit)
+
+
+@pytest.mark.parametrize("htype", [dl.Sequence("float64"), dl.Array("float64", (None,)), dl.Json()])
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1e-400", "0.5e-999"])
+def test_numbers_of_json_beyond_the_range_of_floats_are_refused(take, htype, number):
+    with pytest.raises(dl.InvalidValueError):
+        take(f'a\n"[1.5, {number}]"\n', schema={"a": htype})
+    assert list(take('a\n"[1.5, 0.0e-999, 1e300]"\n', schema={"a": htype})["a"][0]) == [
+        1.5,
+        0,
+        1e300,
+    ]

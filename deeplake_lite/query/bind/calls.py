@@ -355,7 +355,7 @@ def _of_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Refuse JSON where SQL would take its text for a list, and parts without a name.
+    """Refuse JSON and bytes where SQL would take their texts, and parts without a name.
 
     Raises
     ------
@@ -366,6 +366,12 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
         raise QueryTypeError(
             f"{name} takes lists and texts, but {text_of(e.expressions[0])} is JSON. Write a "
             "subscript, which counts from 0: x[0]."
+        )
+    kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
+    if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
+        raise QueryTypeError(
+            f"{name} makes texts, but bytes are among its values: {text_of(e)}. Write DECODE(x) "
+            "for text in UTF-8, or HEX(x)."
         )
     named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
     if name == "STRUCT_PACK" and not all(named):

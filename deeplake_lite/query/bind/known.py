@@ -154,6 +154,9 @@ KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS | PICKS_SCALARS
 JOINS = {"STRING_AGG", "LISTAGG", "GROUP_CONCAT"}
 """Aggregates that join texts."""
 
+WRITES_TEXTS = JOINS | {"ARRAY_TO_STRING", "CONCAT", "CONCAT_WS", "FORMAT", "PRINTF"}
+"""Functions that make a text of any value."""
+
 COUNTS = {"COUNT", "LENGTH", "LEN", "SIGN", "COUNT_IF", "ROW_NUMBER", "RANK", "DENSE_RANK"}
 """Functions that give a number that is never NaN."""
 
