@@ -184,15 +184,21 @@ def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
         raise error.at(column=f.name, row=row) from error.__cause__
 
 
-def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:
-    """Encode values of one column from `start` to `stop`; its default where there are none."""
+def encode_column(
+    f: Field, values: Any, start: int, stop: int, check: Check, *, warns: bool = True
+) -> Cells:
+    """Encode values of one column from `start` to `stop`; its default where there are none.
+
+    With `warns`, images that lose detail are told; somebody may have asked for just that.
+    """
     try:
         if values is None:
             return f.htype.encode_default(stop - start)
         of = values.of if isinstance(values, Transfer) else f.htype
         with naming_types(of, f.htype), noting() as notes:
             cells = f.htype.encode(values[start:stop], check=check)
-        warn_once(f.id, f.name, notes)
+        if warns:
+            warn_once(f.id, f.name, notes)
     except InvalidValueError as error:
         row = None if error.row is None else error.row + start
         raise error.at(column=f.name, row=row) from error.__cause__

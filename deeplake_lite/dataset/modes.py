@@ -64,7 +64,8 @@ def converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np
         cells: Any = table.read([f.id], slots)[f.id]
         with naming_rows(positions.__getitem__):
             given = pictures_of(f.htype, cells)
-            new: Any = encode_column(replace(f, htype=htype), given, 0, len(given), "header")
+            of = replace(f, htype=htype)
+            new: Any = encode_column(of, given, 0, len(given), "header", warns=False)
         changed = np.flatnonzero((new.shapes != cells.shapes).any(axis=1))
         if len(changed):
             yield slots[changed], {f.id: take(new, changed)}
