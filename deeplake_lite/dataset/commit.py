@@ -129,20 +129,25 @@ def _take_landed(ds: Dataset, tip_id: str) -> bool:
 
 
 def _check_same_branch(ds: Dataset, tip_id: str) -> None:
-    """Refuse to commit to a new branch of the name that the handle's had. Raises ConflictError."""
+    """Refuse to commit if the handle's branch was deleted and another one has its name now.
+
+    Raises
+    ------
+    ConflictError
+    """
     refs, branch = ds._lake.repository.refs, str(ds.current_branch)
     if tip_id == ds.version:
         return
     try:
         identities = refs.identity_at(ds.version, branch), refs.known_identity(branch)
-    except (VersionNotFoundError, MissingError):  # the version has expired, and cannot tell
+    except (VersionNotFoundError, MissingError):  # expired: there is nothing to compare
         return
     if None in identities or "" in identities or identities[0] == identities[1]:
         return
     raise ConflictError(
-        f"A branch continues the version that a handle has, but branch {branch!r} was deleted and "
-        f"made anew, without version {ds.version}. ds.rebase() puts the edits onto the new branch, "
-        "ds.discard() drops them."
+        f"Branch {branch!r} was deleted and created again after this handle opened it, so version "
+        f"{ds.version} is not part of it. Call ds.rebase() to put the edits onto the new branch, or "
+        "ds.discard() to drop them."
     )
 
 

@@ -1,4 +1,4 @@
-"""Arrays of numbers and of times as NumPy compares them without rounding, wrapping or overflow."""
+"""Exact comparisons: NumPy rounds integers beside floats, and times of other units overflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGE = 2**53
-"""From here on a float64 does not hold each integer."""
+"""The integer from which on float64 does not hold all integers."""
 
 _NANOSECONDS = {
     "W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9,
@@ -24,10 +24,10 @@ _MONTHS = {"Y": 12, "M": 1}
 
 
 def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return two arrays such that NumPy's comparisons of them are exact.
+    """Convert two arrays so that NumPy compares them exactly.
 
-    They stay as they are where that is so already; otherwise they become arrays of Python's
-    integers and floats, NaT a NaN. Masks stay.
+    Arrays that it compares exactly anyway are returned unchanged. Others become arrays of Python
+    integers and floats, with NaN for NaT. Masks are kept.
 
     Raises
     ------
@@ -50,14 +50,14 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def _reaches(numbers: NDArray[Any]) -> bool:
-    """Tell whether any number is too large for float64 to tell it from its neighbours."""
-    if numbers.dtype.itemsize <= 2:  # float16 has nothing to compare so large a number with
+    """Tell whether any number is so large that float64 may not hold the integers next to it."""
+    if numbers.dtype.itemsize <= 2:  # no number of 16 bits is, and comparing them could overflow
         return False
     return bool(np.any((numbers >= LARGE) | (numbers <= -LARGE)))
 
 
 def holds_large_integers(values: NDArray[Any]) -> bool:
-    """Tell whether there are Python's integers among objects that float64 may round.
+    """Tell whether any of these objects is a Python integer that float64 may round.
 
     >>> holds_large_integers(np.array([0.5, 2**53 + 1], object))
     True

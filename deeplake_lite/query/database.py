@@ -39,8 +39,8 @@ def connect(**config: Any) -> duckdb.DuckDBPyConnection:
         )
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise StorageError(
-            f"Queries run in a database in memory, but it did not start: {error}. Close files, or "
-            "free memory, and run the query again."
+            f"DuckDB, which runs the queries, did not start: {error}. Close files or free memory, "
+            "and run the query again."
         ) from error
     create_json_key(database)
     create_have_room(database)

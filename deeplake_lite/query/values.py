@@ -89,10 +89,9 @@ class Kind:
         )
 
     def beside(self, other: Kind) -> Kind:
-        """Kind of a value that is of this kind in some rows, and of another in others.
+        """Return the kind of a column in which some rows are of this kind and others of another.
 
-        What is only known of one of them, such as a type, is not of the result; that any may be
-        NaN is.
+        It keeps what both have in common. If either may be NaN, so may the column.
         """
         if other.name == "any" and not other.parts:
             return self

@@ -1,6 +1,7 @@
-"""How much the long values of a vector take, as a function that DuckDB calls before it makes any.
+"""A function that DuckDB calls to check how much memory the values of a vector will take.
 
-DuckDB computes an expression for up to 2,048 rows at once, outside of its memory limit.
+DuckDB computes an expression for up to 2,048 rows at once, and its memory limit does not cover
+these values.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     import duckdb
 
 HAVE_ROOM = "lake_have_room"
-"""Name of the function: from the bytes of each value to whether all of a vector have room."""
+"""Name of the function, which takes the size of each value in bytes."""
 
 MOST_BYTES = 1 << 30
-"""Bytes of all values that are computed at once, at the most."""
+"""Bytes that the values of one vector may take together."""
 
 
 def have_room(sizes: pa.Array) -> pa.Array:
-    """Return for each value whether those of the whole vector have room together.
+    """Tell for each value whether all values of its vector fit into memory together.
 
     >>> have_room(pa.array([2.0**29, None])).to_pylist(), have_room(pa.array([2.0**29] * 3))[0]
     ([True, True], <pyarrow.BooleanScalar: False>)

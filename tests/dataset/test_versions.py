@@ -388,7 +388,7 @@ def test_a_handle_does_not_commit_to_a_new_branch_of_its_branchs_name(tmp_path):
     q.append({"t": ["pending"]})
     ds.delete_branch("q")
     ds.branch("q")
-    with pytest.raises(dl.ConflictError, match="branch 'q' was deleted and made anew"):
+    with pytest.raises(dl.ConflictError, match="Branch 'q' was deleted and created again"):
         q.commit("to the second q")
     assert q["t"][:] == ["a", "committed", "pending"]
     q.rebase()

@@ -60,7 +60,7 @@ class Types:
         self._columns[table, column] = sql_type(dtype)
 
     def note_parameter(self, name: str, kind: Kind) -> None:
-        """Note what a lambda's parameter is, where its type in DuckDB follows from its kind."""
+        """Note the DuckDB type of a lambda's parameter, if it follows from its kind."""
         self._parameters.pop(name, None)
         if type_ := _type_of(kind):
             self._parameters[name] = type_
@@ -71,7 +71,7 @@ class Types:
             self._columns[table, name] = item
 
     def refined(self, value: Value) -> Value:
-        """Return a value with the kind that DuckDB's type has, where its own says less."""
+        """Return a value with the kind of its DuckDB type, if that says more than its own kind."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
         found = self.of(value.node)
@@ -85,7 +85,7 @@ class Types:
         return replace(value, kind=kind)
 
     def is_null(self, value: Value) -> bool:
-        """Tell whether a value is NULL in every row, as it says itself."""
+        """Tell whether a value is the literal NULL, or a column of it."""
         return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
 
     def of(self, node: exp.Expr) -> str | None:
@@ -126,7 +126,7 @@ _PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOO
 
 
 def _type_of(kind: Kind) -> str:
-    """Return the type of an item of a list; an empty one where its kind does not tell.
+    """Return the DuckDB type of an item of a list, or "" if its kind does not determine it.
 
     >>> _type_of(Kind("list", item=Kind("number", dtype="int64"))), _type_of(ANY)
     ('BIGINT[]', '')
@@ -145,7 +145,10 @@ def _type_of(kind: Kind) -> str:
 
 
 def _selected(query: exp.Expr) -> dict[str, exp.Expr]:
-    """Return what a query selects, by name, in terms of the tables that are not queries."""
+    """Return the expressions that a query selects, by name.
+
+    They refer to tables only: columns of queries in FROM are replaced by their expressions.
+    """
     if isinstance(query, exp.Subquery):
         return _selected(query.this)
     if isinstance(query, exp.SetOperation):
@@ -177,7 +180,7 @@ def _selected(query: exp.Expr) -> dict[str, exp.Expr]:
 
 
 def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
-    """Return an expression with what queries select in the place of their columns."""
+    """Replace the columns of queries by the expressions that these select."""
     whole = exp.paren(e.copy())
     for column in list(whole.find_all(exp.Column)):
         item = queries.get(column.table, {}).get(column.name)
@@ -187,7 +190,7 @@ def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp
 
 
 def _either(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    """Return a value of the type that holds both."""
+    """Return an expression of the type that UNION gives to two."""
     sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
     return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))
 

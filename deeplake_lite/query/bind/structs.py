@@ -66,7 +66,7 @@ _STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
 
 
 def check_sought(kind: Kind, sought: Value) -> None:
-    """Refuse to look for a float among integers, or the other way round, as SQL rounds them.
+    """Refuse to look up a float among integers, or an integer among floats: SQL would round.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def check_sought(kind: Kind, sought: Value) -> None:
     """
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
-            "A value is looked for among values of its type, but SQL would round integers beside "
-            "floats here. CAST what is looked for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
+            "SQL would round integers beside floats in this lookup. CAST the value that you look "
+            "for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
         )
 
 
