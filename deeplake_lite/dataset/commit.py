@@ -146,8 +146,8 @@ def _check_same_branch(ds: Dataset, tip_id: str) -> None:
         return
     raise ConflictError(
         f"Branch {branch!r} was deleted and created again after this handle opened it, so version "
-        f"{ds.version} is not part of it. Call ds.rebase() to put the edits onto the new branch, or "
-        "ds.discard() to drop them."
+        f"{ds.version} is not part of it. Call ds.rebase() to put the edits onto the new branch, "
+        "or ds.discard() to drop them."
     )
 
 

@@ -86,6 +86,6 @@ def _check_place(path: Path) -> None:
         raise StorageError(f"{str(path)!r} is a folder. Add the name of the file to write.")
     if not path.parent.is_dir():
         raise StorageError(
-            f"A file is written to a folder that is there, but {str(path.parent)!r} is none. Make "
-            "the folder first, or choose another."
+            f"There is no folder {str(path.parent)!r} to write {path.name!r} to. Create it first, "
+            "or choose another one."
         )

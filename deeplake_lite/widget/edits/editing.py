@@ -108,6 +108,8 @@ class Editing:
     def redo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Do again what was undone last."""
         touched = self.staged.next
+        if touched:
+            self._dataset()  # refuses if the dataset has moved to another branch
         if self.staged.redo():
             self._keep({"do": "redo"})
         return self._told(touched)

@@ -533,6 +533,16 @@ def test_what_was_undone_for_one_lake_is_not_done_again_in_another(url, page):
     assert drafts(url) == []
 
 
+def test_what_was_undone_is_refused_while_the_dataset_is_on_another_branch(url, page):
+    p = page(ds := dl.open(url))
+    ds.branch("elsewhere")
+    edit(p, [0], "note", "for main")
+    p.asks("undo")
+    p.w.shown.handle.checkout("elsewhere")  # and the page has not heard of it
+    assert "elsewhere" in p.fails("redo")["message"]
+    assert p.w.staged_count == 0
+
+
 def test_what_was_undone_is_done_again_after_a_look_at_other_rows_of_the_branch(url, page):
     p = page(dl.open(url))
     edit(p, [0], "note", "mine")

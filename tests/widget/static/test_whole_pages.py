@@ -72,8 +72,8 @@ def test_a_place_that_takes_no_page_is_said(page, lake, tmp_path):
     (tmp_path / "file").write_text("a file")
     places = {
         tmp_path: "is a folder. Add the name",
-        tmp_path / "none" / "page.html": "'.*none' is none. Make the folder first",
-        tmp_path / "file" / "page.html": "'.*file' is none. Make the folder first",
+        tmp_path / "none" / "page.html": "no folder '.*none'.* Create it first",
+        tmp_path / "file" / "page.html": "no folder '.*file'.* Create it first",
         tmp_path / ("x" * 300): "too long",
     }
     for path, message in places.items():
