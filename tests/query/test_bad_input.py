@@ -180,7 +180,6 @@ UNKNOWN = {
     "SELECT id FROM 'memory://x'@v1": (QuerySyntaxError, "a clause or the end, got v1"),
     "SELECT id@v1": (QuerySyntaxError, "a clause or the end, got v1"),
     "SELECT STRUCT_PACK(id)": (QueryError, "takes its parts with their names"),
-    "SELECT LIST_EXTRACT(meta, 1)": (QueryError, "takes lists and texts, but meta is JSON"),
     "SELECT image.shape": (QueryTypeError, r"SHAPE\(image\), got image.shape"),
     "SELECT grid.T": (QueryTypeError, r"TRANSPOSE\(grid\)"),
     'SELECT id WHERE label = "cat"': (ColumnNotFoundError, "a text is 'cat'"),

@@ -355,18 +355,13 @@ def _of_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Refuse JSON and bytes where SQL would take their texts, and parts without a name.
+    """Refuse bytes where SQL would take their texts, and parts of a struct without a name.
 
     Raises
     ------
     QueryTypeError
         With the way to write it.
     """
-    if name in known.TAKES_PLACES and args and is_json(args[0]):
-        raise QueryTypeError(
-            f"{name} takes lists and texts, but {text_of(e.expressions[0])} is JSON. Write a "
-            "subscript, which counts from 0: x[0]."
-        )
     kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
     if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
         raise QueryTypeError(

@@ -84,11 +84,6 @@ LIKE_ARGUMENT = {
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Functions of a row's place in a window."""
 
-TAKES_PLACES = {
-    "ARRAY_ELEMENT", "ARRAY_EXTRACT", "ARRAY_SLICE", "LIST_ELEMENT", "LIST_EXTRACT", "LIST_SLICE",
-}  # fmt: skip
-"""Functions of lists that take texts, too: their characters."""
-
 HOLDS_PARTS = {
     "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",
 }  # fmt: skip
