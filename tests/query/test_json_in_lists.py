@@ -185,3 +185,26 @@ def test_objects_in_parameters_are_json(
     ds: dl.Dataset, expression: str, given: Any, value: Any
 ) -> None:
     assert ds.query(f"SELECT {expression} AS v ORDER BY k LIMIT 1", [given])["v"][0] == value
+
+
+@pytest.mark.parametrize(
+    ("either", "expected"),
+    [
+        ("CASE WHEN id = 0 THEN [] ELSE [j] END", [[], ["a"], [None]]),
+        ("CASE WHEN id = 0 THEN [NULL] ELSE [j] END", [[None], ["a"], [None]]),
+        ("CASE WHEN id = 0 THEN NULL ELSE [j] END", [None, ["a"], [None]]),
+        ("CASE WHEN id = 0 THEN [1.5, 'x'] ELSE [j] END", [[1.5, "x"], ["a"], [None]]),
+        ("IF(id > 0, [j], [])", [[], ["a"], [None]]),
+        ("COALESCE(CASE WHEN id > 0 THEN [j] END, [])", [[], ["a"], [None]]),
+    ],
+)
+def test_a_list_that_is_written_out_beside_one_of_json_is_one_of_json(either, expected):
+    ds = dl.create(
+        "memory://either-list", {"id": "int64", "j": dl.Json(nullable=True)}, overwrite=True
+    )
+    ds.append({"id": [0, 1, 2], "j": [10, "a", None]})
+    assert ds.query(f"SELECT {either} AS x")["x"][:] == expected
+    firsts = [x[0] if x else None for x in expected]
+    for first in (f"LIST_EXTRACT({either}, 1)", f"({either})[0]"):
+        assert ds.query(f"SELECT {first} AS x")["x"][:] == firsts
+    assert ds.query(f"SELECT id WHERE LIST_CONTAINS({either}, 'a')")["id"][:].tolist() == [1]

@@ -16,7 +16,7 @@ PAIRS = [
     ("[{'a': j}]", "[{'a': f}]"), ("[[j]]", "[[f]]"), ("{'a': j, 'b': f}", "{'b': f, 'a': f}"),
     ("MAP {'a': j}", "MAP {'a': f}"), ("ROW(j, k)", "ROW(f, k)"),
     ("STRUCT_PACK(a := j)", "{'a': f}"),
-    ("STRUCT_INSERT({'a': j}, b := 1)", "{'a': f, 'b': 1}"), ("LIST_VALUE(j)", "LIST_VALUE(f)"),
+    ("STRUCT_INSERT({'a': j}, b := 1)", "{'a': f, 'b': 1}"), ("LIST_VALUE({'a': j})", "[{'a': f}]"),
     ("{'a': j}['a']", "f"), ("{'a': {'b': j}}.a", "{'b': f}"), ("[{'a': j}][0]", "{'a': f}"),
 ]  # fmt: skip
 """Values that are equal where j and f are."""

@@ -428,6 +428,10 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
+    given = [v for v in values if not is_null_constant(v)]
+    if any(map(lists_json, kinds)) and all(map(_is_list, given)):
+        listed = [v if is_null_constant(v) else as_list_of_json(v, low, scope) for v in values]
+        return listed, JSON.listed
     if any(k.name == "json" for k in kinds) or mixes_json(*kinds):
         return [
             v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in values
@@ -443,6 +447,13 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         kind = REAL
     same = kind.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
     return values, replace(kind, htype=same, dtype="")
+
+
+def _is_list(value: Value) -> bool:
+    """Tell whether a value is a list of SQL's, or one that is written out."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, list)
+    return kind_of(value).name == "list"
 
 
 def _with_moments(values: list[Value]) -> list[Value]:
