@@ -22,6 +22,7 @@ def ds():
             "ragged": dl.Array("int16", (None, 2)),
             "maybe": dl.Scalar("float64", nullable=True),
         },
+        overwrite=True,
     )
     made.append(rows(0, 9))
     made.commit("some")

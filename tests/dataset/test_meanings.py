@@ -199,7 +199,7 @@ def sources():
 
 def lake(cases):
     types = {case: of for case, (of, *_) in cases.items()}
-    ds = dl.create(f"memory://{uuid4().hex}", {"k": "int32", **types})
+    ds = dl.create(f"memory://{uuid4().hex}", {"k": "int32", **types}, overwrite=True)
     ds.append({"k": [1, 2], **{case: values for case, (_, values, *_) in cases.items()}})
     ds.commit()
     return ds

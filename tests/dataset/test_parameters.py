@@ -103,7 +103,7 @@ def described(value):
 
 @pytest.fixture(scope="module")
 def ds():
-    made = dl.create("memory://parameters", {"k": "int64"})
+    made = dl.create("memory://parameters", {"k": "int64"}, overwrite=True)
     made.append({"k": range(2)})
     made.commit("rows")
     return made

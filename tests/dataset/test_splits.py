@@ -217,7 +217,7 @@ def tagged():
         "numbers": dl.Array("int64", (None,)),
         "patient": "int32",
     }
-    ds = dl.create("memory://tagged-splits", schema)
+    ds = dl.create("memory://tagged-splits", schema, overwrite=True)
     ds.append(
         {
             "x": range(600),

@@ -18,13 +18,15 @@ FIRST, SECOND = 30, 70
 @pytest.fixture(scope="module")
 def views():
     """Return views of two lakes, whose classes have other numbers, and columns another order."""
-    first = dl.create("memory://mix-first", SCHEMA)
+    first = dl.create("memory://mix-first", SCHEMA, overwrite=True)
     first.append(
         {"x": range(FIRST), "text": [None] * FIRST, "label": [i % 2 for i in range(FIRST)]}
     )
     first.commit("rows")
     names = dl.ClassLabel(["dog", "emu"], nullable=True)
-    second = dl.create("memory://mix-second", {"label": names, "x": "int32", "text": "text"})
+    second = dl.create(
+        "memory://mix-second", {"label": names, "x": "int32", "text": "text"}, overwrite=True
+    )
     numbers = range(1_000, 1_000 + SECOND)
     labels = [(None, "dog", "emu")[i % 3] for i in numbers]
     second.append({"x": numbers, "text": [str(i) for i in numbers], "label": labels})

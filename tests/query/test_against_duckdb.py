@@ -29,7 +29,7 @@ def ds() -> dl.Dataset:
         "f": dl.Scalar("float64", nullable=True), "t": dl.Text(nullable=True),
         "d": dl.Scalar("datetime64[s]", nullable=True),
     }  # fmt: skip
-    ds = dl.create("memory://against-duckdb", schema)
+    ds = dl.create("memory://against-duckdb", schema, overwrite=True)
     ds.append(COLUMNS)
     return ds
 

@@ -54,6 +54,7 @@ def ds():
             "words": dl.Sequence(dl.Text()),
             "note": dl.Text(nullable=True),
         },
+        overwrite=True,
     )
     shapes = [(4 + i % 2, 5, 3) if i % 3 else (4, 4 + i % 3) for i in range(40)]
     ds.append(

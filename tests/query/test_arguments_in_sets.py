@@ -77,7 +77,7 @@ SETS = {
 @pytest.fixture(scope="module")
 def ds():
     kinds = {name: htype for name, (htype, _) in COLUMNS.items()}
-    made = dl.create("memory://arguments-in-sets", {"k": "int64", **kinds})
+    made = dl.create("memory://arguments-in-sets", {"k": "int64", **kinds}, overwrite=True)
     made.append({"k": range(3), **{name: values for name, (_, values) in COLUMNS.items()}})
     made.commit("rows")
     return made

@@ -55,7 +55,9 @@ OF_ONE: dict[str, Callable[[Any], Any]] = {
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
     schema: dict[str, Any] = {name: dl.Array("float64", shape) for name, shape in SHAPES.items()}
-    ds = dl.create("memory://any-axes", {**schema, "scalar": "float64", "id": "int64"})
+    ds = dl.create(
+        "memory://any-axes", {**schema, "scalar": "float64", "id": "int64"}, overwrite=True
+    )
     ds.append({**COLUMNS, "id": range(4)})
     ds.commit("rows")
     return ds

@@ -27,7 +27,9 @@ IN_CALL = {"ABS", "SQRT", "EXP", "FLOOR", "SIGN", "ISNAN"}
 
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
-    ds = dl.create("memory://calls-of-all", {"id": "int64", "x": dl.Array("uint8", (2, 2))})
+    ds = dl.create(
+        "memory://calls-of-all", {"id": "int64", "x": dl.Array("uint8", (2, 2))}, overwrite=True
+    )
     ds.append({"id": [0, 1, 2], "x": X})
     ds.commit("rows")
     return ds

@@ -10,7 +10,7 @@ import deeplake_lite as dl
 
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
-    ds = dl.create("memory://chance", {"id": "int64"})
+    ds = dl.create("memory://chance", {"id": "int64"}, overwrite=True)
     ds.append({"id": range(200)})
     ds.commit("rows")
     return ds

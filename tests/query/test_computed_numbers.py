@@ -19,7 +19,7 @@ def ds() -> dl.Dataset:
         "id": "int64", "big": "int64", "u": "uint64", "d": "float64", "f": "float32",
         "i": dl.Array("int64", (2,)), "e": dl.Embedding(2),
     }  # fmt: skip
-    ds = dl.create("memory://computed-numbers", schema)
+    ds = dl.create("memory://computed-numbers", schema, overwrite=True)
     ds.append(
         {
             "id": [0, 1], "big": [LARGE, 5], "u": [LARGE, 5], "d": [2.0**53, 5.0],

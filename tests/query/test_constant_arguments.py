@@ -57,7 +57,7 @@ def ds():
         for form, htype in forms.items():
             schema[f"{form}{name}"] = htype
             data[f"{form}{name}"] = [*values, None] if form == "n" else [*values, values[0]]
-    ds = dl.create("memory://constant-arguments", schema)
+    ds = dl.create("memory://constant-arguments", schema, overwrite=True)
     ds.append(data)
     ds.commit("rows")
     return ds

@@ -23,7 +23,7 @@ PAIRS = [*product(VALUES, VALUES)]
 def ds() -> dl.Dataset:
     schema: dict[str, Any] = {f"{side}_{d}": d for d in VALUES for side in "xy"}
     schema |= {f"{side}_{d}_t": dl.Array(d, (1,)) for d in VALUES for side in "xy"}
-    ds = dl.create("memory://division", {"id": "int64", **schema})
+    ds = dl.create("memory://division", {"id": "int64", **schema}, overwrite=True)
     pairs = [*product(range(4), range(4))]
     rows: dict[str, Any] = {"id": range(16)}
     for dtype, values in VALUES.items():

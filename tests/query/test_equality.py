@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 
 def lake(htype, values):
-    ds = dl.create(f"memory://{uuid4().hex}", {"k": "int32", "x": htype})
+    ds = dl.create(f"memory://{uuid4().hex}", {"k": "int32", "x": htype}, overwrite=True)
     ds.append({"k": range(len(values)), "x": values})
     ds.commit()
     return ds

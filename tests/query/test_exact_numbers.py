@@ -35,6 +35,7 @@ def ds() -> dl.Dataset:
             "v": dl.Array("int64", (2,)), "w": dl.Array("uint64", (None,)),
             "s": dl.Array("int16", (2,)), "c": dl.ClassLabel(["a", "b"]),
         },
+        overwrite=True,
     )  # fmt: skip
     few = {"s": [[1, 2]] * len(IDS), "c": [1] * len(IDS)}
     pairs = [[i, i] for i in IDS]
@@ -214,7 +215,9 @@ DOCUMENTS: list[Any] = [
 
 @pytest.fixture(scope="module")
 def json_lake() -> dl.Dataset:
-    lake = dl.create("memory://exact-json", {"id": "int64", "j": dl.Json(nullable=True)})
+    lake = dl.create(
+        "memory://exact-json", {"id": "int64", "j": dl.Json(nullable=True)}, overwrite=True
+    )
     lake.append({"id": range(len(DOCUMENTS)), "j": DOCUMENTS})
     return lake
 

@@ -15,7 +15,7 @@ def ds() -> dl.Dataset:
         "id": "int64", "i": "int64", "j": dl.Scalar("int64", nullable=True), "s": "text",
         "v": dl.Embedding(2),
     }  # fmt: skip
-    ds = dl.create("memory://grammar", schema)
+    ds = dl.create("memory://grammar", schema, overwrite=True)
     ds.append(
         {
             "id": range(6), "i": [1, 1, 2, 2, 3, 3], "j": [5, None, 4, None, 3, 2],

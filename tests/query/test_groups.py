@@ -16,6 +16,7 @@ def ds():
     ds = dl.create(
         "memory://groups",
         {"kind": "int32", "emb": dl.Embedding(8), "vec": dl.Embedding(8, nullable=True)},
+        overwrite=True,
     )
     emb = np.random.default_rng(0).normal(size=(90, 8)).astype("float32")
     vec = [None if i % 4 == 0 else row for i, row in enumerate(emb)]

@@ -47,7 +47,7 @@ UNIONS = [
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
     schema = {name: htype for name, (htype, _, _) in COLUMNS.items()}
-    ds = dl.create("memory://groups-of-unions", {"id": "int64", **schema})
+    ds = dl.create("memory://groups-of-unions", {"id": "int64", **schema}, overwrite=True)
     ds.append({"id": range(4), **{name: values for name, (_, values, _) in COLUMNS.items()}})
     ds.commit("rows")
     return ds

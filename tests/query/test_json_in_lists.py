@@ -17,7 +17,9 @@ TEXTS = ["x", "y", "x", "null", "5", "5"]
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
     ds = dl.create(
-        "memory://json-in-lists", {"j": dl.Json(nullable=True), "t": "text", "k": "int8"}
+        "memory://json-in-lists",
+        {"j": dl.Json(nullable=True), "t": "text", "k": "int8"},
+        overwrite=True,
     )
     ds.append({"j": VALUES, "t": TEXTS, "k": range(6)})
     return ds

@@ -24,7 +24,9 @@ NOTATIONS = [("m.s", "m['s']"), ("m.d.s", "m['d']['s']")]
 
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
-    made = dl.create("memory://notations", {"id": "int64", "m": dl.Json(nullable=True)})
+    made = dl.create(
+        "memory://notations", {"id": "int64", "m": dl.Json(nullable=True)}, overwrite=True
+    )
     values = [10, 9.4, None, 10, 11]
     made.append(
         {

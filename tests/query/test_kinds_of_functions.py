@@ -19,7 +19,7 @@ def ds() -> dl.Dataset:
         "a": dl.Array("float64", (1,)),
         "label": dl.ClassLabel(["z", "a"]),
     }  # fmt: skip
-    ds = dl.create("memory://kinds-of-functions", schema)
+    ds = dl.create("memory://kinds-of-functions", schema, overwrite=True)
     ds.append(
         {
             "id": [0, 1, 2], "i": [LARGE, 3, 4], "u": [2**64 - 1, 3, 4], "f": [np.nan, 2.0, -0.0],

@@ -17,7 +17,7 @@ def ds() -> dl.Dataset:
         "id": "int64", "t": "text", "d": "datetime64[s]", "k": dl.ClassLabel(["1", "0"]),
         "b": "int64",
     }  # fmt: skip
-    ds = dl.create("memory://messages", schema)
+    ds = dl.create("memory://messages", schema, overwrite=True)
     ds.append({"id": [0], "t": ["a"], "d": ["2020-01-01"], "k": [0], "b": [1]})
     ds.commit("rows")
     return ds

@@ -26,6 +26,7 @@ def ds():
         "memory://names-of-functions",
         {"i": "int32", "v": dl.Array("float32", (3,)), "r": dl.Array("uint8", (None,)), "t": "text",
          "n": dl.Json()},
+        overwrite=True,
     )  # fmt: skip
     ds.append(
         {"i": [1, 2], "v": np.ones((2, 3)), "r": [[1], [1, 2]], "t": ["a", "b"], "n": [1, {}]}

@@ -53,7 +53,9 @@ def ds() -> dl.Dataset:
     ints = [None if b is None or math.isnan(b) else int(b) for _, b in pairs]
     rows = {"f": [a for a, _ in pairs], "g": [b for _, b in pairs], "i": ints, "j": ints}
     made = dl.create(
-        "memory://pairs", {"f": FLOAT, "g": FLOAT, "i": INT, "j": dl.Json(nullable=True)}
+        "memory://pairs",
+        {"f": FLOAT, "g": FLOAT, "i": INT, "j": dl.Json(nullable=True)},
+        overwrite=True,
     )
     made.append(rows)
     return made

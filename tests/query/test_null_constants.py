@@ -23,7 +23,9 @@ NULLS = {"NULL": [], "?": [None]}
 
 @pytest.fixture(scope="module")
 def ds():
-    ds = dl.create(f"memory://{uuid4().hex}", {name: t for name, (t, _) in COLUMNS.items()})
+    ds = dl.create(
+        f"memory://{uuid4().hex}", {name: t for name, (t, _) in COLUMNS.items()}, overwrite=True
+    )
     ds.append({name: values for name, (_, values) in COLUMNS.items()})
     return ds
 

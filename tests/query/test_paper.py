@@ -31,6 +31,7 @@ def lake():
             "training/boxes": dl.Boxes("xyxy"),
             "labels": dl.ClassLabel(["cat", "dog"]),
         },
+        overwrite=True,
     )
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (COUNT, 520, 500, 3), dtype="uint8")

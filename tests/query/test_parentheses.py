@@ -23,7 +23,7 @@ def ds() -> dl.Dataset:
     schema = {
         "id": "int64", "n": dl.Scalar("int64", nullable=True), "t": dl.Text(nullable=True),
     }  # fmt: skip
-    ds = dl.create("memory://parentheses", schema)
+    ds = dl.create("memory://parentheses", schema, overwrite=True)
     ds.append(COLUMNS)
     ds.commit("rows")
     return ds

@@ -30,7 +30,7 @@ def ds() -> dl.Dataset:
         "id": "int64", "i": "int64", "s": "text", "d": "datetime64[s]", "j": dl.Json(),
         "l": dl.Sequence("int64"), "b": "bool", "v": dl.Embedding(2),
     }  # fmt: skip
-    ds = dl.create("memory://parts", schema)
+    ds = dl.create("memory://parts", schema, overwrite=True)
     ds.append(
         {
             "id": range(3), "i": [1, 1, 2], "s": list("abc"), "d": ["2026-01-31"] * 3, "j": [{}, 1, "a"],

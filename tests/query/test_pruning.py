@@ -54,6 +54,7 @@ def lake():
             "name": dl.ClassLabel(["many", "few"]),
             "text": dl.Text(),
         },
+        overwrite=True,
     )
     ds.append(
         {

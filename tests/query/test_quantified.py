@@ -20,7 +20,9 @@ OPERATORS = {
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
     lake = dl.create(
-        "memory://quantified", {"id": "int64", "f": dl.Scalar("float64", nullable=True)}
+        "memory://quantified",
+        {"id": "int64", "f": dl.Scalar("float64", nullable=True)},
+        overwrite=True,
     )
     lake.append({"id": range(len(VALUES)), "f": VALUES})
     return lake

@@ -28,7 +28,7 @@ def ds() -> dl.Dataset:
         "n": dl.Array("float32", (None,), nullable=True), "b": dl.Boxes("xyxy"),
         "m": dl.Array("float32", (None, 2)), "k": "int64",
     }  # fmt: skip
-    ds = dl.create("memory://room", schema)
+    ds = dl.create("memory://room", schema, overwrite=True)
     ragged = [v[: LENGTH - row % 3] for row, v in enumerate(vectors)]
     some = [v if row % 5 else None for row, v in enumerate(ragged)]
     ds.append(

@@ -30,7 +30,7 @@ def columns():
 @pytest.fixture(scope="module")
 def lake(columns):
     schema = {"id": "int64", "k": "int64", "g": "int64", "v": dl.Array("float32", (2,))}
-    ds = dl.create("memory://row-order", schema)
+    ds = dl.create("memory://row-order", schema, overwrite=True)
     ds.append(columns)
     ds.commit("many rows of few values")
     return ds

@@ -24,7 +24,9 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
-    made = dl.create("memory://structs", {"k": "int64", "j": dl.Json(), "f": "float64"})
+    made = dl.create(
+        "memory://structs", {"k": "int64", "j": dl.Json(), "f": "float64"}, overwrite=True
+    )
     made.append({"k": range(5), "j": [j for j, _ in ROWS], "f": [f for _, f in ROWS]})
     return made
 

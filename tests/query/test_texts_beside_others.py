@@ -34,7 +34,9 @@ def moments_of(unit: str) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def ds():
-    lake = dl.create("memory://moments-as-text", {u: f"datetime64[{u}]" for u in UNITS})
+    lake = dl.create(
+        "memory://moments-as-text", {u: f"datetime64[{u}]" for u in UNITS}, overwrite=True
+    )
     lake.append({u: moments_of(u) for u in UNITS})
     return lake
 
@@ -89,6 +91,7 @@ def mixed():
             "s": "datetime64[s]",
             "b": "bool",
         },
+        overwrite=True,
     )
     lake.append({"i": [1], "u": [1], "f": [1.5], "t": ["1.4"], "s": ["2020-01-06"], "b": [True]})
     return lake

@@ -21,7 +21,7 @@ def ds() -> dl.Dataset:
         "id": "int64", "span": dl.Scalar("timedelta64[ns]", nullable=True),
         "moment": dl.Scalar("datetime64[s]", nullable=True), "v": dl.Embedding(2), "text": "text",
     }  # fmt: skip
-    ds = dl.create("memory://unread", schema)
+    ds = dl.create("memory://unread", schema, overwrite=True)
     ds.append(
         {
             "id": [1, 2, 3, 4],

@@ -22,6 +22,7 @@ def ds():
             "k": "int64", "b": dl.Array("float32", (None,)), "e": dl.Embedding(2), "t": "text",
             "by": dl.Bytes(), "j": dl.Json(), "s": dl.Sequence("text"), "f": "float64",
         },
+        overwrite=True,
     )  # fmt: skip
     made.append(
         {

@@ -14,7 +14,7 @@ def ds() -> dl.Dataset:
         "id": "int64", "k": dl.ClassLabel(["1", "0"]), "n": "int32", "t": "text",
         "b": dl.Bytes(nullable=True), "d": "datetime64[s]",
     }  # fmt: skip
-    ds = dl.create("memory://together", schema)
+    ds = dl.create("memory://together", schema, overwrite=True)
     ds.append(
         {
             "id": range(3), "k": [0, 1, 1], "n": [0, 7, 0], "t": ["0", "07", "cat"],

@@ -44,7 +44,7 @@ def ds() -> dl.Dataset:
     schema |= {f"s_{d}": d for d in DTYPES}
     schema |= {"r_uint64": dl.Array("uint64", (None,)), "top": dl.Array("uint64", (1,))}
     schema |= {"f": dl.Array("float32", (3,), nullable=True), "z": dl.Array("complex64", (3,))}
-    ds = dl.create("memory://whole-numbers", schema)
+    ds = dl.create("memory://whole-numbers", schema, overwrite=True)
     rows: dict[str, Any] = {f"t_{d}": [v, v] for d, v in VALUES.items()}
     rows |= {f"s_{d}": v[:2] for d, v in VALUES.items()}
     rows |= {"r_uint64": [VALUES["uint64"], [4]], "top": [[2**63], [1]]}

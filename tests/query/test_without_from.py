@@ -36,7 +36,9 @@ PLACES = {
 
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
-    ds = dl.create("memory://without-from", {"id": "int64", "k": "int64", "v": dl.Embedding(2)})
+    ds = dl.create(
+        "memory://without-from", {"id": "int64", "k": "int64", "v": dl.Embedding(2)}, overwrite=True
+    )
     ds.append({"id": range(4), "k": [0, 0, 1, 1], "v": [[i, 1] for i in range(4)]})
     ds.commit("rows")
     return ds

@@ -28,7 +28,7 @@ SCHEMA = {
 
 @pytest.fixture(scope="module")
 def view():
-    ds = dl.create("memory://blocks-test", SCHEMA)
+    ds = dl.create("memory://blocks-test", SCHEMA, overwrite=True)
     ds.append(
         {
             "x": range(N),

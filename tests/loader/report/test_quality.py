@@ -19,6 +19,7 @@ def ds():
     ds = dl.create(
         "memory://quality-test",
         {"x": "int32", "label": dl.ClassLabel(["a", "b", "c"]), "word": dl.Text(nullable=True)},
+        overwrite=True,
     )
     ds.append(
         {

@@ -41,7 +41,11 @@ def lake_of_all_kinds() -> dl.Dataset:
         "tags": (dl.Sequence("text"), [TAGS[i % 4] for i in range(ROWS)]),
         "note": (dl.Text(nullable=True), [None, *["a" * (i % 5) for i in range(ROWS - 1)]]),
     }
-    ds = dl.create("memory://static-filters", {name: htype for name, (htype, _) in columns.items()})
+    ds = dl.create(
+        "memory://static-filters",
+        {name: htype for name, (htype, _) in columns.items()},
+        overwrite=True,
+    )
     ds.append({name: values for name, (_, values) in columns.items()})
     ds.commit("all kinds")
     return ds
