@@ -609,7 +609,8 @@ class Dataset(View):
         'fix'
         """
         with self._locked():
-            what = "a newer version" if branch == self._branch else "another branch"
+            is_same = isinstance(branch, str) and branch == self._branch
+            what = "a newer version" if is_same else "another branch"
             self._check_clean(f"{what} is checked out")
             self._go_to(versions.check_branch(self._lake.repository, branch))
             self._lake = self._lake.at(branch, branch)  # views that there are stay where they were

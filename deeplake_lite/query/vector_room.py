@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,7 +27,7 @@ def have_room(sizes: pa.Array) -> pa.Array:
     >>> have_room(pa.array([2.0**29, None])).to_pylist(), have_room(pa.array([2.0**29] * 3))[0]
     ([True, True], <pyarrow.BooleanScalar: False>)
     """
-    total = pc.sum(sizes).as_py() or 0
+    total = np.nansum(sizes.to_numpy(zero_copy_only=False))  # null is NaN
     return pa.array(np.full(len(sizes), total <= MOST_BYTES))
 
 
