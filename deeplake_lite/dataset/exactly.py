@@ -82,7 +82,7 @@ def _counts(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any
     if a.dtype.kind == "m" and (units[0] in _MONTHS) != (units[1] in _MONTHS):
         if any(np.datetime_data(array.dtype)[0] == "generic" for array in (a, b)):
             raise InvalidValueError(
-                "compares with durations that have a unit, got one without. Write "
+                "must be compared with durations that have a unit, but one has none. Write "
                 "np.timedelta64(5, 's')."
             )
         raise InvalidValueError(

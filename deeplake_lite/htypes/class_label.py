@@ -165,7 +165,7 @@ class ClassLabel(Htype):
         """Refuse truth values where they may say for each class whether a row has it."""
         if self.takes_truth:
             return
-        row = first_truth(values)
+        row = _first_truth(values)
         if row is None:
             return
         if self.multiple:
@@ -237,10 +237,10 @@ class ClassLabel(Htype):
         return ", ".join(names) if isinstance(names, list) else str(names)
 
 
-def first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
+def _first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
     """Return the position of the first truth value among the values of rows, or None.
 
-    >>> first_truth([0, np.True_]), first_truth([0, 1]), first_truth(np.array([False]))
+    >>> _first_truth([0, np.True_]), _first_truth([0, 1]), _first_truth(np.array([False]))
     (1, None, 0)
     """
     if isinstance(values, np.ndarray) and values.dtype != object:

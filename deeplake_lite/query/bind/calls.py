@@ -56,7 +56,7 @@ from deeplake_lite.query.bind.moments import (
     takes_microseconds,
 )
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
-from deeplake_lite.query.bind.structs import check_lookup, kind_of_map, kind_of_parts
+from deeplake_lite.query.bind.structs import LOOKUPS, check_lookup, kind_of_map, kind_of_parts
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -315,7 +315,8 @@ def _of_scalars(
     _check_form(name, args, e)
     if name in known.HOLDS_PARTS:
         args = [low.types.refined(a) for a in args]
-    check_lookup(name, [low.types.refined(a) for a in args])
+    if name in LOOKUPS:
+        check_lookup(name, [low.types.refined(a) for a in args])
     args = _in_form_of_items(name, args, low, scope)
     if name in known.UNIFIES:
         _one_type(name, args, e)

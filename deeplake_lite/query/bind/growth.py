@@ -32,7 +32,7 @@ MOST_TIMES = 1_000_000
 """How many times as long as a text its nested replacements may be, at the most."""
 
 _ITEM_BYTES = 16
-"""What an item of a list takes: 8 bytes for a number, 16 for a short text."""
+"""Bytes of an item of a list at most: 8 for a number, 16 for a short string."""
 
 _SHORT = 100
 """Characters of a constant that never need a check."""

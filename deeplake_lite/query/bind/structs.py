@@ -64,6 +64,9 @@ _MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
 _STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
 """Functions that look for a value in a struct without names."""
 
+LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
+"""Functions that `check_lookup` checks."""
+
 
 def check_sought(kind: Kind, sought: Value) -> None:
     """Refuse to look up a float among integers, or an integer among floats: SQL would round.

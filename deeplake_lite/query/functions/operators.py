@@ -220,8 +220,8 @@ def _check_truth(*args: Arg) -> None:
     if "bool" in {t.dtype for t in types} and not all(c.takes_truth for c in classes):
         raise QueryTypeError(
             f"None of several classes is true or false, but {args[0].text} is compared with "
-            f"{args[1].text}. "
-            "Compare classes with their names, or with their numbers, which begin at 0."
+            f"{args[1].text}. Compare classes with their names, or with their numbers, which begin "
+            "at 0."
         )
 
 
