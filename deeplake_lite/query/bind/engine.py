@@ -80,8 +80,6 @@ class Types:
             return value
         if kind.name == value.kind.name == "number":  # what is known of NaN stays
             return replace(value, kind=replace(value.kind, dtype=kind.dtype))
-        if kind.name == value.kind.name == "list" and value.kind.item is None and value.kind.names:
-            return value
         return replace(value, kind=kind)
 
     def is_null(self, value: Value) -> bool:
@@ -205,7 +203,7 @@ def _is_open(kind: Kind) -> bool:
     if kind.name == "number":
         return kind.htype is None and not kind.dtype
     if kind.name == "list":
-        return kind.item is None or _is_open(kind.item)
+        return not kind.names if kind.item is None else _is_open(kind.item)
     return kind == ANY
 
 
