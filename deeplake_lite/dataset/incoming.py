@@ -189,7 +189,7 @@ def encode_column(
 ) -> Cells:
     """Encode values of one column from `start` to `stop`; its default where there are none.
 
-    With `warns`, images that lose detail are told; somebody may have asked for just that.
+    With `warns`, a `ReencodedWarning` names images that lose detail.
     """
     try:
         if values is None:

@@ -56,7 +56,7 @@ class Address:
     branch: str | None = None
     """The branch that its handle was on; None for a version that never moves."""
     name: str = ""
-    """What the handle was opened at."""
+    """The branch, tag, commit or time that the handle was opened at, if any."""
 
     @classmethod
     def of(cls, view: View) -> Address:

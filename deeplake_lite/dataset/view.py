@@ -41,7 +41,7 @@ else:
 
 @dataclass(frozen=True)
 class Lake:
-    """What the views of one handle share: the lake, and where in it the handle was."""
+    """The lake of a handle and its views, and the branch or version that the handle was at."""
 
     repository: Repository
     """Where the versions are."""
@@ -52,7 +52,7 @@ class Lake:
     branch: str | None = None
     """The branch that the handle was on; None for a version that never moves."""
     name: str = ""
-    """What the handle was opened at: a branch, a tag, a commit or a time; empty for nowhere."""
+    """The branch, tag, commit or time that the handle was opened at, if any."""
 
     def at(self, branch: str | None, name: str) -> Lake:
         """Return the same lake for a handle that is on a branch, or at a version."""
