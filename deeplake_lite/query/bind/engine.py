@@ -52,6 +52,8 @@ class Types:
         self._udfs = udfs
         self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
         """Types by table and column, or expressions of what a query selects."""
+        self._queries: dict[str, list[str]] = {}
+        """Columns of the queries in FROM that were noted, by the names of their tables."""
         self._parameters: dict[str, str] = {}
         """Types of lambdas' parameters, by the names that DuckDB has for them."""
 
@@ -67,8 +69,48 @@ class Types:
 
     def note_query(self, table: str, query: exp.Expr) -> None:
         """Note what the columns of a query in FROM are."""
-        for name, item in _selected(query).items():
+        selected = self._selected(query)
+        self._queries[table] = list(selected)
+        for name, item in selected.items():
             self._columns[table, name] = item
+
+    def _selected(self, query: exp.Expr) -> dict[str, exp.Expr]:
+        """Return the expressions that a query selects, by name.
+
+        They refer to sources and to queries that were noted. Columns of the queries between,
+        whose names are no query's alone, are replaced by what these select.
+        """
+        if isinstance(query, exp.Subquery):
+            return self._selected(query.this)
+        if isinstance(query, exp.SetOperation):
+            sides = self._selected(query.this), self._selected(query.expression)
+            pairs = zip(*(side.items() for side in sides), strict=False)
+            return {name: _either(a, b) for (name, a), (_, b) in pairs}
+        if not isinstance(query, exp.Select):
+            return {}
+        from_ = query.args.get("from_")
+        tables = [from_, *query.args.get("joins", ())] if from_ else []
+        queries: dict[str, dict[str, exp.Expr]] = {}
+        for table in tables:
+            name = table.this.alias
+            if name in self._queries:
+                queries[name] = {n: exp.column(n, table=name) for n in self._queries[name]}
+            elif isinstance(table.this, exp.Subquery):
+                queries[name] = self._selected(table.this)
+        between = {name: q for name, q in queries.items() if name not in self._queries}
+        found: dict[str, exp.Expr] = {}
+        for item in query.selects:
+            if isinstance(item, exp.Alias):
+                found[item.alias] = _in_terms(item.this, between)
+            elif isinstance(item, exp.Subquery):
+                found[item.alias] = _in_terms(exp.Subquery(this=item.this.copy()), between)
+            elif isinstance(item, exp.Star):
+                found.update({n: e for columns in queries.values() for n, e in columns.items()})
+            elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+                found.update(queries.get(item.table, {}))
+            elif isinstance(item, exp.Column):
+                found[item.name] = _in_terms(item, between)
+        return found
 
     def refined(self, value: Value) -> Value:
         """Return a value with the kind of its DuckDB type, if that says more than its own kind."""
@@ -140,41 +182,6 @@ def _type_of(kind: Kind) -> str:
     if dtype:
         return "HUGEINT" if dtype == HUGE else sql_type(dtype)
     return _PLAIN_TYPES.get(kind.name, "")
-
-
-def _selected(query: exp.Expr) -> dict[str, exp.Expr]:
-    """Return the expressions that a query selects, by name.
-
-    They refer to tables only: columns of queries in FROM are replaced by their expressions.
-    """
-    if isinstance(query, exp.Subquery):
-        return _selected(query.this)
-    if isinstance(query, exp.SetOperation):
-        sides = _selected(query.this), _selected(query.expression)
-        pairs = zip(*(side.items() for side in sides), strict=False)
-        return {name: _either(a, b) for (name, a), (_, b) in pairs}
-    if not isinstance(query, exp.Select):
-        return {}
-    from_ = query.args.get("from_")
-    tables = [from_, *query.args.get("joins", ())] if from_ else []
-    queries = {
-        table.this.alias: _selected(table.this)
-        for table in tables
-        if isinstance(table.this, exp.Subquery) and table.this.alias
-    }
-    found: dict[str, exp.Expr] = {}
-    for item in query.selects:
-        if isinstance(item, exp.Alias):
-            found[item.alias] = _in_terms(item.this, queries)
-        elif isinstance(item, exp.Subquery):
-            found[item.alias] = _in_terms(exp.Subquery(this=item.this.copy()), queries)
-        elif isinstance(item, exp.Star):
-            found.update({n: e for columns in queries.values() for n, e in columns.items()})
-        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-            found.update(queries.get(item.table, {}))
-        elif isinstance(item, exp.Column):
-            found[item.name] = _in_terms(item, queries)
-    return found
 
 
 def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
