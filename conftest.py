@@ -1,21 +1,23 @@
-"""Tests and doctests write to temporary folders, not to those of whoever runs them."""
+"""Tests and doctests write to temporary folders; of a test's many cases a run draws some."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 FOLDERS = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR")
 """Where drafts of edits, kept thumbnails and blocks, and the history of notebooks go."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the folders before a test imports anything that looks at them."""
+    """Set the folders before a test imports anything that looks at them; set the draw's seed."""
+    if not hasattr(config, "workerinput"):  # workers of pytest-xdist are given the options
+        config.option.draw = _seed(config)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     if (browsers := cache / "ms-playwright").is_dir():  # Playwright's downloads stay where they are
         os.environ.setdefault("PLAYWRIGHT_BROWSERS_PATH", str(browsers))
@@ -24,3 +26,58 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in FOLDERS:
         os.environ[name] = str(Path(folder.name) / name.lower())
         Path(os.environ[name]).mkdir()
+
+
+# ---- drawing of cases
+
+DRAWN = 10
+"""How many cases of one test a run of everything takes."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the draw."""
+    group = parser.getgroup("draw", "cases of parametrized tests")
+    group.addoption("--every", action="store_true", help="run every case of every test")
+    group.addoption("--draw", metavar="SEED", help="draw the cases that another run drew")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say how the same cases are drawn again."""
+    if config.option.draw is None:
+        return "cases: every one"
+    return f"cases: {DRAWN} of each test at the most, drawn by --draw {config.option.draw}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave some cases of each test. The seed follows from the package, so all are run in time."""
+    seed = config.option.draw
+    if seed is None:
+        return
+    cases: dict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            owner = item.cls.__name__ if item.cls else ""
+            cases[item.path, f"{owner}.{item.originalname}"].append(item)
+    left_out = {item for group in cases.values() for item in _drawn_last(group, seed)}
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _drawn_last(group: list[pytest.Item], seed: str) -> list[pytest.Item]:
+    def place(item: pytest.Item) -> bytes:
+        return sha256(f"{seed} {item.nodeid}".encode()).digest()
+
+    return sorted(group, key=place)[DRAWN:]
+
+
+def _seed(config: pytest.Config) -> str | None:
+    """Return the seed of a run's draw; None for a run of every case, such as of named files."""
+    if config.option.every or config.option.draw:
+        return None if config.option.every else str(config.option.draw)
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return None
+    found = sha256()
+    for path in sorted((config.rootpath / "deeplake_lite").rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:8]

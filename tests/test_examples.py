@@ -17,7 +17,7 @@ def test_there_are_examples():
 def test_an_example_runs(path, tmp_path):
     command = [sys.executable, "-W", "error", str(path)]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=1_800, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -121,7 +121,7 @@ def test_a_forked_process_says_at_once_that_it_cannot_use_lakes(ds, tmp_path, mo
     }.get(use, (values_of_shared, None))
     refused = pytest.raises(dl.ForkedError, match=r'forked.*Start processes with.*"forkserver"')
     with multiprocessing.get_context("fork").Pool(2) as pool, refused:
-        pool.map_async(work, [given, given]).get(timeout=30)
+        pool.map_async(work, [given, given]).get(timeout=1_800)
     assert len(copy) in (6, 7)
 
 

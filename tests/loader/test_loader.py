@@ -222,7 +222,7 @@ def test_training_goes_on_in_a_new_process_after_a_kill(ds, url, tmp_path):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    out, errors = trainer(url, tmp_path, -1, **options, num_workers=1).communicate(timeout=60)
+    out, errors = trainer(url, tmp_path, -1, **options, num_workers=1).communicate(timeout=1_800)
     assert out == "epoch done\n", errors
     assert lines(tmp_path) == epoch(ds.batches(**options))
 

@@ -64,7 +64,7 @@ def run_python(code: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=1_800, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

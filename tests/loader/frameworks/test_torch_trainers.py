@@ -34,7 +34,7 @@ def test_two_ranks_train_on_every_row_in_as_many_batches(digits):
         for rank in range(2)
     ]
     try:
-        done = [process.communicate(timeout=240) for process in ranks]
+        done = [process.communicate(timeout=1_800) for process in ranks]
     finally:
         for process in ranks:
             process.kill()

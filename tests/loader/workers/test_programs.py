@@ -180,7 +180,7 @@ for batch in loader:
 """
     )
     command = [sys.executable, "-c", text, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1_800, check=False)
     assert (done.stdout, done.stderr) == ("820\n", "")
 
 
@@ -221,7 +221,7 @@ for batch in loader:
 def test_an_interrupt_ends_a_program_and_its_processes(tmp_path, seconds):
     process = started(tmp_path, WAITING.replace("SECONDS", str(seconds)))
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=1_800)
     assert process.returncode == -signal.SIGINT
     assert err.count("KeyboardInterrupt") == 1, err
     assert eventually(lambda: not of_program(process.pid))

@@ -81,7 +81,7 @@ def test_a_notebook_that_is_run_and_converted_shows_rows():
         "w.freeze()",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    NotebookClient(notebook, kernel_name="python3", timeout=1_800).execute()
     html, _ = HTMLExporter().from_notebook_node(notebook)
     seen = [part.split("</div>\n</div>")[0] for part in html.split("jp-RenderedHTMLCommon")[1:]]
     shown = [part for part in seen if "<img" in part]
