@@ -168,9 +168,9 @@ class Notebook:
         """Show it, with the kernel ready."""
         where = f"{self.lab.base}/lab/workspaces/{name}/tree/{name}.ipynb"
         self.page.goto(f"{where}?token={TOKEN}&reset")
-        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=600_000)
         self.page.wait_for_function(
-            f"() => {PANEL}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000
+            f"() => {PANEL}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=600_000
         )
         self.page.evaluate(
             "() => window.jupyterapp.commands.execute('application:toggle-left-area')"

@@ -46,7 +46,7 @@ class Opened:
     def painted(self) -> None:
         """Wait until every visible card is painted."""
         self.page.wait_for_function(
-            "() => document.querySelector('.dl-browser')?.dataset.missing === '0'", timeout=8000
+            "() => document.querySelector('.dl-browser')?.dataset.missing === '0'", timeout=600_000
         )
 
     def data(self, name: str) -> str:

@@ -273,7 +273,7 @@ def test_the_map_shows_the_row_under_the_pointer(chrome, tmp_path):
         box = shown.page.locator(".dl-map-box").bounding_box()
         for x in range(60, 95):
             shown.page.mouse.move(box["x"] + x / 100 * box["width"], box["y"] + 0.5 * box["height"])
-        shown.page.locator(".dl-tip").wait_for(timeout=2000)
+        shown.page.locator(".dl-tip").wait_for(timeout=600_000)
         shown.page.screenshot(path=tmp_path / "tip.png")
 
 

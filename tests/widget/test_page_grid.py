@@ -245,9 +245,9 @@ def test_a_host_that_loses_buffers_gets_text(chrome, tmp_path):
 def test_a_late_kernel_is_said_and_can_be_asked_again(chrome, tmp_path):
     script = "const real = performance.now.bind(performance); performance.now = () => real() * 8;"
     with opened(chrome, tmp_path, rows=50, dead=True, script=script) as shown:
-        shown.page.get_by_text("Waiting for the kernel").wait_for(timeout=6000)
+        shown.page.get_by_text("Waiting for the kernel").wait_for(timeout=600_000)
         shown.page.screenshot(path=tmp_path / "late.png")
-        shown.page.get_by_text("the kernel has restarted").wait_for(timeout=9000)
+        shown.page.get_by_text("the kernel has restarted").wait_for(timeout=600_000)
         shown.page.evaluate("() => { __model.options.dead = false; }")
         shown.page.get_by_role("button", name="Ask again").click()
         shown.painted()

@@ -92,7 +92,7 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
         ifs=[
             exp.If(this=exp.EQ(this=e.expressions[0], expression=e.expressions[1]), true=exp.null())
         ],
-        default=e.expressions[0].copy(),
+        default=e.expressions[0],
     ),
 }
 """Operators that may be written as functions, and CASE as NULLIF."""
@@ -286,11 +286,8 @@ def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
 def _first_present(parts: list[exp.Expr]) -> exp.Case:
     """Return COALESCE of tensors, as CASE."""
     *others, last = parts
-    ifs = [
-        exp.If(this=exp.Not(this=exp.Is(this=p.copy(), expression=exp.null())), true=p.copy())
-        for p in others
-    ]
-    return exp.Case(ifs=ifs, default=last.copy())
+    ifs = [exp.If(this=exp.Not(this=exp.Is(this=p, expression=exp.null())), true=p) for p in others]
+    return exp.Case(ifs=ifs, default=last)
 
 
 def _of_scalars(

@@ -131,23 +131,23 @@ def _by_parts(e: exp.Expr) -> exp.Expr:
             f"Rows of values compare with as many values, got {text_of(e.this)} and "
             f"{text_of(e.expression)}."
         )
-    equal = [exp.EQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
+    equal = [exp.EQ(this=a, expression=b) for a, b in pairs]  # the same parts, to be looked at once
     if isinstance(e, exp.EQ):
-        return exp.paren(exp.and_(*equal))
+        return exp.paren(exp.and_(*equal, copy=False), copy=False)
     if isinstance(e, exp.NEQ):
-        return exp.not_(exp.paren(exp.and_(*equal)))
+        return exp.not_(exp.paren(exp.and_(*equal, copy=False), copy=False), copy=False)
     options = []
     for at, (a, b) in enumerate(pairs):
         kind = type(e) if at == len(pairs) - 1 else _STRICT.get(type(e), type(e))
-        options.append(exp.and_(*equal[:at], kind(this=a.copy(), expression=b.copy())))
-    return exp.paren(exp.or_(*options))
+        options.append(exp.and_(*equal[:at], kind(this=a, expression=b), copy=False))
+    return exp.paren(exp.or_(*options, copy=False), copy=False)
 
 
 def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
     """Return BETWEEN, as two comparisons."""
-    least = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
-    most = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
-    return low.value(exp.and_(least, most), scope)
+    least = exp.GTE(this=e.this, expression=e.args["low"])
+    most = exp.LTE(this=e.this, expression=e.args["high"])
+    return low.value(exp.And(this=least, expression=most), scope)
 
 
 def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -181,7 +181,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
     """Return IS NULL and its like, without reading a tensor."""
     if isinstance(e.expression, exp.Column) and e.expression.name.upper() == "NAN":
-        return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this.copy()]), scope)
+        return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this]), scope)
     if not isinstance(e.expression, exp.Null | exp.Boolean):
         raise QueryTypeError(
             f"IS takes NULL, TRUE, FALSE, NAN or DISTINCT FROM, but it is {text_of(e)}. Compare "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.effort import EXPRESSION, Effort
 from deeplake_lite.query.bind.engine import HUGE, Types
 from deeplake_lite.query.bind.exact import beside_integers
 from deeplake_lite.query.bind.folding import computed, folded
@@ -187,6 +188,17 @@ _OF_TEXTS = {
 """Nodes that take texts, classes by their names among them, and what they give."""
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What an expression is in a scope."""
+
+    e: exp.Expr
+    scope: Scope
+    value: Value
+    aggregated: bool
+    """Whether it has an aggregate."""
+
+
 class Lowering:
     """Turns the expressions of one query into values; collects what they need.
 
@@ -215,6 +227,9 @@ class Lowering:
         """How often a name of the select list was replaced by what it stands for."""
         self.text = ""
         """The query, for the places of errors."""
+        self.effort = Effort("")
+        self.known: dict[tuple[Any, ...], _Known] = {}
+        """What expressions are, by themselves, their scope and its state: handlers ask again."""
         self.traces: list[tuple[int, exp.Expr]] = []
         """Where in the text what DuckDB computes comes from, parts before the whole."""
         self.starts: dict[str, int] = {}
@@ -243,6 +258,7 @@ class Lowering:
         """
         match value:
             case Sql(node) | Constant(node=node):
+                self.effort.spend(sum(1 for _ in node.walk()))
                 return node.copy()
             case Tensor() if is_numpys(value) and value.is_scalar:
                 raise QueryTypeError(
@@ -336,16 +352,33 @@ class Lowering:
             )
         if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
             return key
+        flags = scope.in_aggregate, scope.in_window, scope.names_first, scope.grouped
+        state = (id(e), id(scope), *flags, len(scope.keys), len(scope.relations))
+        known = None if scope.parameters else self.known.get(state)
+        if known is not None:
+            scope.aggregated = scope.aggregated or known.aggregated
+            return known.value
+        self.effort.spend(EXPRESSION)
+        before, scope.aggregated = scope.aggregated, False
+        try:
+            found = self._value(e, scope)
+            aggregated = scope.aggregated
+        finally:
+            scope.aggregated = scope.aggregated or before
+        if not scope.parameters:  # which mean nothing outside of their lambdas
+            self._trace(e, found)
+            self.known[state] = _Known(e, scope, found, aggregated)
+        return found
+
+    def _value(self, e: exp.Expr, scope: Scope) -> Value:
         handler = HANDLERS.get(e.key)
         try:
             found = computed(handler(self, e, scope) if handler else self.generic(e, scope))
-            if isinstance(found, Sql) and found.kind == ANY:  # as most functions of lists return
-                found = self.types.refined(found)
         except (QueryError, NotFoundError) as error:
             put(error, self.text, e)
             raise
-        if not scope.parameters:  # which mean nothing outside of their lambdas
-            self._trace(e, found)
+        if isinstance(found, Sql) and found.kind == ANY:  # as most functions of lists return
+            return self.types.refined(found)
         return found
 
     def _trace(self, e: exp.Expr, found: Value) -> None:

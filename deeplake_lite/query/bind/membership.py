@@ -52,7 +52,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
                 f"{text_of(e.this)} IN takes a list of as many values, such as "
                 f"((1, 'a'), (2, 'b')), or a query, but not {text_of(field)}."
             )
-        equal = [exp.EQ(this=e.this.copy(), expression=o.copy()) for o in e.expressions]
+        equal = [exp.EQ(this=e.this, expression=option) for option in e.expressions]
         return low.value(_any(equal), scope)
     this = low.types.refined(low.value(e.this, scope))
     if is_numpys(this):
@@ -79,7 +79,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
 
 def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """Return whether any condition holds; of none, none does."""
-    return exp.paren(exp.or_(*conditions)) if conditions else exp.false()
+    found = exp.or_(*conditions, copy=False)
+    return exp.paren(found, copy=False) if conditions else exp.false()
 
 
 def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:

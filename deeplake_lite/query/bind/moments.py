@@ -61,7 +61,7 @@ def takes_microseconds(name: str, args: Sequence[Value]) -> bool:
     """Tell whether a function looks at whole microseconds of a moment, or at less."""
     if name.upper() in _PARTS:
         unit = args[0].value if isinstance(args[0], Constant) else None
-        units = {u.lower() for u in (unit if isinstance(unit, list) else [unit]) if u}
+        units = {str(u).lower() for u in (unit if isinstance(unit, list) else [unit]) if u}
         return bool(units) and not units & FINE_UNITS
     return name.upper() in _OF_MICROSECONDS or casts_moments(name)
 

@@ -15,6 +15,7 @@ from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind import known, row_order
 from deeplake_lite.query.bind.aggregates import no_position, window_parts
 from deeplake_lite.query.bind.digests import comparable
+from deeplake_lite.query.bind.effort import Effort
 from deeplake_lite.query.bind.endings import (
     clauses,
     limit,
@@ -76,7 +77,7 @@ class Binder:
         self.answer = answer
         """What looks up the value of a query in place of a tensor."""
         self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
-        self.low.seed, self.low.text = seed, text
+        self.low.seed, self.low.text, self.low.effort = seed, text, Effort(text)
         self.instances: list[Instance] = []
         """Sources that were named so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []

@@ -287,7 +287,7 @@ def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Return the greatest weight, or the sum of the weights, whose conditions hold; 0 of none."""
     weights: list[exp.Expr] = [
         exp.Case(
-            ifs=[exp.If(this=pair.this.copy(), true=exp.paren(pair.expression.copy()))],
+            ifs=[exp.If(this=pair.this, true=exp.Paren(this=pair.expression))],
             default=exp.Literal.number(0),
         )
         for pair in e.expressions

@@ -7,6 +7,7 @@ tensor's leaves read what the query finds for each row.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,37 +15,60 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import rewritten
 from deeplake_lite.query.bind.constants import as_array, null_tensor
-from deeplake_lite.query.bind.kinds import is_numpys
+from deeplake_lite.query.bind.effort import ANSWER
 from deeplake_lite.query.dialect import select_from, text_of
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.values import ANY, TENSOR, Literal_, Sql, Tensor, Value
+from deeplake_lite.query.values import TENSOR, Literal_, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.projection import Lowered
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.bind.select import Binder
+    from deeplake_lite.query.plan import Udf
 
 
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     """Return the value of a query in parentheses. Raises QueryError for several columns."""
-    kept = len(binder.instances), dict(binder.low.udfs), binder.count
-    lowered = binder.query(tree, scope)
-    if len(lowered.columns) != 1:
+    before = _state(binder)
+    sql, columns = binder.low.nested(tree, scope)
+    if len(columns) != 1:
         raise QueryError(
-            f"A query in place of a value has one column, got {len(lowered.columns)}: "
-            f"{text_of(tree)}."
+            f"A query in place of a value has one column, got {len(columns)}: {text_of(tree)}."
         )
-    [first] = lowered.columns.values()
-    tensor = first if isinstance(first, Tensor) and is_numpys(first) else None
-    if tensor is not None and _looks_outside(lowered, scope):
+    if columns[0].kind != TENSOR:
+        return Sql(exp.Subquery(this=sql), columns[0].kind)
+    _go_back(binder, before)  # its digest is not asked for
+    lowered = binder.query(tree, scope)
+    [tensor] = lowered.columns.values()
+    if isinstance(tensor, Tensor) and _looks_outside(lowered, scope):
         return _of_rows(tensor, lowered, tree)
-    count, binder.low.udfs, binder.count = kept
-    del binder.instances[count:]  # what was bound to see of what kind it is
-    if tensor is not None:
+    _go_back(binder, before)  # what was bound to see of which type it is
+    if isinstance(tensor, Tensor):
         return _answered(binder, tree, tensor.type)
-    sql, [column] = binder.low.nested(tree, scope)
-    is_list = column.kind == TENSOR  # a constant one, as tensors were answered
-    return Sql(exp.Subquery(this=sql), ANY if is_list else column.kind)
+    return Sql(exp.Subquery(this=binder.low.nested(tree, scope)[0]))  # of a constant list
+
+
+@dataclass(frozen=True)
+class _State:
+    """How much a binder has bound."""
+
+    instances: int
+    udfs: dict[str, Udf]
+    count: int
+    known: int
+
+
+def _state(binder: Binder) -> _State:
+    low = binder.low
+    return _State(len(binder.instances), dict(low.udfs), binder.count, len(low.known))
+
+
+def _go_back(binder: Binder, before: _State) -> None:
+    """Forget what was bound since."""
+    del binder.instances[before.instances :]
+    binder.low.udfs, binder.count = dict(before.udfs), before.count
+    for key in list(binder.low.known)[before.known :]:
+        del binder.low.known[key]
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
@@ -70,6 +94,7 @@ def _of_rows(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
 
 def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
     """Return the value of a query that looks at nothing outside."""
+    binder.low.effort.spend(ANSWER)
     inner = type(binder)(
         text_of(tree),
         binder.open_source,
@@ -79,6 +104,7 @@ def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         answer=binder.answer,
     )
     inner.low.text = binder.low.text  # where errors are
+    inner.low.effort = binder.low.effort
     plan = inner.plan(_with_names(binder, tree))
     binder.low.seed = plan.seed
     value, text = binder.answer(plan), f"({text_of(tree)})"

@@ -1,0 +1,45 @@
+"""How long a query may get while it is lowered.
+
+Some functions repeat their arguments in what DuckDB is asked, so that calls within calls get
+longer by powers.
+"""
+
+from __future__ import annotations
+
+from deeplake_lite.errors import QueryError
+
+MOST_NODES = 200_000
+"""Parts of expressions that are made for a short query, at the most: some seconds."""
+
+NODES_PER_CHARACTER = 100
+"""How many more a long query may make per character of its text."""
+
+EXPRESSION = 100
+"""As how many of them the lowering of an expression counts, which takes as long."""
+
+ANSWER = 5_000
+"""As how many of them a query within it counts that is answered meanwhile."""
+
+
+class Effort:
+    """The parts of expressions that are made for one query.
+
+    Parameters
+    ----------
+    text : str
+        The query.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._left = MOST_NODES + NODES_PER_CHARACTER * len(text)
+
+    def spend(self, nodes: int) -> None:
+        """Count some more. Raises QueryError when they are too many."""
+        self._left -= nodes
+        if self._left < 0:
+            raise QueryError(
+                f"What DuckDB is asked has at most {MOST_NODES:,} parts, and more if the query is "
+                "long. This one gets longer, because some functions repeat their arguments, and "
+                "they stand within one another. Compute the inner ones in FROM: SELECT f(part) "
+                "FROM (SELECT g(x) AS part FROM dataset)."
+            )

@@ -1,0 +1,105 @@
+"""Expressions within one another take time that grows with their length, or are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import QueryError, QuerySyntaxError
+from deeplake_lite.query import api
+from deeplake_lite.query.bind import lowering
+
+TOO_LONG = "has at most 200,000 parts, and more"
+
+
+def nested(form: str, times: int, of: str = "id") -> str:
+    """Return a form within itself; ``#`` is what is inside, ``~`` a number of its own."""
+    for number in range(times):
+        of = form.replace("#", of).replace("~", str(number))
+    return of
+
+
+FORMS = [
+    "(# BETWEEN -1 AND 9)", "NULLIF(#, 7)", "COALESCE(#, 1)", "COALESCE(id, #)", "(# & 1)",
+    "(# + id)", "CASE WHEN # > 1 THEN 1 ELSE id END", "CASE # WHEN 1 THEN 2 ELSE 3 END",
+    "(# IN (id, 2))",
+    "ABS(#)", "GREATEST(#, 1)", "SIZE(#)", "(# IS NULL)", "CAST(# AS DOUBLE)",
+    "(# IS NOT DISTINCT FROM id)",
+    "(SELECT #)", "(SELECT # LIMIT 1)", "(SELECT MAX(#))", "(SELECT # FROM dataset AS d~ LIMIT 1)",
+    "(id IN (SELECT #))", "EXISTS (SELECT #)", "(id = ANY(SELECT #))", "{'a': #}.a", "[#][1]",
+    "LIST_MAX([#, 1])", "IF(# > 1, 1, 2)", "MAX_WEIGHT(# > 1: 2)",
+    "((#, id) < (1, 2))", "((#, id) = (1, 2))", "((#, id) IN ((1, 2), (3, 4)))", "(-#)", "(NOT #)",
+]  # fmt: skip
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count the expressions that are lowered."""
+    found = []
+    lower = lowering.Lowering._value
+    monkeypatch.setattr(
+        lowering.Lowering,
+        "_value",
+        lambda low, e, scope: (found.append(e), lower(low, e, scope))[1],
+    )
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_expression_is_lowered_once(ds, calls, form):
+    counts = []
+    for times in (4, 8):
+        calls.clear()
+        api.make_plan(f"SELECT {nested(form, times)} AS x", view=ds)
+        counts.append(len(calls))
+    assert counts[1] <= 2 * counts[0]
+
+
+def test_columns_of_queries_within_queries_are_looked_up_once(ds, calls):
+    for form in (
+        "x + x",
+        "[x, x][1]",
+        "LIST_MAX([x, x])",
+        "GREATEST(x, x)",
+        "CASE WHEN x > x THEN x END",
+    ):
+        text = "SELECT id AS x"
+        for _ in range(40):
+            text = f"SELECT {form} AS x FROM ({text})"
+        calls.clear()
+        ds.query(text)
+        assert len(calls) < 40 * 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nested("NULLIF(#, 'a')", 14, "meta"), nested("#[1:2]", 12, "meta"),
+        nested("(SELECT # LIMIT 1)", 14, "vec"),
+        nested("(SELECT # FROM dataset AS d~ LIMIT 1)", 14, "vec"),
+        nested("LIST_TRANSFORM([1], y~ -> # BETWEEN y~ AND 9)", 20),
+        nested("(# BETWEEN 1 AND 2)", 20),
+    ],
+)  # fmt: skip
+def test_queries_that_get_long_by_powers_are_refused(ds, text):
+    with pytest.raises(QueryError, match=TOO_LONG) as caught:
+        api.make_plan(f"SELECT {text} AS x", view=ds)
+    assert not isinstance(caught.value, QuerySyntaxError)
+
+
+def test_long_queries_may_have_as_many_parts_as_they_need(ds):
+    numbers = ", ".join(map(str, range(20_000)))
+    assert len(ds.query(f"SELECT id WHERE id IN ({numbers})")) == len(ds)
+    terms = " OR ".join(f"id = {n}" for n in range(800))
+    assert len(ds.query(f"SELECT id WHERE {terms}")) == len(ds)
+
+
+def test_the_error_says_how_to_write_it():
+    ds = dl.create("memory://effort", {"id": "int64"}, overwrite=True)
+    ds.append({"id": [1]})
+    with pytest.raises(QueryError, match=r"Compute the inner ones in FROM"):
+        ds.query(f"SELECT {nested('(# BETWEEN 0 AND 1)', 20)} AS x")
+    text = "SELECT id AS x"
+    for _ in range(40):
+        text = f"SELECT (x BETWEEN 0 AND 1) AS x FROM ({text})"
+    assert ds.query(text)["x"][:].tolist() == [True]
