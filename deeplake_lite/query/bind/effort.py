@@ -39,7 +39,7 @@ class Effort:
         if self._left < 0:
             raise QueryError(
                 f"What DuckDB is asked has at most {MOST_NODES:,} parts, and more if the query is "
-                "long. This one gets longer, because some functions repeat their arguments, and "
-                "they stand within one another. Compute the inner ones in FROM: SELECT f(part) "
-                "FROM (SELECT g(x) AS part FROM dataset)."
+                "long. This one has more, because some functions repeat their arguments, or names "
+                "stand for long expressions. Compute the inner ones in FROM: SELECT f(part) FROM "
+                "(SELECT g(x) AS part FROM dataset)."
             )

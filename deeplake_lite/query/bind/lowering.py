@@ -353,7 +353,8 @@ class Lowering:
         if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
             return key
         flags = scope.in_aggregate, scope.in_window, scope.names_first, scope.grouped
-        state = (id(e), id(scope), *flags, len(scope.keys), len(scope.relations))
+        names = scope.unfolding, len(scope.keys), len(scope.relations)
+        state = (id(e), id(scope), *flags, *names)
         known = None if scope.parameters else self.known.get(state)
         if known is not None:
             scope.aggregated = scope.aggregated or known.aggregated

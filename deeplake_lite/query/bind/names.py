@@ -72,11 +72,12 @@ def _aliased(low: Lowering, name: str, scope: Scope) -> Value:
             f"{MOST_UNFOLDED:,} times in a query, but {name!r} makes it more. Compute it in a "
             f"query within: FROM (SELECT … AS {name})."
         )
-    alias = scope.aliases.pop(name)  # so that it cannot mean itself
+    around, alias = scope.unfolding, scope.aliases.pop(name)  # so that it cannot mean itself
+    scope.unfolding = (*around, name)
     try:
         meant = low.value(alias, scope)
     finally:
-        scope.aliases[name] = alias
+        scope.aliases[name], scope.unfolding = alias, around
     if isinstance(meant, Sql) and isinstance(meant.node, exp.Binary):
         return Sql(exp.paren(meant.node), meant.kind)
     return meant

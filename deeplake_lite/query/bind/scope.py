@@ -69,6 +69,8 @@ class Scope:
     """Whether there is GROUP BY, and we are behind it."""
     keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
     """What GROUP BY computes, over a group; None for its columns."""
+    unfolding: tuple[str, ...] = ()
+    """Names of the select list that we are within the expressions of, where they mean others."""
     names_first: bool = False
     """Whether what the select list calls so comes before a column of the name, as in HAVING."""
     aggregated: bool = False
