@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.dataset.question import Question
+from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.errors import (
     InvalidValueError,
     Place,

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.values import freeze
+from deeplake_lite.dataset.read.values import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable

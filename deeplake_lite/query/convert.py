@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from deeplake_lite.dataset.arrow import numbers_in, numbers_of
-from deeplake_lite.dataset.arrow_types import is_bytes, is_list, is_text
-from deeplake_lite.dataset.portable import common_times
-from deeplake_lite.dataset.texts import plain
+from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow.types import is_bytes, is_list, is_text
+from deeplake_lite.dataset.export.portable import common_times
+from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.spans import check_times, durations_of
 

@@ -21,9 +21,9 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from sqlglot import exp
 
-from deeplake_lite.dataset.arrow import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, Place, QueryError, QueryTypeError
-from deeplake_lite.lazy import lazy
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.aside import Aside, await_all
 from deeplake_lite.query.bind import unknown_function
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.plan import Plan, Udf
 else:
-    [pc] = lazy("pyarrow", "compute")
+    pc = LazyModule("pyarrow.compute")
 
 NULLS_PASS = FunctionNullHandling.SPECIAL
 """Functions are called with nulls, too, and may give them."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deeplake_lite.dataset.arrow_types import is_list
+from deeplake_lite.dataset.arrow.types import is_list
 
 _NOTE = {b"deeplake_lite.json": b""}
 

@@ -12,7 +12,7 @@ from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.opening import open_for
-from deeplake_lite.dataset.saved import SavedViews
+from deeplake_lite.dataset.saved.named_views import SavedViews
 from deeplake_lite.errors import LakeNotFoundError, OptionError, QueryError
 from deeplake_lite.query.bind import SELF
 from deeplake_lite.query.sources import Source

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from deeplake_lite.dataset import bars
+from deeplake_lite.dataset.repr import bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable

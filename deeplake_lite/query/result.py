@@ -14,9 +14,9 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
-from deeplake_lite.dataset.arrow import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
+from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
 from deeplake_lite.dataset.view import Lake, View
-from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.query.bind.known import AGGREGATES
 from deeplake_lite.query.convert import from_arrow
 from deeplake_lite.query.json_parts import is_json
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.question import Question
-    from deeplake_lite.dataset.virtual import VirtualColumn
+    from deeplake_lite.dataset.read.virtual import VirtualColumn
+    from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.query.plan import Output, Plan
 
 type Rows = NDArray[np.int64]

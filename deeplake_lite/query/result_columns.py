@@ -12,9 +12,9 @@ import pyarrow as pa
 import xxhash
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.arrow import numbers_in, numbers_of
-from deeplake_lite.dataset.arrow_types import is_list, is_text
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow.types import is_list, is_text
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import (
     InvalidValueError,
     LakeError,

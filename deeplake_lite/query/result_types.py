@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deeplake_lite.dataset.arrow_types import dtype_of, is_bytes, is_list, is_text
+from deeplake_lite.dataset.arrow.types import dtype_of, is_bytes, is_list, is_text
 from deeplake_lite.htypes import (
     Array,
     Boxes,

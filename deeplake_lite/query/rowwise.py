@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import decode_pool
+from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.pool import Job, Pool

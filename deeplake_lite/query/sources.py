@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
-from deeplake_lite.dataset.keys import digests_by_value
-from deeplake_lite.dataset.values import decode_block, decode_one, with_none
-from deeplake_lite.dataset.virtual import sizes_of
+from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, texts_of
+from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
+from deeplake_lite.dataset.read.virtual import sizes_of
+from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
 from deeplake_lite.htypes import Bytes, ClassLabel, Image, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from deeplake_lite.dataset.arrow import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.convert import as_arrow
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.plan import ROW

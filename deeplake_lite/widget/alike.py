@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import LakeError, SchemaError
 from deeplake_lite.query.names import quoted
 

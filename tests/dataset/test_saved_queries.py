@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.again import answered_again
-from deeplake_lite.dataset.virtual import question_of
+from deeplake_lite.dataset.read.virtual import question_of
+from deeplake_lite.dataset.saved.again import answered_again
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
     view.save("changes")
     assert view["d"][:].tolist() == [100]
     assert ds.views()["changes"]["d"][:].tolist() == [100]
-    from deeplake_lite.dataset.saved import versions_needed
+    from deeplake_lite.dataset.saved.named_views import versions_needed
 
     assert versions_needed(ds._lake.repository) == {first, ds.version}
 
@@ -227,16 +227,18 @@ def test_only_the_rows_of_the_view_count(ds, wanted):
 
 @pytest.mark.parametrize("lost", ["text", "params", "seed", "rows", "fingerprint", "sources"])
 def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
-    from deeplake_lite.dataset import kept_rows, saved
+    from deeplake_lite.dataset.saved import named_views, rows
 
     checked = []
-    monkeypatch.setattr(saved, "check_document", lambda *args, **kind: checked.append((args, kind)))
+    monkeypatch.setattr(
+        named_views, "check_document", lambda *args, **kind: checked.append((args, kind))
+    )
     ds.query("SELECT x * 2 AS y").save("doubled")
     (name, document), kind = checked[0]
-    kept_rows.check_document(name, document, **kind)
+    rows.check_document(name, document, **kind)
     del document["query"][lost]
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
-        kept_rows.check_document(name, document, **kind)
+        rows.check_document(name, document, **kind)
 
 
 def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):

@@ -11,7 +11,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.checks import half_of_a_pair
-from deeplake_lite.dataset.parameters import plain_value
+from deeplake_lite.dataset.saved.parameters import plain_value
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.convert import json_document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.saved import SavedViews
+from deeplake_lite.dataset.saved.named_views import SavedViews
 from deeplake_lite.errors import NotFoundError
 from deeplake_lite.query.names import literal
 from deeplake_lite.widget import fields

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.query.names import literal, unused
 from deeplake_lite.storage import chunks
