@@ -79,8 +79,9 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
 
 def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """Return whether any condition holds; of none, none does."""
-    found = exp.or_(*conditions, copy=False)
-    return exp.paren(found, copy=False) if conditions else exp.false()
+    if not conditions:
+        return exp.false()
+    return exp.paren(exp.or_(*conditions, copy=False), copy=False)
 
 
 def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
