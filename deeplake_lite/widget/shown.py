@@ -88,7 +88,7 @@ class Shown:
         """Return the query that was meant, and its answer."""
         if not typed:
             return "", self.base
-        from deeplake_lite.query.bare import as_typed, whole
+        from deeplake_lite.query.parse.bare import as_typed, whole
 
         text = whole(typed)
         check_row(text, self.base)

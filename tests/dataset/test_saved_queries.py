@@ -269,7 +269,7 @@ def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
 
 
 def test_an_answer_that_outgrows_the_view_ends_soon(ds, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.execute.BATCH_ROWS", 2048)
+    monkeypatch.setattr("deeplake_lite.query.run.execute.BATCH_ROWS", 2048)
     others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
     question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))
     assert question.ask(6**7)._table.slots == 6**7
