@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.dataset.column import Column
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.diff import Diff
     from deeplake_lite.dataset.opening import create, exists, open
+    from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.dataset.view import View
     from deeplake_lite.errors import (
         ColumnNotFoundError,
@@ -83,7 +83,7 @@ _HOMES = {
     "dataset.column": "Column",
     "dataset.dataset": "Dataset",
     "dataset.opening": "create exists open",
-    "dataset.diff": "Diff",
+    "dataset.versions.diff": "Diff",
     "dataset.view": "View",
     "errors": (
         "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "

@@ -15,11 +15,11 @@ class LazyModule:
 
     >>> from typing import TYPE_CHECKING
     >>> if TYPE_CHECKING:
-    ...     from deeplake_lite.dataset import merge
+    ...     from deeplake_lite.dataset.versions import merge
     ... else:
-    ...     [merge] = lazy("deeplake_lite.dataset", "merge")
+    ...     merge = LazyModule("deeplake_lite.dataset.versions.merge")
     >>> merge
-    LazyModule('deeplake_lite.dataset.merge')
+    LazyModule('deeplake_lite.dataset.versions.merge')
     >>> callable(merge.restore)
     True
     """
@@ -32,8 +32,3 @@ class LazyModule:
 
     def __repr__(self) -> str:
         return f"LazyModule({self._name!r})"
-
-
-def lazy(package: str, *names: str) -> tuple[LazyModule, ...]:
-    """Return modules of a package, none of which is imported yet."""
-    return tuple(LazyModule(f"{package}.{name}") for name in names)

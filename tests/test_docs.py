@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.bind.special import SPECIAL
+from deeplake_lite.query.bind.calls.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.reference import reference
 

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.asking import Asks
-from deeplake_lite.dataset.exporting import Exports
+from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.loading import Loads, LoadsRows
+from deeplake_lite.dataset.querying import Asks
 from deeplake_lite.ingest.options import Options as IngestOptions
 
 if TYPE_CHECKING:

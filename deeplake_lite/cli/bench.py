@@ -58,7 +58,7 @@ def bench(
 
 def _load(loader: Loader, epochs: int) -> None:
     """Go through the epochs, with a bar for who waits at a terminal."""
-    from deeplake_lite.dataset import bars
+    from deeplake_lite.dataset.repr import bars
 
     rows, size = loader.shares.n, loader.batch_size
     with bars.bar("epoch 0", epochs * rows, shown=None, delay=0) as bar:

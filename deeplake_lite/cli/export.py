@@ -10,7 +10,7 @@ import typer
 
 from deeplake_lite import checks
 from deeplake_lite.cli.app import Json, Url, Version, app, command, counted, open_lake, print_json
-from deeplake_lite.dataset.whole_files import written_whole
+from deeplake_lite.dataset.export.whole_files import written_whole
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def export_csv(view: View, folder: str) -> Exported:
     """Write a CSV file of the columns that are no files, pixels or arrays."""
     import csv
 
-    from deeplake_lite.dataset.portable import read_blocks, values_of
-    from deeplake_lite.dataset.texts import fits_table, text_of
+    from deeplake_lite.dataset.export.portable import read_blocks, values_of
+    from deeplake_lite.dataset.export.strings import fits_table, text_of
 
     fields = [f for f in view.schema if fits_table(f.htype)]
     if not fields:

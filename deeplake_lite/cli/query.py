@@ -89,7 +89,7 @@ def print_csv(view: View) -> None:
     """Print CSV: arrays and lists as JSON, nothing for null."""
     import csv
 
-    from deeplake_lite.dataset.texts import text_of
+    from deeplake_lite.dataset.export.strings import text_of
 
     table = csv.writer(sys.stdout, quoting=csv.QUOTE_STRINGS, lineterminator="\n")
     table.writerow(view.columns)
@@ -132,7 +132,7 @@ def _fitting(widths: Sequence[int]) -> int:
 
 def rows_of(view: View) -> Iterator[tuple[Any, ...]]:
     """Yield rows: names of classes, shape and dtype of files and pixels, None for null."""
-    from deeplake_lite.dataset.portable import read_blocks
+    from deeplake_lite.dataset.export.portable import read_blocks
 
     fields = tuple(view.schema)
     for block in read_blocks(view, fields, "query"):
@@ -140,8 +140,8 @@ def rows_of(view: View) -> Iterator[tuple[Any, ...]]:
 
 
 def _values(view: View, f: Field, cells: Any) -> list[Any]:
-    from deeplake_lite.dataset.portable import values_of
-    from deeplake_lite.dataset.values import decode_block, with_none
+    from deeplake_lite.dataset.export.portable import values_of
+    from deeplake_lite.dataset.read.values import decode_block, with_none
 
     if not _is_pixels(f.htype):
         return [_size(v) if isinstance(v, bytes) else v for v in values_of(f.htype, cells)]
@@ -176,7 +176,7 @@ def _size(data: bytes) -> str:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: NaN and infinity, which it has not, as null."""
-    from deeplake_lite.dataset.texts import plain
+    from deeplake_lite.dataset.export.strings import plain
 
     def finite(item: Any) -> Any:
         if isinstance(item, list):
@@ -197,7 +197,7 @@ def _cell(value: Any) -> str:
     """
     import numpy as np
 
-    from deeplake_lite.dataset.texts import text_of
+    from deeplake_lite.dataset.export.strings import text_of
 
     if value is None:
         return ""

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset import comparing
 from deeplake_lite.dataset.notes import Change, Notes
-from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
-from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
-from deeplake_lite.dataset.values import owned
+from deeplake_lite.dataset.read import comparisons
+from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
+from deeplake_lite.dataset.read.reading import read_cells, read_rows, read_value, read_values
+from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.errors import OptionError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
-from deeplake_lite.lazy import lazy
+from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Iterator, MutableMapping
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset import show
+    from deeplake_lite.dataset.repr import show
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field
 else:
-    [show] = lazy(__package__, "show")
+    show = LazyModule("deeplake_lite.dataset.repr.show")
 
 
 class Column:
@@ -121,7 +121,7 @@ class Column:
         >>> ds["label"] == "rose"
         array([ True, False,  True])
         """
-        return comparing.equal(self, other)
+        return comparisons.equal(self, other)
 
     def __ne__(self, other: Any) -> Any:
         """Compare as ``==`` does, the other way round."""
@@ -136,22 +136,22 @@ class Column:
         >>> ds["x"] < 4, ds["x"] >= 3
         (array([ True, False,  True]), array([False,  True,  True]))
         """
-        return comparing.compare(self, operator.lt, other)
+        return comparisons.compare(self, operator.lt, other)
 
     def __le__(self, other: Any) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
-        return comparing.compare(self, operator.le, other)
+        return comparisons.compare(self, operator.le, other)
 
     def __gt__(self, other: Any) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
-        return comparing.compare(self, operator.gt, other)
+        return comparisons.compare(self, operator.gt, other)
 
     def __ge__(self, other: Any) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
-        return comparing.compare(self, operator.ge, other)
+        return comparisons.compare(self, operator.ge, other)
 
     def __contains__(self, value: object) -> bool:
-        return bool(comparing.equal(self, value, unknown=True).any())
+        return bool(comparisons.equal(self, value, unknown=True).any())
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -9,34 +9,43 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Concatenate, Self
 
-from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.notes import Change, Notes
-from deeplake_lite.dataset.transaction import Transaction
+from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.view import Lake, View
+from deeplake_lite.dataset.write.transaction import Transaction
 from deeplake_lite.errors import ReadOnlyError, UncommittedError
-from deeplake_lite.lazy import lazy
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, MutableMapping
     from contextlib import AbstractContextManager
 
-    from deeplake_lite.dataset import changes, edits, maintenance, pickles, saved, upserts
-    from deeplake_lite.dataset import commit as commits
-    from deeplake_lite.dataset import diff as diffs
-    from deeplake_lite.dataset import merge as merging
-    from deeplake_lite.dataset.diff import Diff, Status
-    from deeplake_lite.dataset.incoming import Data
-    from deeplake_lite.dataset.plan import Resolution
-    from deeplake_lite.dataset.report import Report
-    from deeplake_lite.dataset.versions import Version
+    from deeplake_lite.dataset import maintenance
+    from deeplake_lite.dataset.repr.report import Report
+    from deeplake_lite.dataset.saved import named_views, pickles
+    from deeplake_lite.dataset.versions import changes
+    from deeplake_lite.dataset.versions import diff as diffs
+    from deeplake_lite.dataset.versions import merge as merging
+    from deeplake_lite.dataset.versions.diff import Diff, Status
+    from deeplake_lite.dataset.versions.history import Version
+    from deeplake_lite.dataset.versions.merge_plan import Resolution
+    from deeplake_lite.dataset.write import commit as commits
+    from deeplake_lite.dataset.write import edits, upserts
+    from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
 else:
-    changes, commits, diffs, edits = lazy(__package__, "changes", "commit", "diff", "edits")
-    maintenance, merging, pickles = lazy(__package__, "maintenance", "merge", "pickles")
-    saved, upserts = lazy(__package__, "saved", "upserts")
+    changes = LazyModule("deeplake_lite.dataset.versions.changes")
+    commits = LazyModule("deeplake_lite.dataset.write.commit")
+    diffs = LazyModule("deeplake_lite.dataset.versions.diff")
+    edits = LazyModule("deeplake_lite.dataset.write.edits")
+    maintenance = LazyModule("deeplake_lite.dataset.maintenance")
+    merging = LazyModule("deeplake_lite.dataset.versions.merge")
+    named_views = LazyModule("deeplake_lite.dataset.saved.named_views")
+    pickles = LazyModule("deeplake_lite.dataset.saved.pickles")
+    upserts = LazyModule("deeplake_lite.dataset.write.upserts")
 
 
 class Dataset(View):
@@ -87,12 +96,12 @@ class Dataset(View):
     @property
     def branches(self) -> dict[str, str]:
         """Commit id of each branch's tip."""
-        return versions.branches(self._lake.repository)
+        return history.branches(self._lake.repository)
 
     @property
     def tags(self) -> dict[str, str]:
         """Commit id of each tag."""
-        return versions.tags(self._lake.repository)
+        return history.tags(self._lake.repository)
 
     # ---- rows
 
@@ -476,7 +485,7 @@ class Dataset(View):
         >>> [commit.message for commit in ds.log()]
         ['one row', 'created']
         """
-        return versions.history(self._lake.repository, self.version)
+        return history.history(self._lake.repository, self.version)
 
     def status(self) -> Status:
         """Return what the open transaction has done so far.
@@ -575,9 +584,9 @@ class Dataset(View):
         """
         repository = self._lake.repository
         with repository.lock():
-            known = versions.check_new_name(repository, "branch", name)
-            with versions.kept(repository, self.version):
-                versions.check_related(repository, self.version, known)
+            known = history.check_new_name(repository, "branch", name)
+            with history.kept(repository, self.version):
+                history.check_related(repository, self.version, known)
                 repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
@@ -612,7 +621,7 @@ class Dataset(View):
             is_same = isinstance(branch, str) and branch == self._branch
             what = "a newer version" if is_same else "another branch"
             self._check_clean(f"{what} is checked out")
-            self._go_to(versions.check_branch(self._lake.repository, branch))
+            self._go_to(history.check_branch(self._lake.repository, branch))
             self._lake = self._lake.at(branch, branch)  # views that there are stay where they were
         return self
 
@@ -620,7 +629,7 @@ class Dataset(View):
         """Forget a branch; its versions stay until they are vacuumed."""
         repository = self._lake.repository
         with repository.lock():
-            versions.check_branch(repository, name)
+            history.check_branch(repository, name)
             if name in (self._branch, "main"):
                 raise ReadOnlyError(
                     f"Branch {name!r} is in use. Check out another one first; 'main' stays."
@@ -655,9 +664,9 @@ class Dataset(View):
         self._check_clean("a version is tagged")
         repository = self._lake.repository
         with repository.lock():
-            known = versions.check_new_name(repository, "tag", name)
-            with versions.kept(repository, self.version):
-                versions.check_related(repository, self.version, known)
+            known = history.check_new_name(repository, "tag", name)
+            with history.kept(repository, self.version):
+                history.check_related(repository, self.version, known)
                 repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:
@@ -687,7 +696,7 @@ class Dataset(View):
         """
         repository = self._lake.repository
         with repository.lock():
-            versions.check_tag(repository, name)
+            history.check_tag(repository, name)
             repository.delete_tag(name)
 
     def refresh(self) -> Self:
@@ -728,9 +737,9 @@ class Dataset(View):
         (array([1], dtype=int32), array([10], dtype=int32))
         """
         repository = self._lake.repository
-        older = self._open(self.version if a is None else versions.resolve(repository, a))
-        newer = self._table if b is None else self._open(versions.resolve(repository, b))
-        names = [versions.version_name(v) for v in (a or self.version, b or self._name)]
+        older = self._open(self.version if a is None else history.resolve(repository, a))
+        newer = self._table if b is None else self._open(history.resolve(repository, b))
+        names = [history.version_name(v) for v in (a or self.version, b or self._name)]
         return diffs.Diff(
             self._lake, older, newer, changes.difference(older, newer, by_meaning=True), *names
         )
@@ -863,7 +872,7 @@ class Dataset(View):
 
     # ---- views and upkeep
 
-    def views(self) -> saved.SavedViews:
+    def views(self) -> named_views.SavedViews:
         """Return the saved views by name; indexing opens one.
 
         Returns
@@ -881,7 +890,7 @@ class Dataset(View):
         >>> list(ds.views()), ds.views()["large"]["x"][:]
         (['large'], array([2, 3], dtype=int32))
         """
-        return saved.SavedViews(self._lake)
+        return named_views.SavedViews(self._lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
         """Rewrite the lake contiguously, in the rows' order or shuffled.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
-from deeplake_lite.dataset import upward
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.keywords import signed
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions, LoaderOptions
-    from deeplake_lite.dataset.upward import (
+    from deeplake_lite.dataset.lazy_calls import (
         JaxLoader,
         Loader,
         TorchDataset,
@@ -136,7 +136,7 @@ class Loads:
         [1 2] ['b', 'c']
         [4] ['e']
         """
-        return upward.batches(self, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.batches(self, batch_size=batch_size, **self._with_own(options))
 
     @signed
     def pytorch(
@@ -180,7 +180,7 @@ class Loads:
         tensor([1., 2.]) tensor([0, 0])
         tensor([3.]) tensor([0])
         """
-        return upward.pytorch(self, device, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.pytorch(self, device, batch_size=batch_size, **self._with_own(options))
 
     @signed
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
@@ -214,7 +214,7 @@ class Loads:
         ``.map``. The batch axis is static with ``drop_last=True`` or ``last="pad"``. A
         ``.prefetch`` behind takes batches that `state_dict` then counts as handed out.
         """
-        return upward.tensorflow(self, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.tensorflow(self, batch_size=batch_size, **self._with_own(options))
 
     @signed
     def jax(
@@ -265,7 +265,7 @@ class Loads:
         ...     print(batch["x"] + 1, batch["boxes_mask"].tolist())
         [2. 3.] [[True], [False]]
         """
-        return upward.jax(self, sharding, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.jax(self, sharding, batch_size=batch_size, **self._with_own(options))
 
 
 class LoadsRows(Loads):
@@ -336,4 +336,4 @@ class LoadsRows(Loads):
         {'x': tensor([1, 2], dtype=torch.int32), 'name': ['a', 'b']}
         {'x': tensor([3], dtype=torch.int32), 'name': ['c']}
         """
-        return upward.pytorch_dataset(cast("View", self), style, **options)
+        return lazy_calls.pytorch_dataset(cast("View", self), style, **options)

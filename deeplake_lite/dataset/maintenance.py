@@ -13,11 +13,12 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset import saved, versions
-from deeplake_lite.dataset.commit import TRIES
-from deeplake_lite.dataset.contradictions import contradictions
-from deeplake_lite.dataset.expiry import Expiry, plan_expiry
-from deeplake_lite.dataset.report import Damaged, Report, finding
+from deeplake_lite.dataset.repr.report import Damaged, Report, finding
+from deeplake_lite.dataset.saved import named_views
+from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.versions.expiry import Expiry, plan_expiry
+from deeplake_lite.dataset.write.commit import TRIES
+from deeplake_lite.dataset.write.contradictions import contradictions
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
 from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
@@ -129,7 +130,7 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
         _clear_dead(repository)
         repository.unpin(now - ANNOUNCED_AGE)
         others = _open_transactions(repository)
-        held = {*saved.versions_needed(repository), *(note["version"] for note in others)}
+        held = {*named_views.versions_needed(repository), *(note["version"] for note in others)}
         limit = min(
             [_earlier(now, grace), *(datetime.fromisoformat(note["started"]) for note in others)]
         )
@@ -215,7 +216,7 @@ def _clear_dead(repository: Repository) -> None:
 
 def _named(repository: Repository) -> set[str]:
     """Return the versions that branches and tags name."""
-    return {*versions.branches(repository).values(), *versions.tags(repository).values()}
+    return {*history.branches(repository).values(), *history.tags(repository).values()}
 
 
 def _check_named(repository: Repository) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
-from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.view import Lake
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
@@ -85,7 +85,7 @@ def create(
 def open(
     url: str,
     *,
-    version: versions.Version | None = None,
+    version: history.Version | None = None,
     branch: str = "main",
     allow: list[str] | tuple[str, ...] = (),
     limits: Limits = DEFAULT_LIMITS,
@@ -151,13 +151,13 @@ def open(
     lake = Lake(repository, options, _roots(allow))
     if version is None:
         return at_branch(lake, branch)
-    reader = repository.reader(versions.resolve(repository, version))
+    reader = repository.reader(history.resolve(repository, version))
     return Dataset(
-        lake, Table.open(repository, reader), branch=None, name=versions.version_name(version)
+        lake, Table.open(repository, reader), branch=None, name=history.version_name(version)
     )
 
 
-def open_for(lake: Lake, url: str, version: versions.Version | None = None) -> Dataset:
+def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Dataset:
     """Open what a query or a view of a lake names by its URL, read as carefully as that lake is.
 
     Limits and checks are those of the lake's handle. Its credentials and its roots of links go to
@@ -213,6 +213,6 @@ def _check_limits(limits: Any) -> None:
 
 def at_branch(lake: Lake, branch: str) -> Dataset:
     """Return a branch's tip, to write on. Raises VersionNotFoundError."""
-    tip = versions.check_branch(lake.repository, branch)
+    tip = history.check_branch(lake.repository, branch)
     table = Table.open(lake.repository, lake.repository.reader(tip))
     return Dataset(lake, table, branch=branch, name=branch)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from deeplake_lite.dataset import upward
-from deeplake_lite.dataset.asking import Asks
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.exporting import Exports
+from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.loading import LoadsRows
-from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
-from deeplake_lite.dataset.reading import read_row, read_rows
-from deeplake_lite.dataset.values import owned
+from deeplake_lite.dataset.querying import Asks
+from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
+from deeplake_lite.dataset.read.reading import read_row, read_rows
+from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
-from deeplake_lite.lazy import lazy
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -29,14 +29,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset import pickles, saved, show, splits
-    from deeplake_lite.dataset.splits import Fold
-    from deeplake_lite.dataset.upward import Browser
+    from deeplake_lite.dataset.lazy_calls import Browser
+    from deeplake_lite.dataset.repr import show
+    from deeplake_lite.dataset.saved import named_views, pickles
+    from deeplake_lite.dataset.splits import parts as splitting
+    from deeplake_lite.dataset.splits.parts import Fold
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
 else:
-    pickles, saved, show, splits = lazy(__package__, "pickles", "saved", "show", "splits")
+    named_views = LazyModule("deeplake_lite.dataset.saved.named_views")
+    pickles = LazyModule("deeplake_lite.dataset.saved.pickles")
+    show = LazyModule("deeplake_lite.dataset.repr.show")
+    splitting = LazyModule("deeplake_lite.dataset.splits.parts")
 
 
 @dataclass(frozen=True)
@@ -246,7 +251,7 @@ class View(LoadsRows, Exports, Asks):
         names = tuple(fractions) if isinstance(fractions, Mapping) else ()
         sizes = list(fractions.values()) if isinstance(fractions, Mapping) else fractions
         view = self._as_it_is()
-        found = splits.split(view, sizes, by=by, group=group, seed=seed, names=names)
+        found = splitting.split(view, sizes, by=by, group=group, seed=seed, names=names)
         called = names or range(len(found))
         parts = [view[rows]._called(f"split {n}") for n, rows in zip(called, found, strict=True)]
         return dict(zip(names, parts, strict=True)) if names else tuple(parts)
@@ -290,10 +295,10 @@ class View(LoadsRows, Exports, Asks):
         8 [0, 1]
         """
         view = self._as_it_is()
-        found = splits.folds(view, k, by=by, group=group, seed=seed)
+        found = splitting.folds(view, k, by=by, group=group, seed=seed)
         every = np.arange(len(view))
         return tuple(
-            splits.Fold(
+            splitting.Fold(
                 view[np.setdiff1d(every, rows)]._called(f"fold {n} of {k}, train"),
                 view[rows]._called(f"fold {n} of {k}, test"),
             )
@@ -331,7 +336,7 @@ class View(LoadsRows, Exports, Asks):
         >>> dl.open(ds.url).views()["backwards"]["x"][:]
         array([3, 2, 1], dtype=int32)
         """
-        saved.save(self._as_it_is(), name, overwrite=overwrite)
+        named_views.save(self._as_it_is(), name, overwrite=overwrite)
 
     def materialize(
         self,
@@ -372,7 +377,7 @@ class View(LoadsRows, Exports, Asks):
         >>> copy.columns, copy["t"][:]
         (('t',), ['c', 'a'])
         """
-        return saved.materialize(self._as_it_is(), url, message, storage_options)
+        return named_views.materialize(self._as_it_is(), url, message, storage_options)
 
     # ---- showing
 
@@ -405,7 +410,7 @@ class View(LoadsRows, Exports, Asks):
         >>> w
         Browser of browse-doc: 2 rows, 'SELECT * WHERE x > 1'
         """
-        return upward.browse(self, cache_bytes=cache_bytes)
+        return lazy_calls.browse(self, cache_bytes=cache_bytes)
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.columns)

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.series import is_arrow, is_series, series_values
-from deeplake_lite.dataset.tables import Exported, column_values
+from deeplake_lite.dataset.write.series import is_arrow, is_series, series_values
+from deeplake_lite.dataset.write.tables import Exported, column_values
 from deeplake_lite.errors import InvalidValueError, LakeError, SchemaError
 from deeplake_lite.htypes import (
     Array,

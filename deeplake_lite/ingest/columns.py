@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.checks import half_of_a_pair
-from deeplake_lite.dataset.arrow_objects import objects_in
-from deeplake_lite.dataset.arrow_types import (
+from deeplake_lite.dataset.arrow.objects import objects_in
+from deeplake_lite.dataset.arrow.types import (
     dtype_of,
     is_bytes,
     is_list,
@@ -28,8 +28,8 @@ from deeplake_lite.dataset.arrow_types import (
     shape_of,
     unwrapped,
 )
-from deeplake_lite.dataset.arrow_values import arrow_values, one_array
-from deeplake_lite.dataset.tables import noted_htype, parsed
+from deeplake_lite.dataset.arrow.values import arrow_values, one_array
+from deeplake_lite.dataset.write.tables import noted_htype, parsed
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import (
     Array,

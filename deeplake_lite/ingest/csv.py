@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.arrow.types import is_text
 from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Link, Scalar, Sequence, Text, resolve
 from deeplake_lite.htypes.base import Nested

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from deeplake_lite.dataset.capsules import arrow_table, way_out, wrong_table
-from deeplake_lite.dataset.tables import Tabular
+from deeplake_lite.dataset.arrow.capsules import arrow_table, way_out, wrong_table
+from deeplake_lite.dataset.write.tables import Tabular
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn

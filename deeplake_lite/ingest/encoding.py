@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.transfer import Transfer, naming_types, taken_from
+from deeplake_lite.dataset.write.transfer import Transfer, naming_types, taken_from
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.htypes.files import rebased

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.types as kinds
 
-from deeplake_lite.dataset.arrow_types import is_text
-from deeplake_lite.dataset.folder import FILE_NAMES, header_of
+from deeplake_lite.dataset.arrow.types import is_text
+from deeplake_lite.dataset.export.folder import FILE_NAMES, header_of
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeplake_lite.dataset.folder import FILE_NAMES, column_of
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.export.folder import FILE_NAMES, column_of
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from deeplake_lite.dataset.folder import COLUMNS
+from deeplake_lite.dataset.export.folder import COLUMNS
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.schema import Schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deeplake_lite.dataset.versions import Graph
+from deeplake_lite.dataset.versions.history import Graph
 from deeplake_lite.storage.edits import RESTORED
 
 if TYPE_CHECKING:

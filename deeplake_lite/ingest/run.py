@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.commit import commit
-from deeplake_lite.dataset.keys import Keys
-from deeplake_lite.dataset.tables import Exported
+from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.write.commit import commit
+from deeplake_lite.dataset.write.keys import Keys
+from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
@@ -291,7 +291,7 @@ class Run:
         self.pending, self.start = 0, self.read
         if not done and self.key is not None and slots != _slots(self.ds):
             self._find_keys()
-        newest = versions.history(self.ds._lake.repository, self.ds.version, 1)[0]
+        newest = history.history(self.ds._lake.repository, self.ds.version, 1)[0]
         if self.ds.version != before and newest.parent != before:  # others have committed meanwhile
             self.__dict__.pop("edited", None)
 

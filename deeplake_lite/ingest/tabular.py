@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite import checks
-from deeplake_lite.dataset.arrow_types import is_text
-from deeplake_lite.dataset.tables import noted_htype, parsed, unnamed_indexes
+from deeplake_lite.dataset.arrow.types import is_text
+from deeplake_lite.dataset.write.tables import noted_htype, parsed, unnamed_indexes
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import class_label, htype_of, texts_in, values_of

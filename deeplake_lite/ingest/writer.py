@@ -13,9 +13,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
-from deeplake_lite.dataset import bars
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
+from deeplake_lite.dataset.repr import bars
 from deeplake_lite.ingest.encoding import OnError, ahead
 from deeplake_lite.ingest.fitting import fit, wanted
 from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from deeplake_lite.dataset.describe import dtype_of
-from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.dataset.read.values import decode_one
+from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import take
@@ -42,7 +42,7 @@ from deeplake_lite.storage.chunks import spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.html.values import Axis
+    from deeplake_lite.dataset.repr.html.values import Axis
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.query.api import ask, explain, make_plan, query
-    from deeplake_lite.query.completion import complete
-    from deeplake_lite.query.interrupt import in_thread
+    from deeplake_lite.query.database.interrupt import in_thread
+    from deeplake_lite.query.parse.completion import complete
 
 __all__ = ["ask", "complete", "explain", "in_thread", "make_plan", "query"]
 
 _HOMES = {
     "api": "ask explain make_plan query",
-    "completion": "complete",
-    "interrupt": "in_thread",
+    "parse.completion": "complete",
+    "database.interrupt": "in_thread",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.dataset.question import Question
+from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.errors import (
     InvalidValueError,
     Place,
@@ -17,16 +17,16 @@ from deeplake_lite.errors import (
     QueryTypeError,
     shown_briefly,
 )
-from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
-from deeplake_lite.query.grammar import check_parts
-from deeplake_lite.query.nested import only_value
-from deeplake_lite.query.opening import Sources
-from deeplake_lite.query.parsing import TOO_DEEP, parse
+from deeplake_lite.query.parse.grammar import check_parts
+from deeplake_lite.query.parse.parsing import TOO_DEEP, parse
 from deeplake_lite.query.plan import Arrange, Expand, Sample
 from deeplake_lite.query.plan_text import named, plan_text
-from deeplake_lite.query.record import Record
-from deeplake_lite.query.result import to_view
+from deeplake_lite.query.result.view import to_view
+from deeplake_lite.query.run import clauses, execute
+from deeplake_lite.query.run.nested import only_value
+from deeplake_lite.query.run.opening import Sources
+from deeplake_lite.query.run.record import Record
 from deeplake_lite.query.values import depth
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from sqlglot import exp
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import NotFoundError, QueryError, shown_briefly
 from deeplake_lite.query.api import query
-from deeplake_lite.query.dialect import AT
-from deeplake_lite.query.parsing import parse
+from deeplake_lite.query.parse.dialect import AT
+from deeplake_lite.query.parse.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

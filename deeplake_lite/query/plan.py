@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from deeplake_lite.errors import LakeError
-    from deeplake_lite.query.sources import Source
+    from deeplake_lite.query.run.sources import Source
     from deeplake_lite.query.values import Kind, Plain, Tensor, Tree
     from deeplake_lite.schema import Field
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deeplake_lite.query.plan import Clause, Instance, Output, Plan
-    from deeplake_lite.query.record import Step
+    from deeplake_lite.query.run.record import Step
 
 
 _INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deeplake_lite.query import functions
-from deeplake_lite.query.bind.allowed import ALLOWED
+from deeplake_lite.query.bind.calls.allowed import ALLOWED
 
 CLAUSES = {
     "`WITH name AS (select), …`": "Names queries for use in the ones that follow.",

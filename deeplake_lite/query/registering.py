@@ -11,12 +11,12 @@ from sqlglot import exp
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.query.bind.allowed import ALLOWED, GRAMMAR
-from deeplake_lite.query.bind.calls import NAMED
-from deeplake_lite.query.bind.known import AGGREGATES, NAMES
+from deeplake_lite.query.bind.calls.allowed import ALLOWED, GRAMMAR
+from deeplake_lite.query.bind.calls.call import NAMED
+from deeplake_lite.query.bind.calls.known import AGGREGATES, NAMES
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN, Returns, declared, entry
-from deeplake_lite.query.parsing import parse
+from deeplake_lite.query.parse.parsing import parse
 
 
 def function[F: Callable[..., Any]](

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.query.functions.base import Bound, Type
-    from deeplake_lite.query.sources import Source
+    from deeplake_lite.query.run.sources import Source
     from deeplake_lite.schema import Field
 
 type KindName = Literal[

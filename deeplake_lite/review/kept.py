@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xxhash
 
-from deeplake_lite.query.cache import ColumnCache
+from deeplake_lite.query.run.cache import ColumnCache
 from deeplake_lite.review.neighbours import nearest
 
 if TYPE_CHECKING:

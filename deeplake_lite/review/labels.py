@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from deeplake_lite.dataset.reading import read_values
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import ClassLabel, Scalar, Text
 

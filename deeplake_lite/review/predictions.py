@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, Boxes, ClassLabel, Mask, Scalar, Text
-from deeplake_lite.query.names import quoted
+from deeplake_lite.query.parse.names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

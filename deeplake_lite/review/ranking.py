@@ -12,14 +12,14 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.question import Question
-from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.dataset.read.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
+from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.dataset.view import View
-from deeplake_lite.dataset.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
 from deeplake_lite.htypes.base import Dense
-from deeplake_lite.query.names import unused
+from deeplake_lite.query.parse.names import unused
 from deeplake_lite.review.confident import judged
 from deeplake_lite.review.kept import neighbours_of
 from deeplake_lite.review.labels import Labels
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.virtual import VirtualColumn
+    from deeplake_lite.dataset.read.virtual import VirtualColumn
     from deeplake_lite.schema import Field
 
 type By = Literal["embedding", "scores"]

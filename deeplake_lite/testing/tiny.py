@@ -21,10 +21,10 @@ TINY = {
     "storage.heap.WRITES_IN_FLIGHT": 2,
     "storage.chunks.GAP_BYTES": 8,
     "storage.chunks.COPY_ROWS": 3,
-    "dataset.incoming.FIRST_ROWS": 2,
-    "dataset.incoming.MOST_ROWS": 5,
-    "dataset.incoming.STREAMED_ROWS": 3,
-    "dataset.reading.ITER_ROWS": 3,
+    "dataset.write.blocks.FIRST_ROWS": 2,
+    "dataset.write.blocks.MOST_ROWS": 5,
+    "dataset.write.blocks.STREAMED_ROWS": 3,
+    "dataset.read.reading.ITER_ROWS": 3,
 }
 """Constants by path within the package, and what they become."""
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import LakeError, SchemaError
-from deeplake_lite.query.names import quoted
+from deeplake_lite.query.parse.names import quoted
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View

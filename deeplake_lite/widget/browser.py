@@ -12,8 +12,8 @@ import traitlets as t
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.show import title_of
-from deeplake_lite.dataset.values import decode_pool
+from deeplake_lite.dataset.read.values import decode_pool
+from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
 from deeplake_lite.widget.about import about_of, state_of
 from deeplake_lite.widget.asked.asking import Asking, answer_of
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.versions.merge_plan import Resolution
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.parts import Addition, Part
 

@@ -14,7 +14,7 @@ import traitlets as t
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
-from deeplake_lite.dataset.show import title_of
+from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.display import Display
@@ -26,8 +26,8 @@ from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static import pairs as static_pairs
 
 if TYPE_CHECKING:
-    from deeplake_lite.dataset.diff import Diff
-    from deeplake_lite.dataset.versions import Version
+    from deeplake_lite.dataset.versions.diff import Diff
+    from deeplake_lite.dataset.versions.history import Version
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Request
 

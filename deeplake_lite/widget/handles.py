@@ -10,8 +10,8 @@ import numpy as np
 
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.opening import at_branch
+from deeplake_lite.dataset.read.virtual import VirtualTable, question_of
 from deeplake_lite.dataset.view import View
-from deeplake_lite.dataset.virtual import VirtualTable, question_of
 from deeplake_lite.errors import ReadOnlyError, UncommittedError
 
 

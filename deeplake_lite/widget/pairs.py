@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.apply import slots_of
+from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
 from deeplake_lite.widget import fields
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.diff import Diff
+    from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.storage.table import Table
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Addition, Host, Request

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.dataset import Dataset
-from deeplake_lite.dataset.virtual import VirtualTable
+from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.alike import check_row
@@ -88,7 +88,7 @@ class Shown:
         """Return the query that was meant, and its answer."""
         if not typed:
             return "", self.base
-        from deeplake_lite.query.bare import as_typed, whole
+        from deeplake_lite.query.parse.bare import as_typed, whole
 
         text = whole(typed)
         check_row(text, self.base)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable, source_of
 from deeplake_lite.dataset.view import View
-from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable, source_of
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.exact import apart, exact
-from deeplake_lite.dataset.show import diff_html
+from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.repr.show import diff_html
 
 LONG = "x" * 90
 SEVERAL = dl.ClassLabel(["ant", "bee"], multiple=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.exactly import comparable
+from deeplake_lite.dataset.read.exact_comparisons import comparable
 from deeplake_lite.errors import InvalidValueError, LakeError
 
 fresh = count()

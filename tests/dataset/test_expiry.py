@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.expiry import plan_expiry
+from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.versions.expiry import plan_expiry
 from deeplake_lite.errors import DamagedError, VersionNotFoundError
 from deeplake_lite.storage.repo import Commit
 from deeplake_lite.testing.invariants import check_consistent
@@ -62,7 +62,7 @@ class History:
 
     def bases(self):
         return {
-            frozenset(pair): set(versions.merge_bases(self, [pair[0]], pair[1]))
+            frozenset(pair): set(history.merge_bases(self, [pair[0]], pair[1]))
             for pair in combinations(sorted(set(self.names.values())), 2)
         }
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.folders import Folders, safe_name
+from deeplake_lite.dataset.export.folder_names import Folders, safe_name
 from deeplake_lite.htypes import from_config
 
 from .everything import SCHEMA, VALUES, lake, png
@@ -194,7 +194,7 @@ def test_views_leave_in_their_order(full):
 
 
 def test_blocks_make_one_table(monkeypatch):
-    monkeypatch.setattr("deeplake_lite.dataset.portable.BLOCK_ROWS", 2)
+    monkeypatch.setattr("deeplake_lite.dataset.export.portable.BLOCK_ROWS", 2)
     ds = lake(
         {"label": dl.ClassLabel(["a", "b"]), "t": "text"},
         {"label": [0, 1] * 4, "t": list("abcdefgh")},
@@ -289,7 +289,7 @@ def test_pandas_and_arrow_agree_with_python(rows):
 
 
 def test_a_broken_text_is_damage_not_text():
-    from deeplake_lite.dataset.arrow import array_of
+    from deeplake_lite.dataset.arrow.cells import array_of
     from deeplake_lite.htypes.cells import RaggedCells
 
     cells = RaggedCells([b"\xff"], np.empty((1, 0), np.int32))

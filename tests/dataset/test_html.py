@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeplake_lite.dataset import html
-from deeplake_lite.dataset.html import (
+from deeplake_lite.dataset.repr import html
+from deeplake_lite.dataset.repr.html import (
     CellChange,
     ColumnPage,
     ColumnSummary,
@@ -29,8 +29,8 @@ from deeplake_lite.dataset.html import (
     text_dataset,
     text_diff,
 )
-from deeplake_lite.dataset.html.style import SHEET
-from deeplake_lite.dataset.html.tags import MOST_BYTES, MOST_THUMBNAILS
+from deeplake_lite.dataset.repr.html.style import SHEET
+from deeplake_lite.dataset.repr.html.tags import MOST_BYTES, MOST_THUMBNAILS
 from deeplake_lite.htypes.base import Picture
 
 HOSTILE = "<script>alert(1)</script></style></pre>\"'&\u202e\x00\x1b[31m\n\u200b\ud800"

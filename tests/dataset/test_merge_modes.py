@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.describe import seen_axes
+from deeplake_lite.dataset.repr.describe import seen_axes
 
 
 def grey(value, height=4):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import merge as merging
+from deeplake_lite.dataset.versions import merge as merging
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.testing.invariants import check_consistent

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.parameters import (
+from deeplake_lite.dataset.saved.parameters import (
     owned_params,
     params_from_json,
     params_to_json,

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.upserts import Upserted
+from deeplake_lite.dataset.write.upserts import Upserted
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.table import Table
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import saved
+from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import Repository, Session, run
 from deeplake_lite.storage.state import sealed
@@ -177,11 +177,11 @@ def rewrite(ds, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda _: {saved.KEY: None},
-        lambda _: {saved.KEY: 3},
-        lambda _: {saved.KEY: {}},
-        lambda attributes: {saved.KEY: {**attributes[saved.KEY], "views": {}}},
-        lambda attributes: {saved.KEY: {**attributes[saved.KEY], "digest": None}},
+        lambda _: {named_views.KEY: None},
+        lambda _: {named_views.KEY: 3},
+        lambda _: {named_views.KEY: {}},
+        lambda attributes: {named_views.KEY: {**attributes[named_views.KEY], "views": {}}},
+        lambda attributes: {named_views.KEY: {**attributes[named_views.KEY], "digest": None}},
     ],
 )
 def test_a_list_of_views_that_is_not_as_written_is_damaged(ds, change):
@@ -196,10 +196,10 @@ def test_rows_of_another_view_are_noticed(ds):
     ds[2:4].save("others")
 
     def exchange(attributes):
-        views = attributes[saved.KEY]["views"]
+        views = attributes[named_views.KEY]["views"]
         pair = views["two"], views["others"]
         pair[0]["array"], pair[1]["array"] = pair[1]["array"], pair[0]["array"]
-        return {saved.KEY: sealed(attributes[saved.KEY])}
+        return {named_views.KEY: sealed(attributes[named_views.KEY])}
 
     rewrite(ds, exchange)
     with pytest.raises(dl.DamagedError, match="do not match their hash"):
@@ -208,7 +208,7 @@ def test_rows_of_another_view_are_noticed(ds):
 
 def test_a_branch_of_views_without_any_has_none(ds):
     repository = Repository.open(ds.url)
-    repository.create_branch("_aux", saved._root(repository))
+    repository.create_branch("_aux", named_views._root(repository))
     assert list(ds.views()) == []
     ds[:2].save("two")
     assert list(ds.views()) == ["two"]
@@ -256,15 +256,15 @@ def documents(ds, make_lake):
     inner.query("SELECT y + 1 AS z").save("nested")
     ds.query("SELECT x, o.x + 1 AS y FROM ds JOIN o USING (x)", sources={"o": other}).save("join")
     session = Repository.open(ds.url).reader(Repository.open(ds.url).tip("_aux"))
-    return run(session.attributes())[saved.KEY]["views"]
+    return run(session.attributes())[named_views.KEY]["views"]
 
 
 def outcome(lake, documents):
     """Do all that reads the documents of saved views; only errors of ours may leave."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saved, "_documents", lambda *_: documents)
+        patch.setattr(named_views, "_documents", lambda *_: documents)
         views = lake.views()
-        for do in (lambda: repr(views), lambda: saved.versions_needed(lake._lake.repository)):
+        for do in (lambda: repr(views), lambda: named_views.versions_needed(lake._lake.repository)):
             with contextlib.suppress(dl.LakeError):
                 do()
         for name in views:
@@ -292,19 +292,19 @@ def test_a_document_of_wrong_types_is_damage(documents, key, value):
         return
     document = {**documents["nested"], key: value}
     with pytest.raises(dl.DamagedError, match=r"saved view 'v' is damaged: .*Delete it"):
-        saved.SavedView.from_json("v", document)
+        named_views.SavedView.from_json("v", document)
 
 
 def test_a_crafted_view_opens_no_other_lake_and_no_deeper_query(documents, make_lake):
     secret = make_lake({"x": "int32"}, x=[42, 43])
     document = {**documents["rows"], "url": secret.url, "version": secret.version}
     with pytest.raises(dl.DamagedError, match="it is of another lake"):
-        saved.SavedView.from_json("v", document)
+        named_views.SavedView.from_json("v", document)
     deep = documents["nested"]
     for _ in range(2_000):
         deep = {**deep, "query": {**deep["query"], "asked": deep}}
     with pytest.raises(dl.DamagedError, match="more than 32 deep"):
-        saved.SavedView.from_json("v", deep)
+        named_views.SavedView.from_json("v", deep)
 
 
 def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
@@ -323,7 +323,7 @@ def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
 def test_the_rows_of_a_view_take_no_more_memory_than_their_chunks(ds, rows, message):
     ds[:2].save("two")
     session = Repository.open(ds.url).writer("_aux")
-    path = run(session.attributes())[saved.KEY]["views"]["two"]["array"]
+    path = run(session.attributes())[named_views.KEY]["views"]["two"]["array"]
     metadata = json.loads(bytes(run(session.get(f"{path}/zarr.json"))))
     metadata["shape"] = [rows]
     run(session.put(f"{path}/zarr.json", json.dumps(metadata).encode()))

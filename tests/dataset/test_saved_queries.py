@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.again import answered_again
-from deeplake_lite.dataset.virtual import question_of
+from deeplake_lite.dataset.read.virtual import question_of
+from deeplake_lite.dataset.saved.again import answered_again
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
     view.save("changes")
     assert view["d"][:].tolist() == [100]
     assert ds.views()["changes"]["d"][:].tolist() == [100]
-    from deeplake_lite.dataset.saved import versions_needed
+    from deeplake_lite.dataset.saved.named_views import versions_needed
 
     assert versions_needed(ds._lake.repository) == {first, ds.version}
 
@@ -227,16 +227,18 @@ def test_only_the_rows_of_the_view_count(ds, wanted):
 
 @pytest.mark.parametrize("lost", ["text", "params", "seed", "rows", "fingerprint", "sources"])
 def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
-    from deeplake_lite.dataset import kept_rows, saved
+    from deeplake_lite.dataset.saved import named_views, rows
 
     checked = []
-    monkeypatch.setattr(saved, "check_document", lambda *args, **kind: checked.append((args, kind)))
+    monkeypatch.setattr(
+        named_views, "check_document", lambda *args, **kind: checked.append((args, kind))
+    )
     ds.query("SELECT x * 2 AS y").save("doubled")
     (name, document), kind = checked[0]
-    kept_rows.check_document(name, document, **kind)
+    rows.check_document(name, document, **kind)
     del document["query"][lost]
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
-        kept_rows.check_document(name, document, **kind)
+        rows.check_document(name, document, **kind)
 
 
 def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
@@ -267,7 +269,7 @@ def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
 
 
 def test_an_answer_that_outgrows_the_view_ends_soon(ds, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.execute.BATCH_ROWS", 2048)
+    monkeypatch.setattr("deeplake_lite.query.run.execute.BATCH_ROWS", 2048)
     others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
     question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))
     assert question.ask(6**7)._table.slots == 6**7

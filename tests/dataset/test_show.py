@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import glance
-from deeplake_lite.dataset.compare import plain
-from deeplake_lite.dataset.html.tags import MOST_BYTES, MOST_THUMBNAILS
+from deeplake_lite.dataset.read import preview
+from deeplake_lite.dataset.repr.html.tags import MOST_BYTES, MOST_THUMBNAILS
+from deeplake_lite.dataset.versions.summary import plain
 from deeplake_lite.storage.repo import Repository
 from deeplake_lite.storage.table import Table
 
@@ -175,7 +175,7 @@ def test_links_show_their_address_and_are_not_followed(tmp_path, monkeypatch):
 
 
 def test_a_page_reads_eight_rows_of_one_index_chunk(monkeypatch):
-    count = glance.INDEX_ROWS + 500
+    count = preview.INDEX_ROWS + 500
     ds = lake({"x": "int32", "t": "text"}, {"x": np.arange(count), "t": ["t"] * count})
     seen, read = [], Table.read
 
@@ -186,16 +186,16 @@ def test_a_page_reads_eight_rows_of_one_index_chunk(monkeypatch):
     monkeypatch.setattr(Table, "read", noted)
     text_of(ds)
     assert [len(slots) for slots in seen] == [8, 8]
-    assert max(map(max, seen)) < glance.INDEX_ROWS
+    assert max(map(max, seen)) < preview.INDEX_ROWS
     seen.clear()
     text_of(ds[::-1])
-    assert min(map(min, seen)) >= glance.INDEX_ROWS
+    assert min(map(min, seen)) >= preview.INDEX_ROWS
 
 
 def test_large_cells_are_not_read(monkeypatch):
-    monkeypatch.setattr(glance, "_READ_BYTES", 100)
+    monkeypatch.setattr(preview, "_READ_BYTES", 100)
     ds = lake({"b": dl.Bytes()}, {"b": [b"\1" * 60, b"\2" * 60, b"\3"]})
-    assert text_of(ds["b"]).count(glance.UNREAD) >= 2
+    assert text_of(ds["b"]).count(preview.UNREAD) >= 2
     assert "60 bytes: 01" in text_of(ds["b"])
     huge = lake({"b": dl.Bytes()}, {"b": [b"\1" * 2_000]})
     assert "2,000 bytes" not in text_of(huge["b"])
@@ -215,7 +215,7 @@ def test_class_counts_have_nulls_and_an_end(full, monkeypatch):
     assert "3 classes" in page
     assert "900" in page
     assert "3 classes" in text_of(full["tags"])
-    monkeypatch.setattr(glance, "COUNTED_ROWS", 2)
+    monkeypatch.setattr(preview, "COUNTED_ROWS", 2)
     assert "2 classes," in text_of(full["label"])
     assert "label 2 classes" not in text_of(full)
 
@@ -244,9 +244,9 @@ def test_nothing_readable_still_makes_a_page(full, monkeypatch):
 
 
 def test_what_cannot_even_be_gathered_has_a_name(full, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.dataset.show._page", None)
+    monkeypatch.setattr("deeplake_lite.dataset.repr.show._page", None)
     assert full._repr_html_() == repr(full)
-    monkeypatch.setattr("deeplake_lite.dataset.show._outline", None)
+    monkeypatch.setattr("deeplake_lite.dataset.repr.show._outline", None)
     assert repr(full) == full._repr_html_() == "<Dataset>"
 
 
@@ -313,7 +313,7 @@ def test_any_numbers_can_be_summed_up(dtype, bits):
     if numbers.dtype.kind == "M":
         numbers = numbers[~np.isnat(numbers)]
     ds = lake({"x": dtype}, {"x": numbers})
-    facts, tally = glance.sum_up(ds._table, ds["x"]._field, ds._live())
+    facts, tally = preview.sum_up(ds._table, ds["x"]._field, ds._live())
     finite = numbers.dtype.kind != "f" or np.isfinite(numbers)
     if tally is not None:
         assert sum(n for _, n in tally.counts) == np.broadcast_to(finite, len(numbers)).sum()

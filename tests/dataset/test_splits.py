@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import splits, stratify
-from deeplake_lite.dataset.apportion import apportioned, largest_remainder
-from deeplake_lite.dataset.hashing import xxh3_64
-from deeplake_lite.dataset.stratify import Labels, by_labels, cut
+from deeplake_lite.dataset.splits import parts, stratify
+from deeplake_lite.dataset.splits.apportion import apportioned, largest_remainder
+from deeplake_lite.dataset.splits.hashing import xxh3_64
+from deeplake_lite.dataset.splits.stratify import Labels, by_labels, cut
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_many_rows_are_hashed_in_one_call(make_lake, monkeypatch):
     ds = make_lake({"c": dl.ClassLabel(), "t": "text"}, c=[0, 1] * 500, t=["a", "b"] * 500)
     calls = []
     monkeypatch.setattr(
-        splits, "xxh3_64", lambda keys, seed: calls.append(len(keys)) or xxh3_64(keys, seed)
+        parts, "xxh3_64", lambda keys, seed: calls.append(len(keys)) or xxh3_64(keys, seed)
     )
     monkeypatch.setattr(xxhash, "xxh3_64_intdigest", lambda *_: pytest.fail("one call per row"))
     ds.split([0.9, 0.1], by="c")

@@ -5,8 +5,8 @@ from threading import get_ident
 import numpy as np
 import pytest
 
-from deeplake_lite.dataset import values
-from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.read import values
+from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.htypes import Image, Text
 
 

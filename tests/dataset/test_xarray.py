@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.xarray_backend import LakeBackend
+from deeplake_lite.dataset.export.xarray_backend import LakeBackend
 from deeplake_lite.storage.table import Table
 
 from .everything import SCHEMA, lake

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import versions
+from deeplake_lite.dataset.versions import history
 
 KEYS = range(4)
 
@@ -292,7 +292,7 @@ class Model:
         before, other = self.ds.version, dl.open(self.url, branch=self.pick(self.branches))
         theirs, their_cells = self.states[other.version], self.cells(other)
         repository = self.ds._lake.repository
-        bases = versions.merge_bases(repository, [before], other.version)
+        bases = history.merge_bases(repository, [before], other.version)
         self.ds.merge(other.version, on_conflict=self.pick(["ours", "theirs"]))
         if self.ds.version == before:
             return

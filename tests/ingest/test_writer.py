@@ -151,7 +151,7 @@ def test_nothing_is_printed_in_less_than_a_second(url, capsys):
 
 
 def test_a_bar_shows_what_takes_longer(url, capsys, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.dataset.bars.DELAY", 0)
+    monkeypatch.setattr("deeplake_lite.dataset.repr.bars.DELAY", 0)
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 500)
     dl.from_arrays({"x": np.arange(5_000)}, url)
     assert "rows" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from PIL import Image
 from torch.utils.data import DataLoader
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import bars
+from deeplake_lite.dataset.repr import bars
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.read.samples import ViewSamples as Samples
 from deeplake_lite.testing import transforms

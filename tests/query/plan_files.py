@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from deeplake_lite.query.cache import CACHE
+from deeplake_lite.query.run.cache import CACHE
 
 from . import data
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import alike, rowwise
+from deeplake_lite.query.tensors import alike, rowwise
 
 BOXES = [np.arange(4 * (i % 4), dtype="float32").reshape(-1, 4) + i for i in range(40)]
 

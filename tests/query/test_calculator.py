@@ -9,7 +9,7 @@ import pytest
 from sqlglot import parse_one
 
 import deeplake_lite as dl
-from deeplake_lite.query.bind.engine import Types
+from deeplake_lite.query.bind.expressions.types import Types
 
 ASKED = [f"SELECT id WHERE big + {n} = f AND HASH(big - {n}) <> HASH(f)" for n in range(24)]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.clauses import expand, sample
+from deeplake_lite.query.run.clauses import expand, sample
 
 
 def in_turn(rows, total, before, after):

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.convert import as_arrow, from_arrow
+from deeplake_lite.query.database.convert import as_arrow, from_arrow
 from deeplake_lite.query.registering import unregister
 
 

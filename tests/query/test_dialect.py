@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deeplake_lite.errors import MissingPackageError
-from deeplake_lite.query.dialect import Ellipsis, check_extensible
+from deeplake_lite.query.parse.dialect import Ellipsis, check_extensible
 
 
 def test_a_build_of_sqlglot_that_takes_no_nodes_of_ours_is_refused():

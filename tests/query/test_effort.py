@@ -7,7 +7,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import QueryError, QuerySyntaxError
 from deeplake_lite.query import api
-from deeplake_lite.query.bind import lowering
+from deeplake_lite.query.bind.expressions import lowering
 
 TOO_LONG = "has at most 200,000 parts, and more"
 

@@ -16,8 +16,8 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query.bind.catalog import catalog
-from deeplake_lite.query.complaints import bare
+from deeplake_lite.query.bind.calls.catalog import catalog
+from deeplake_lite.query.database.complaints import bare
 from deeplake_lite.query.functions import REGISTRY
 
 from .case_files import values_of

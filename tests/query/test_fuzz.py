@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from deeplake_lite.errors import LakeError, QuerySyntaxError
-from deeplake_lite.query.bind import sets
-from deeplake_lite.query.parsing import parse
+from deeplake_lite.query.bind.clauses import sets
+from deeplake_lite.query.parse.parsing import parse
 
 from . import data
 from .case_files import FOLDER, load, values_of

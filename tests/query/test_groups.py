@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import evaluate, groups
+from deeplake_lite.query.tensors import evaluate, groups
 
 fresh = itertools.count()
 

@@ -9,10 +9,10 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError, NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.query import execute
-from deeplake_lite.query.bind import known
-from deeplake_lite.query.bind.allowed import ALLOWED
-from deeplake_lite.query.bind.catalog import catalog
+from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls.allowed import ALLOWED
+from deeplake_lite.query.bind.calls.catalog import catalog
+from deeplake_lite.query.run import execute
 
 from .case_files import values_of
 

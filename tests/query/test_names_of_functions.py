@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.bind.catalog import catalog
+from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.registering import _is_callable, built_in, unregister
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import rowwise
+from deeplake_lite.query.tensors import rowwise
 
 PRESENT = [True, False, True, False]
 SHAPES = {"e": (3,), "m": (2, 3), "im": (2, 2, 3)}

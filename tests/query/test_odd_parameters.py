@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.parameters import plain_value
+from deeplake_lite.dataset.saved.parameters import plain_value
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.opening import Sources
+from deeplake_lite.query.run.opening import Sources
 
 
 @pytest.fixture

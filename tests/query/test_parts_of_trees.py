@@ -13,12 +13,12 @@ from sqlglot import exp
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.query import dialect, grammar
 from deeplake_lite.query.bind import Binder, Params
-from deeplake_lite.query.grammar import PARTS, check_parts
-from deeplake_lite.query.nested import only_value
-from deeplake_lite.query.opening import Sources
-from deeplake_lite.query.parsing import parse
+from deeplake_lite.query.parse import dialect, grammar
+from deeplake_lite.query.parse.grammar import PARTS, check_parts
+from deeplake_lite.query.parse.parsing import parse
+from deeplake_lite.query.run.nested import only_value
+from deeplake_lite.query.run.opening import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.query.bare import as_typed, whole
+from deeplake_lite.query.parse.bare import as_typed, whole
 
 from .case_files import values_of
 from .test_bad_input import TYPES, UNKNOWN

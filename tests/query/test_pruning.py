@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.cache import CACHE
+from deeplake_lite.query.run.cache import CACHE
 
 ROWS = 8192 * 6
 
@@ -83,7 +83,7 @@ def test_rows_are_those_without_statistics(lake, condition, shape, monkeypatch):
     CACHE.clear()
     pruned = view.query(asked)
     with monkeypatch.context() as patch:
-        patch.setattr("deeplake_lite.query.staging.rows_left", lambda _: None)
+        patch.setattr("deeplake_lite.query.run.staging.rows_left", lambda _: None)
         whole = view.query(asked)
     assert (pruned.row_ids == whole.row_ids).all()
 

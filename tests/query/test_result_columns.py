@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.result_columns import settled
+from deeplake_lite.query.result.columns import settled
 
 from .case_files import values_of
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import alike
 from deeplake_lite.query.functions import binding, room
+from deeplake_lite.query.tensors import alike
 
 MOST_BYTES = 1 << 22
 """What stacked rows may take in these tests."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import rowwise
+from deeplake_lite.query.tensors import rowwise
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import sources, text_search
-from deeplake_lite.query.text_search import TextIndex
+from deeplake_lite.query.run import sources, text_search
+from deeplake_lite.query.run.text_search import TextIndex
 
 TEXTS = [
     "A red rose, a RED rose!",

@@ -31,7 +31,7 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
         "deeplake_lite.dataset.opening",
-        "deeplake_lite.dataset.upserts",
+        "deeplake_lite.dataset.write.upserts",
         "deeplake_lite.ingest.folder",
         "zarr",
     ]

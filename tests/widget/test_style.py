@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.html.style import SHEET
+from deeplake_lite.dataset.repr.html.style import SHEET
 from deeplake_lite.widget import front_end
 
 from .page import opened

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.describe import dtype_of
+from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image
 from deeplake_lite.loader.loader import Loader

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.describe import axes_of, dtype_of
+from deeplake_lite.dataset.repr.describe import axes_of, dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image, Link, Sequence
 from deeplake_lite.htypes.base import Nested

@@ -14,7 +14,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
-from deeplake_lite.dataset.positions import many_positions
+from deeplake_lite.dataset.read.positions import many_positions
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import TorchLoader

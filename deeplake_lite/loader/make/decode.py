@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.codecs.base import MisfitError, put
-from deeplake_lite.dataset.values import decode_block, owned
-from deeplake_lite.dataset.values import decode_one as decode_cell
+from deeplake_lite.dataset.read.values import decode_block, owned
+from deeplake_lite.dataset.read.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, take

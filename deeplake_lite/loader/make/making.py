@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import LoaderError, message_of
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.collate import collate_column, collate_samples

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.describe import dtype_of
+from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.loader.make.chance import globals_kept

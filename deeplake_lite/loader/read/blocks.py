@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from deeplake_lite.dataset.reading import NOWHERE
+from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.read.held import Block, Bytes, are_large, gathered

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import xxhash
 
-from deeplake_lite.dataset.describe import axes_of, seen_axes
-from deeplake_lite.dataset.parameters import params_to_json
-from deeplake_lite.dataset.reading import NOWHERE, read_blocks
-from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of, source_of
+from deeplake_lite.dataset.read.reading import NOWHERE, read_blocks
+from deeplake_lite.dataset.read.virtual import VirtualTable, is_computed, question_of, source_of
+from deeplake_lite.dataset.repr.describe import axes_of, seen_axes
+from deeplake_lite.dataset.saved.parameters import params_to_json
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.order.places import Rows
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.html.values import Axis
-    from deeplake_lite.dataset.question import Question
+    from deeplake_lite.dataset.repr.html.values import Axis
+    from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.base import Layout
     from deeplake_lite.htypes.cells import Cells

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from deeplake_lite.dataset.reading import NOWHERE
+from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Link, Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.html.values import Axis
+    from deeplake_lite.dataset.repr.html.values import Axis
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order.order import Positions

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deeplake_lite.dataset.html import words
+from deeplake_lite.dataset.repr.html import words
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.loader.options import cores
 from deeplake_lite.loader.report.stats import STAGES, Stats

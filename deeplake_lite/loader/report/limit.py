@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
 from deeplake_lite.loader.make.decode import decode_into, decode_one
 from deeplake_lite.loader.memory import aligned

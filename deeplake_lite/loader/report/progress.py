@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deeplake_lite.dataset import bars
+from deeplake_lite.dataset.repr import bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.html import words
+from deeplake_lite.dataset.repr.html import words
 from deeplake_lite.loader.report.stats_html import Line, page_of
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deeplake_lite.dataset.html.style import SHEET
-from deeplake_lite.dataset.html.tags import Html, escaped, page, tag
-from deeplake_lite.dataset.html.words import bar
+from deeplake_lite.dataset.repr.html.style import SHEET
+from deeplake_lite.dataset.repr.html.tags import Html, escaped, page, tag
+from deeplake_lite.dataset.repr.html.words import bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

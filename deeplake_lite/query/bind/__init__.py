@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from deeplake_lite.query.bind.calls import unknown_function
-from deeplake_lite.query.bind.params import Params
+from deeplake_lite.query.bind.calls.call import unknown_function
+from deeplake_lite.query.bind.clauses.select import Binder
+from deeplake_lite.query.bind.expressions.params import Params
 from deeplake_lite.query.bind.scope import SELF
-from deeplake_lite.query.bind.select import Binder
 
 __all__ = ["SELF", "Binder", "Params", "unknown_function"]

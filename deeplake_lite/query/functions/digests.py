@@ -11,7 +11,7 @@ import xxhash
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.times import cast_time
-from deeplake_lite.query.calculator import calculator
+from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.storage.digests import row_digests

@@ -21,7 +21,7 @@ from deeplake_lite.htypes import ClassLabel, Image, Json
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
-from deeplake_lite.query.trees import objects
+from deeplake_lite.query.tensors.trees import objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

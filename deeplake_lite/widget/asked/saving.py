@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.saved import SavedViews
+from deeplake_lite.dataset.saved.named_views import SavedViews
 from deeplake_lite.errors import NotFoundError
-from deeplake_lite.query.names import literal
+from deeplake_lite.query.parse.names import literal
 from deeplake_lite.widget import fields
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.opening import at_branch
+from deeplake_lite.dataset.versions import history
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.editing import Editing
@@ -37,7 +37,7 @@ class Versions:
         """Return the names there are, and the commits that led to what is shown."""
         shown = self._host.shown
         repository = shown.base._lake.repository
-        branches, tags = versions.branches(repository), versions.tags(repository)
+        branches, tags = history.branches(repository), history.tags(repository)
         names: dict[str, list[str]] = {}
         for name, commit in [*branches.items(), *tags.items()]:
             names.setdefault(commit, []).append(name)
@@ -45,7 +45,7 @@ class Versions:
         commits = {
             c.id: c
             for tip in dict.fromkeys(tips)
-            for c in versions.history(repository, tip, MOST_COMMITS)
+            for c in history.history(repository, tip, MOST_COMMITS)
         }
         newest = sorted(commits.values(), key=lambda c: c.time, reverse=True)[:MOST_COMMITS]
         return {
@@ -89,7 +89,7 @@ def opened(lake: Lake, version: str) -> Dataset:
     ('main', True)
     """
     repository = lake.repository
-    if version in versions.branch_names(repository):
+    if version in history.branch_names(repository):
         return at_branch(lake, version)
-    reader = repository.reader(versions.resolve(repository, version))
+    reader = repository.reader(history.resolve(repository, version))
     return Dataset(lake, Table.open(repository, reader), branch=None, name=version)

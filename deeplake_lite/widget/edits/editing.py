@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.versions.merge_plan import Resolution
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.conflicts import MOST_LISTED, Conflict, brief, brief_apart
 from deeplake_lite.dataset.opening import at_branch
-from deeplake_lite.dataset.plan import check_resolution
-from deeplake_lite.dataset.reading import read_values
-from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.dataset.read.values import decode_block, with_none
+from deeplake_lite.dataset.versions.conflicts import MOST_LISTED, Conflict, brief, brief_apart
+from deeplake_lite.dataset.versions.merge_plan import check_resolution
 from deeplake_lite.errors import ConflictError, UncommittedError
 from deeplake_lite.schema import free_name
 from deeplake_lite.storage.digests import digests_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.versions.merge_plan import Resolution
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.query.names import literal
-from deeplake_lite.query.parsing import parse
+from deeplake_lite.query.parse.names import literal
+from deeplake_lite.query.parse.parsing import parse
 from deeplake_lite.widget.filters.bins import EXACT
 from deeplake_lite.widget.filters.querytext import (
     clause,

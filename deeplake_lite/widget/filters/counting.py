@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.query.names import literal, unused
+from deeplake_lite.query.parse.names import literal, unused
 from deeplake_lite.storage import chunks
 from deeplake_lite.widget.filters.bins import edges_of_integers, edges_of_numbers, edges_of_times
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.htypes import Image, Sequence
-from deeplake_lite.query.names import quoted
+from deeplake_lite.query.parse.names import quoted
 from deeplake_lite.widget.pictures.kinds import kind_of
 
 if TYPE_CHECKING:

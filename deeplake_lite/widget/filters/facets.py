@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.dataset.view import View
-from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.htypes import ClassLabel, Sequence
 from deeplake_lite.widget import fields

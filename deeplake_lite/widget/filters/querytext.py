@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.query.dialect import CLAUSES, Lakes, text_of
-from deeplake_lite.query.parsing import parse
+from deeplake_lite.query.parse.dialect import CLAUSES, Lakes, text_of
+from deeplake_lite.query.parse.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.describe import type_of
-from deeplake_lite.dataset.exact import exact, item_text
+from deeplake_lite.dataset.repr.describe import type_of
+from deeplake_lite.dataset.repr.exact import exact, item_text
 from deeplake_lite.htypes import ClassLabel, Json, Link, Sequence
 from deeplake_lite.htypes.show import short_text
 from deeplake_lite.widget.pictures.kinds import is_picture, kind_of

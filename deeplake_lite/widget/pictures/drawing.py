@@ -17,7 +17,7 @@ from deeplake_lite import codecs
 from deeplake_lite.htypes import Array, Image, Link, Mask, Sequence
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.htypes.show import class_thumbnail, eight_bits, thumbnail
-from deeplake_lite.lazy import LazyModule, lazy
+from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
 else:  # Pillow takes its time, and the first pictures are asked for later
     simplejpeg = LazyModule("simplejpeg")
-    [jpeg] = lazy("deeplake_lite.codecs", "jpeg")
+    jpeg = LazyModule("deeplake_lite.codecs.jpeg")
 
 type Drawing = Callable[[int], Drawn]
 """Draws a picture with its longer side at so many pixels, or at its own size for 0."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.describe import axes_of, dtype_of, type_of
-from deeplake_lite.dataset.html.words import shape
+from deeplake_lite.dataset.repr.describe import axes_of, dtype_of, type_of
+from deeplake_lite.dataset.repr.html.words import shape
 from deeplake_lite.htypes import (
     Array,
     Boxes,

@@ -15,9 +15,9 @@ import numpy as np
 import xxhash
 
 from deeplake_lite import codecs
-from deeplake_lite.dataset.reading import read_cells
-from deeplake_lite.dataset.values import decode_pool
-from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
+from deeplake_lite.dataset.read.reading import read_cells
+from deeplake_lite.dataset.read.values import decode_pool
+from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.base import Dense

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.reading import read_values
-from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.dataset.read.values import with_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

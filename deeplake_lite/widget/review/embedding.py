@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import MissingPackageError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.changes import has_same
-from deeplake_lite.dataset.reading import read_values
-from deeplake_lite.dataset.virtual import source_of
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.dataset.read.virtual import source_of
+from deeplake_lite.dataset.versions.changes import has_same
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.htypes.base import Dense

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.describe import dtype_of, type_of
-from deeplake_lite.dataset.html.words import shape as axes_text
+from deeplake_lite.dataset.repr.describe import dtype_of, type_of
+from deeplake_lite.dataset.repr.html.words import shape as axes_text
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.htypes.base import Dense

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.exact import apart, exact
-from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.dataset.read.values import decode_block, with_none
+from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields
@@ -75,7 +75,7 @@ def row_history(view: View, row_id: int) -> dict[str, Any]:
     """
     deadline = time.monotonic() + SECONDS
     repository = view._lake.repository
-    commits = versions.history(repository, view.version, MOST_VERSIONS + 1)
+    commits = history.history(repository, view.version, MOST_VERSIONS + 1)
     found: list[dict[str, Any]] = []
     last = commits[0]
     for newer, older in pairwise(_tables(view, commits, row_id)):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
-from deeplake_lite.dataset.html.words import visible
-from deeplake_lite.dataset.values import with_none
-from deeplake_lite.dataset.whole_files import written_whole
+from deeplake_lite.dataset.export.whole_files import written_whole
+from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.dataset.repr.html.words import visible
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query.names import unused
+from deeplake_lite.query.parse.names import unused
 from deeplake_lite.widget import front_end
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.filters.bins import EXACT

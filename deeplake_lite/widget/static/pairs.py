@@ -11,7 +11,7 @@ from deeplake_lite.widget.pictures.kinds import OVERLAYS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.dataset.diff import Diff
+    from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.html.words import clip, count, visible
-from deeplake_lite.dataset.show import title_of
+from deeplake_lite.dataset.repr.html.words import clip, count, visible
+from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import Sight
 from deeplake_lite.widget.pictures.kinds import picture_column, role_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.loader.order import block_rows
 from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.read import blocks as blocks_module

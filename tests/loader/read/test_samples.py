@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import virtual
+from deeplake_lite.dataset.read import virtual
 from deeplake_lite.loader.read.samples import ROW_ID, ViewSamples
 
 PIXELS = [np.full((4, 5, 3), i, np.uint8) for i in range(6)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.exact import WIDTH
+from deeplake_lite.dataset.repr.exact import WIDTH
 from deeplake_lite.widget.row.history import row_history
 from tests.dataset.test_exact import PAIRS, check_apart, two_versions
 

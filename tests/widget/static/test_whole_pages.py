@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import deeplake_lite as dl
 from deeplake_lite.cli.app import app
-from deeplake_lite.dataset.whole_files import written_whole
+from deeplake_lite.dataset.export.whole_files import written_whole
 from deeplake_lite.errors import StorageError
 from deeplake_lite.widget.static import html
 

@@ -1,0 +1,1 @@
+"""To Arrow and from it: types, cells, and the values of columns that are handed in."""

@@ -1,0 +1,179 @@
+"""Structs and maps of Arrow: objects of JSON, or the tensors that `to_arrow` writes as structs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.base import Nested
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+
+
+def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
+    """Tell whether structs are tensors, as `to_arrow` writes those of which several axes vary.
+
+    Their type tells: that which a lake has noted with the column, or that of the column that takes
+    them. For any other type they are objects, whatever their fields are called.
+
+    >>> from deeplake_lite.htypes import Array, Json
+    >>> kind = pa.struct({"data": pa.list_(pa.int64()), "shape": pa.list_(pa.int64())})
+    >>> are_tensors(kind, Array("int64", (None, None))), are_tensors(kind, Json())
+    (True, False)
+    """
+    if not kinds.is_struct(kind) or {f.name for f in kind} != {"data", "shape"}:
+        return False
+    return of is not None and isinstance(of.blank, np.ndarray)
+
+
+def item_of(of: Htype | None) -> Htype | None:
+    """Return the type of the items of lists, if `of` is a type of lists."""
+    return of.layout.item if of is not None and isinstance(of.layout, Nested) else None
+
+
+def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return arrays of data and shape; a struct that does not make an array stays as it is.
+
+    No type of arrays takes such a struct: the error then names its row.
+
+    >>> tensors_in(pa.array([{"data": [1, 2], "shape": [2, 1]}, None]))
+    [array([[1],
+           [2]]), None]
+    >>> tensors_in(pa.array([{"data": [1, 2, 3], "shape": [2]}]))
+    [{'data': [1, 2, 3], 'shape': [2]}]
+    """
+    return [_tensor(item) if item.is_valid else None for item in column]
+
+
+def _tensor(item: pa.StructScalar) -> Any:
+    data, shape = item["data"], item["shape"]
+    if not (data.is_valid and shape.is_valid):
+        return None
+    if not (is_list(data.type) and is_list(shape.type) and kinds.is_integer(shape.type.value_type)):
+        return item.as_py()
+    sizes, numbers = shape.as_py(), data.values
+    if kinds.is_fixed_size_list(numbers.type):  # complex numbers
+        sizes, numbers = [*sizes, numbers.type.list_size], numbers.flatten()
+    if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
+        return item.as_py()
+    flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
+    return flat.reshape(sizes)
+
+
+def _fits(sizes: list[int | None], count: int) -> bool:
+    """Tell whether so many numbers fill an array of a shape."""
+    whole = [size for size in sizes if size is not None and size >= 0]
+    return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
+
+
+def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return values as Python has them, and maps as dicts, also within lists and structs.
+
+    Raises
+    ------
+    InvalidValueError
+        For a map that has a key twice, with its row.
+
+    Examples
+    --------
+    >>> objects_in(pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())))
+    [{'a': 1}, None]
+    """
+    values = _listed(column)
+    if not _has_maps(column.type):
+        return values
+    for row, value in enumerate(values):
+        try:
+            values[row] = _with_dicts(value, column.type)
+        except InvalidValueError as error:
+            raise error.at(row=row) from None
+    return values
+
+
+def _listed(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return values as Python has them; those that hold text which is not UTF-8 are escaped.
+
+    Raises
+    ------
+    InvalidValueError
+        For a struct that has two fields of one name.
+    """
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return [_escaped(item) for item in column]
+    except ValueError as error:  # pyarrow's: no dict holds two fields of one name
+        raise InvalidValueError(
+            f"a struct must have fields of different names, but it is {column.type}. Rename one."
+        ) from error
+
+
+def _escaped(item: pa.Scalar) -> Any:
+    r"""Return a value with each byte that is no UTF-8 as a lone surrogate, which no type takes.
+
+    So the error names the row, and `on_error="skip"` leaves it out.
+
+    >>> _escaped(pa.scalar(b"caf\xe9").cast(pa.binary()).cast(pa.string(), safe=False))
+    'caf\udce9'
+    """
+    kind = item.type
+    if not item.is_valid:
+        return None
+    if is_text(kind):
+        return item.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+    if isinstance(kind, pa.BaseExtensionType) or kinds.is_dictionary(kind):
+        return _escaped(item.value)
+    if kinds.is_map(kind):
+        return [(_escaped(pair[0]), _escaped(pair[1])) for pair in _pairs(item)]
+    if is_list(kind):
+        return [_escaped(value) for value in item.values]
+    if kinds.is_struct(kind):
+        return {f.name: _escaped(item[i]) for i, f in enumerate(kind)}
+    return item.as_py()
+
+
+def _pairs(item: pa.MapScalar) -> list[Any]:
+    return [(pair[0], pair[1]) for pair in item.values]
+
+
+def _has_maps(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_maps(kind.storage_type)
+    if kinds.is_map(kind):
+        return True
+    if is_list(kind):
+        return _has_maps(kind.value_type)
+    return kinds.is_struct(kind) and any(_has_maps(f.type) for f in kind)
+
+
+def _with_dicts(value: Any, kind: pa.DataType) -> Any:
+    """Return a value of an Arrow type with dicts for its maps, which Arrow gives as pairs."""
+    if value is None or not _has_maps(kind):
+        return value
+    if isinstance(kind, pa.BaseExtensionType):
+        return _with_dicts(value, kind.storage_type)
+    if kinds.is_map(kind):
+        return _dict([(key, _with_dicts(item, kind.item_type)) for key, item in value])
+    if kinds.is_struct(kind):
+        return {f.name: _with_dicts(value[f.name], f.type) for f in kind}
+    return [_with_dicts(item, kind.value_type) for item in value]
+
+
+def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    keys = [key for key, _ in pairs]
+    if any(isinstance(key, dict | list) for key in keys):
+        rule = "the keys of a map must be texts or numbers"
+    elif len(set(keys)) < len(keys):
+        rule = "a map must have each key once"
+    else:
+        return dict(pairs)
+    raise InvalidValueError(f"{rule}, but this one is {brief(pairs)}. Make it a list of structs.")

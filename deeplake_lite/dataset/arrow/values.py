@@ -1,0 +1,234 @@
+"""A column of Arrow as the values that a type takes: appended rows are read as ingested ones are.
+
+Chunks, dictionaries, run-end encodings and extensions are undone first; then numbers, moments and
+tensors become arrays, masked where null, and anything else becomes objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in, tensors_in
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
+from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.htypes import Array, Json, Sequence, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+
+
+def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) -> Any:
+    """Return a column's values as the type `of` takes them: an array where possible, else a list.
+
+    >>> from deeplake_lite.htypes import Scalar
+    >>> arrow_values(pa.array([1, None]), Scalar("int64", nullable=True))
+    masked_array(data=[1, --], mask=[False,  True], fill_value=999999)
+    >>> arrow_values(pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), Scalar("complex64"))
+    [np.complex64(1+2j)]
+    """
+    values = _values(_plain(one_array(column)), of)
+    dtype = str(getattr(of, "dtype", ""))
+    return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Join the chunks of a column, each value in its place; dictionaries of texts stay.
+
+    Arrow joins no other dictionaries, and decodes run ends of few types.
+
+    >>> one_array(pa.DictionaryArray.from_arrays([1, 0, None], pa.array([[1], [2, 3]]))).to_pylist()
+    [[2, 3], [1], None]
+    """
+    if not isinstance(column, pa.ChunkedArray):
+        return _in_place(column)
+    chunks = column.chunks or [pa.nulls(0, column.type)]
+    return pa.chunked_array([_in_place(chunk) for chunk in chunks]).combine_chunks()
+
+
+def _in_place(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if kinds.is_run_end_encoded(kind):
+        at = np.arange(array.offset, array.offset + len(array))
+        runs = np.searchsorted(array.run_ends.to_numpy(), at, side="right")
+        return _in_place(_taken(array.values, pa.array(runs)))
+    if kinds.is_dictionary(kind) and not is_text(kind.value_type):
+        return _in_place(_taken(array.dictionary, array.indices))
+    return array
+
+
+def _taken(values: pa.Array, at: pa.Array) -> pa.Array:
+    """Return some of the values; Arrow takes none of views, so these become plain first.
+
+    >>> _taken(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
+    ['b', None]
+    """
+    kind = without_views(values.type)
+    return (values if kind == values.type else values.cast(kind)).take(at)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """Return an array without what only says how its values are kept: a dictionary, an extension.
+
+    >>> _plain(pa.array(["a", "a"]).dictionary_encode()).to_pylist()
+    ['a', 'a']
+    """
+    array = _in_place(array)
+    kind = array.type
+    if kinds.is_dictionary(kind):
+        return _taken(array.dictionary, array.indices)
+    if isinstance(kind, pa.Bool8Type):
+        return array.storage.cast(pa.bool_())
+    if isinstance(array, pa.ExtensionArray) and not isinstance(kind, pa.FixedShapeTensorType):
+        return _plain(array.storage)
+    return array
+
+
+def _values(array: pa.Array, of: Htype | None) -> Any:
+    kind = array.type
+    if isinstance(kind, pa.FixedShapeTensorType):
+        return _tensors(array)
+    if are_tensors(kind, of):
+        return tensors_in(array)
+    if kinds.is_decimal(kind):
+        return _decimals(array, of)
+    if dtype_of(kind) is not None:
+        return _numbers(array)
+    if is_list(kind):
+        return _lists(array, of)
+    if kinds.is_struct(kind) and of is not None and of.name in ("image", "bytes"):
+        return [_file(item) for item in objects_in(array)]
+    return objects_in(array)
+
+
+def _lists(array: pa.Array, of: Htype | None) -> Any:
+    """Return lists as a type takes them: as arrays, as items of a sequence, or as objects."""
+    if isinstance(of, Array) and kinds.is_fixed_size_list(array.type) and not array.null_count:
+        return _block(array)
+    if isinstance(of, Array):
+        return [None if item is None else _array(item) for item in _items(array)]
+    if isinstance(of, Sequence) or _has_tensors(array.type):
+        items, inner = _items(array), item_of(of)
+        return [None if item is None else with_none(arrow_values(item, inner)) for item in items]
+    return objects_in(array)
+
+
+def _has_tensors(kind: pa.DataType) -> bool:
+    """Tell whether lists are of tensors of one shape."""
+    inner = unwrapped(kind.value_type)
+    return isinstance(inner, pa.FixedShapeTensorType) or (is_list(inner) and _has_tensors(inner))
+
+
+def _tensors(array: pa.ExtensionArray) -> Any:
+    """Return tensors of one shape as an array; as a list, None where null, if any is."""
+    kind, storage = array.type, array.storage
+    if not storage.null_count:
+        return _in_order(_array(storage.flatten()), kind)
+    rows = (None if item is None else _array(item) for item in _items(storage))
+    return [None if row is None else _in_order(row, kind)[0] for row in rows]
+
+
+def _in_order(flat: Any, kind: pa.FixedShapeTensorType) -> Any:
+    """Return the numbers of tensors, (n, *shape): stored in the order of their permutation.
+
+    >>> kind = pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0])
+    >>> _in_order(np.arange(6), kind).tolist()
+    [[[0, 3], [1, 4], [2, 5]]]
+    """
+    whole = np.reshape(np.asarray(flat), (-1, *kind.shape))
+    axes = kind.permutation or range(len(kind.shape))
+    return whole.transpose(0, *(axis + 1 for axis in axes))
+
+
+def _decimals(array: pa.Array, of: Htype | None) -> Any:
+    """Return decimals as a type takes them: the digits where it holds texts.
+
+    What an integer type does not hold stays a decimal, which the type refuses by row.
+    """
+    if isinstance(of, Text):
+        return [None if value is None else str(value) for value in array.to_pylist()]
+    dtype = str(getattr(of, "dtype", dtype_of(array.type)))
+    is_whole = np.dtype(dtype).kind in "iu" or (isinstance(of, Json) and array.type.scale <= 0)
+    if not is_whole:
+        return _numbers(array.cast(pa.float64()))
+    try:
+        return _numbers(array.cast(pa.uint64() if dtype == "uint64" else pa.int64()))
+    except pa.ArrowInvalid:
+        values = array.to_pylist()
+        return [int(v) if v is not None and v == int(v) else v for v in values]
+
+
+def _numbers(array: pa.Array) -> NDArray[Any]:
+    """Return numbers, truth values or times."""
+    kind, dtype = array.type, dtype_of(array.type)
+    if kinds.is_time(kind):
+        array = array.cast(pa.int32() if kinds.is_time32(kind) else pa.int64()).cast(pa.int64())
+    if not array.null_count:
+        return np.asarray(array.to_numpy(zero_copy_only=False)).astype(dtype, copy=False)
+    mask = array.is_null().to_numpy(zero_copy_only=False)
+    if dtype is not None and dtype.endswith("]"):
+        return np.ma.MaskedArray(array.to_numpy(zero_copy_only=False).astype(dtype), mask)
+    filled = array.fill_null(pa.scalar(0).cast(array.type)).to_numpy(zero_copy_only=False)
+    return np.ma.MaskedArray(filled, mask)
+
+
+def _array(item: pa.Array) -> Any:
+    """Return one list of numbers; a null in it is NaN or NaT, or stays None where there is none."""
+    dtype = dtype_of(item.type)
+    values = arrow_values(item, Array(dtype or "float64", (None,)))
+    if not item.null_count or dtype is None:
+        return values
+    if np.dtype(dtype).kind not in "fmM":
+        return with_none(values)
+    blank: Any = np.array("NaT" if dtype.endswith("]") else np.nan, dtype)
+    return np.ma.filled(values, blank)
+
+
+def _block(array: pa.Array) -> Any:
+    """Return lists of one size as one array, (n, *shape)."""
+    shape, flat = [len(array)], array
+    while kinds.is_fixed_size_list(flat.type):
+        shape.append(flat.type.list_size)
+        flat = flat.flatten()
+    is_time = str(dtype_of(flat.type)).endswith("]")
+    if (flat.null_count and not is_time) or len(flat) != np.prod(shape):
+        return array.to_pylist()
+    return np.reshape(_array(flat), shape)
+
+
+def _items(array: pa.Array) -> Iterable[Any]:
+    """Yield the items of each list as an Arrow array; None where null."""
+    return (item.values if item.is_valid else None for item in array)
+
+
+def _file(item: Any) -> Any:
+    """Return a file from a struct of bytes and path, as Hugging Face writes pictures."""
+    if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
+        return item.get("bytes") or item.get("path")
+    return item
+
+
+def complex_of(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Return complex numbers, or arrays of them, that left a lake as pairs of floats.
+
+    >>> complex_of([[1.0, 2.0], None], np.dtype("complex64"))
+    [np.complex64(1+2j), None]
+    """
+    return [None if v is None else _complex(v, dtype) for v in values]
+
+
+def _complex(value: Any, dtype: np.dtype[Any]) -> Any:
+    pairs = np.asarray(value)
+    if pairs.dtype.kind not in "iuf":
+        return value
+    if not pairs.size and pairs.shape[-1:] != (2,):
+        return pairs.astype(dtype)
+    pairs = np.ascontiguousarray(pairs, np.empty(0, dtype).real.dtype)
+    return pairs.view(dtype)[..., 0][()] if pairs.shape[-1:] == (2,) else value

@@ -1,0 +1,74 @@
+"""Cells as columns of a DataFrame: nullable dtypes, categories, texts, and objects for all else.
+
+Imports pandas and pyarrow: `export` imports this when it is asked to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from deeplake_lite.dataset.arrow.cells import array_of
+from deeplake_lite.dataset.export.portable import common_times, values_of
+from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.htypes import ClassLabel, Link, Text
+from deeplake_lite.htypes.cells import Cells, DenseCells
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+
+
+def column_of(htype: Htype, cells: Cells) -> Any:
+    """Return cells as an array that pandas keeps as it is.
+
+    >>> from deeplake_lite.htypes import Scalar
+    >>> scalar = Scalar("int8", nullable=True)
+    >>> column_of(scalar, scalar.encode([1, None]))
+    <IntegerArray>
+    [1, <NA>]
+    Length: 2, dtype: Int8
+    """
+    if isinstance(cells, DenseCells):
+        cells = DenseCells(owned(cells.values), cells.valid)
+        if cells.values.ndim == 1:
+            return _scalars(htype, cells)
+    if isinstance(htype, Text | Link):
+        dtype: Any = pd.StringDtype("pyarrow")  # the stubs lack the method
+        return dtype.__from_arrow__(array_of(htype, cells))
+    values = values_of(htype, cells)
+    objects = np.empty(len(values), object)
+    for i, value in enumerate(values):
+        objects[i] = value
+    return objects
+
+
+def _scalars(htype: Htype, cells: DenseCells) -> Any:
+    values = common_times(htype.decode(cells.values, ()))
+    null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
+    if isinstance(htype, ClassLabel) and htype.names:
+        codes = np.where(null, np.int32(-1), values).astype(np.int32)
+        return pd.Categorical.from_codes(codes, pd.Index(list(htype.names)))
+    return _nullable(values, null) if htype.nullable else values
+
+
+def _nullable(values: NDArray[Any], null: NDArray[np.bool_]) -> Any:
+    """Return numbers in a dtype that has nulls, whether or not there are any."""
+    match values.dtype.kind:
+        case "b":
+            return pd.arrays.BooleanArray(values, null)
+        case "i" | "u":
+            return pd.arrays.IntegerArray(values, null)
+        case "f":
+            wide = np.promote_types(values.dtype, np.float32)  # pandas has no Float16
+            return pd.arrays.FloatingArray(values.astype(wide), null)
+    if values.dtype.kind == "c":  # pandas has no complex numbers with nulls
+        objects = values.astype(object)
+        objects[null] = None
+        return objects
+    values = values.copy()
+    values[null] = np.array("NaT", values.dtype)
+    return values

@@ -1,0 +1,62 @@
+"""Rows on their way out: to Arrow, pandas, xarray, and to folders of files.
+
+Each format has a module that imports its library; it is imported here when it is asked for, so that
+`import deeplake_lite` stays light.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.export.portable import read_all, read_blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+    import xarray as xr
+
+    from deeplake_lite.dataset.view import View
+
+
+def to_arrow(view: View) -> pa.Table:
+    """Return the rows as an Arrow table; see `View.to_arrow`."""
+    import pyarrow as pa
+
+    from deeplake_lite.dataset.arrow.cells import array_of, field_of, notes_of
+
+    fields = view.schema.fields
+    schema = pa.schema([field_of(f) for f in fields], notes_of(view._table.metadata))
+    batches = [
+        pa.record_batch([array_of(f.htype, block[f.name]) for f in fields], schema=schema)
+        for block in read_blocks(view, fields, "to_arrow")
+    ]
+    return pa.Table.from_batches(batches, schema)
+
+
+def to_pandas(view: View) -> pd.DataFrame:
+    """Return the rows as a DataFrame; see `View.to_pandas`."""
+    import pandas as pd
+
+    from deeplake_lite.dataset.export.frame import column_of
+
+    cells = read_all(view, "to_pandas")
+    columns = {f.name: column_of(f.htype, cells[f.name]) for f in view.schema}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(view)), copy=False)
+
+
+def to_xarray(view: View) -> xr.Dataset:
+    """Return the dense columns as lazy variables; see `View.to_xarray`."""
+    import xarray as xr
+
+    from deeplake_lite.dataset.export.xarray_backend import LakeBackend
+
+    return xr.open_dataset(view, engine=LakeBackend)  # type: ignore[arg-type]
+
+
+def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
+    """Write samples as files; see `View.to_folder`."""
+    from deeplake_lite.dataset.export.folder import write_folder
+
+    return write_folder(view, path, image, label)

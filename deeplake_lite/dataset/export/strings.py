@@ -1,0 +1,72 @@
+"""Values as texts in a table: numbers bare, arrays and lists as JSON, nothing for null."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.portable import is_file
+from deeplake_lite.htypes import Array, Image, Json, Mask, Sequence
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+
+
+def fits_table(htype: Htype) -> bool:
+    """Tell whether a table has the values of a type: all but files, pixels and arrays.
+
+    >>> from deeplake_lite.htypes import Boxes
+    >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
+    (True, False, False)
+    """
+    if isinstance(htype, Sequence):
+        return fits_table(htype.of)
+    return not is_file(htype) and not isinstance(htype, Image | Mask | Array)
+
+
+def text_of(value: Any, htype: Htype | None = None) -> Any:
+    """Return a value as a table has it: a number, a text, or None for null.
+
+    >>> text_of(np.float32(0.1)), text_of(np.array([[0.1, 2]], "float32")), text_of([None, "a"])
+    (0.1, '[[0.1, 2.0]]', '[null, "a"]')
+    >>> text_of("a"), text_of("a", Json())  # quoted, so that it reads as JSON again
+    ('a', '"a"')
+    """
+    is_json = isinstance(htype, Json) and value is not None
+    if is_json or isinstance(value, list | Mapping | np.ndarray):
+        return json.dumps(plain(value), ensure_ascii=False)
+    return plain(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it; times as ISO 8601, durations as counts of their unit.
+
+    >>> plain(np.datetime64("2026-01-02")), plain(np.timedelta64(5, "M")), plain(np.complex64(1j))
+    ('2026-01-02', 5, '1j')
+    """
+    match value:
+        case list():
+            return [plain(item) for item in value]
+        case np.ndarray():
+            return _numbers(value)
+        case np.timedelta64():
+            return int(value.astype(np.int64))
+        case np.datetime64() | np.complexfloating():
+            return str(value)
+        case np.floating():
+            return float(str(value))  # 0.1, not what float32 makes of it
+        case np.generic():
+            return value.item()
+    return value
+
+
+def _numbers(values: np.ndarray[Any, Any]) -> Any:
+    """Return an array as nested lists."""
+    if values.dtype.kind == "f":
+        return values.astype("U").astype(np.float64).tolist()  # 0.1, as above
+    if values.dtype.kind in "mMc":
+        return plain([values[i] for i in range(len(values))]) if values.ndim else plain(values[()])
+    return values.tolist()

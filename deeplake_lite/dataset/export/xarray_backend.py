@@ -1,0 +1,243 @@
+"""A lake as an xarray engine: dense columns as lazy variables over a dimension of rows.
+
+``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` comes here by entry point, and
+``view.to_xarray()`` with a view. A variable reads the rows that are asked of it, when they are.
+Columns of varying shape are left out and named in the attribute ``ragged_columns``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.core import indexing
+
+from deeplake_lite.dataset.export.portable import common_times
+from deeplake_lite.dataset.opening import open as open_lake
+from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.schema import free_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.schema import Field
+
+
+LARGEST_EXACT = 2**53
+"""The whole numbers up to here are exact in float64."""
+
+
+class LakeBackend(BackendEntrypoint):
+    """The engine ``"deeplake_lite"``.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://xarray-doc", {"x": "int32", "name": "text"})
+    >>> ds.append({"x": [1, 2, 3], "name": ["a", "b", "c"]})
+    >>> commit = ds.commit("three rows")
+    >>> opened = xr.open_dataset("memory://xarray-doc", engine="deeplake_lite")
+    >>> opened["x"].dims, opened["x"][::2].values, opened.attrs["ragged_columns"]
+    (('row',), array([1, 3], dtype=int32), ['name'])
+    """
+
+    description: ClassVar[str] = "Dense columns of a deeplake_lite lake"
+    url: ClassVar[str] = ""
+    open_dataset_parameters = (
+        "filename_or_obj",
+        "drop_variables",
+        "version",
+        "branch",
+        "storage_options",
+    )
+
+    @override
+    def open_dataset(  # type: ignore[override]
+        self,
+        filename_or_obj: str | os.PathLike[str] | View,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        version: str | datetime | None = None,
+        branch: str = "main",
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> xr.Dataset:
+        """Open a lake, or a view of one.
+
+        Parameters
+        ----------
+        filename_or_obj : str, path or View
+            Where the lake is, or a view.
+        drop_variables : str or iterable of str, optional
+            Columns to leave out.
+        version : str or datetime, optional
+            A tag, branch, commit id or time.
+        branch : str
+            The branch to open when no version is given.
+        storage_options : mapping, optional
+            What an object store needs.
+        """
+        if isinstance(filename_or_obj, View):
+            view = filename_or_obj
+        else:
+            address = os.fspath(filename_or_obj)
+            view = open_lake(
+                address, version=version, branch=branch, storage_options=storage_options
+            )
+        dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+        return lazy_dataset(view, dropped)
+
+    @override
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Tell whether this is a view, or looks like a lake."""
+        if isinstance(filename_or_obj, View):
+            return True
+        if not isinstance(filename_or_obj, str | os.PathLike):
+            return False
+        address = os.fspath(filename_or_obj)
+        if address.rstrip("/").endswith(".lake"):
+            return True
+        parts = ("refs", "snapshots")
+        return "://" not in address and all((Path(address) / part).is_dir() for part in parts)
+
+
+class LakeArray(BackendArray):
+    """One column as an array that reads what is asked of it.
+
+    Parameters
+    ----------
+    read : callable
+        Returns the values of rows, given their positions, (n,) int64.
+    shape : tuple of int
+        Of the whole array.
+    dtype : dtype
+        Of the values.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[NDArray[np.int64]], NDArray[Any]],
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+    ) -> None:
+        self._read, self.shape, self.dtype = read, shape, dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        """Return part of the array, indexed the way that NumPy does."""
+        sizes = zip(key.tuple, self.shape, strict=True)
+        whole = type(key)(tuple(_forward_if_empty(part, size) for part, size in sizes))
+        support = indexing.IndexingSupport.OUTER
+        return indexing.explicit_indexing_adapter(whole, self.shape, support, self._take)
+
+    def _take(self, key: tuple[Any, ...]) -> Any:
+        """Read the rows of an outer index, then index the other axes one by one."""
+        rows = np.arange(self.shape[0])[key[0]]
+        values = self._read(np.atleast_1d(rows))
+        for axis in range(len(key) - 1, 0, -1):
+            values = values[(slice(None),) * axis + (key[axis],)]
+        return values if np.ndim(rows) else values[0]
+
+
+def _forward_if_empty(part: Any, size: int) -> Any:
+    """Turn a slice of nothing around: xarray 2026.9 stumbles over ``[0:0:-1]``."""
+    if isinstance(part, slice) and not len(range(*part.indices(size))):
+        return slice(0, 0, 1)
+    return part
+
+
+def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
+    """Return the dense columns of a view as lazy variables."""
+    fields = [f for f in view.schema if f.name not in dropped]
+    dense = [f for f in fields if isinstance(f.htype.layout, Dense)]
+    taken = {f.name for f in fields}
+    row, ids = free_name("row", taken), free_name("row_id", taken)
+    pinned = view[:]
+    variables = {f.name: _variable(pinned, f, row, taken) for f in dense}
+    identity = LakeArray(lambda rows: pinned[rows].row_ids, (len(view),), np.dtype(np.int64))
+    coordinates = {ids: xr.Variable((row,), indexing.LazilyIndexedArray(identity))}
+    attributes = {
+        "url": view.url,
+        "version": view.version,
+        "ragged_columns": [f.name for f in fields if f not in dense],
+    }
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def _variable(view: View, f: Field, row: str, taken: set[str]) -> xr.Variable:
+    layout = f.htype.layout
+    assert isinstance(layout, Dense)
+    empty = _filled(f, f.htype.encode([]))
+
+    def read(rows: NDArray[np.int64]) -> NDArray[Any]:
+        table, slots = view._located(rows)
+        return _filled(f, table.read([f.id], slots)[f.id])
+
+    array = LakeArray(read, (len(view), *layout.shape), empty.dtype)
+    axes = [free_name(f"{f.name}_{i}", taken) for i in range(len(layout.shape))]
+    return xr.Variable((row, *axes), indexing.LazilyIndexedArray(array), _attributes(f))
+
+
+def _attributes(f: Field) -> dict[str, Any]:
+    """Return the notes on a column, its htype, and what its class numbers mean, as CF has it."""
+    attributes: dict[str, Any] = {
+        name: note if isinstance(note, str | int | float) else json.dumps(note)
+        for name, note in f.metadata.items()
+    }
+    attributes["htype"] = json.dumps(f.htype.get_config())
+    if isinstance(f.htype, ClassLabel) and f.htype.names:
+        attributes["flag_values"] = np.arange(len(f.htype.names), dtype=np.int32)
+        attributes["flag_meanings"] = " ".join(n.replace(" ", "_") for n in f.htype.names)
+    return attributes
+
+
+def _filled(f: Field, cells: Any) -> NDArray[Any]:
+    """Return values with nulls as xarray has them: NaN, NaT, and -1 for classes."""
+    assert isinstance(cells, DenseCells)
+    values = common_times(f.htype.decode(cells.values, ()))
+    if not f.htype.nullable:
+        return owned(values)
+    null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
+    _check_exact(f, values[~null])
+    values = values.astype(_with_nulls(f, values.dtype))
+    values[null] = _null(f, values.dtype)
+    return values
+
+
+def _check_exact(f: Field, values: NDArray[Any]) -> None:
+    """Refuse whole numbers that would be rounded in order to make room for NaN."""
+    if isinstance(f.htype, ClassLabel) or values.dtype.kind not in "iu" or values.itemsize < 8:
+        return
+    least = 0 if values.dtype.kind == "u" else -LARGEST_EXACT
+    beyond = (values > LARGEST_EXACT) | (values < least)
+    if beyond.any():
+        raise InvalidValueError(
+            f"xarray has no nulls among whole numbers, so nullable columns become float64, which "
+            f"is exact up to 2**53, but there is {values[beyond][0]}. Leave the column out: "
+            f"drop_variables={f.name!r}, or export it with to_arrow() or to_pandas().",
+            column=f.name,
+        )
+
+
+def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype that holds the values and NaN: xarray's own choice for integers."""
+    if isinstance(f.htype, ClassLabel) or dtype.kind in "fcmM":
+        return dtype
+    return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+
+
+def _null(f: Field, dtype: np.dtype[Any]) -> Any:
+    if isinstance(f.htype, ClassLabel):
+        return -1
+    return np.array("NaT", dtype) if dtype.kind in "mM" else np.nan

@@ -1,0 +1,122 @@
+"""The few calls that go up: what a view does with layers above it, loaded when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.dataset.loading import Loads
+    from deeplake_lite.dataset.saved.question import Question
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader import Loader as Loader
+    from deeplake_lite.loader.frameworks.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.frameworks.torch import TorchLoader as TorchLoader
+    from deeplake_lite.loader.frameworks.torch_datasets import TorchDataset as TorchDataset
+    from deeplake_lite.loader.frameworks.torch_datasets import (
+        TorchIterableDataset as TorchIterableDataset,
+    )
+    from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.widget import Browser as Browser
+
+
+def query(
+    view: View | None,
+    text: str,
+    params: Sequence[Any] | Mapping[str, Any] = (),
+    sources: Mapping[str, View] | None = None,
+) -> View:
+    """Run a query on a view, or on the lakes that it names."""
+    from deeplake_lite.query import query as ask
+
+    return ask(text, params, view=view, sources=sources)
+
+
+async def query_async(
+    view: View | None,
+    text: str,
+    params: Sequence[Any] | Mapping[str, Any] = (),
+    sources: Mapping[str, View] | None = None,
+) -> View:
+    """Run a query in a thread, which ends when the task is cancelled."""
+    from deeplake_lite.query import in_thread
+
+    return await in_thread(lambda: query(view, text, params, sources))
+
+
+def ask(question: Question, most_rows: int | None = None) -> View:
+    """Answer a query, or rank by suspicion, again; an answer ends soon behind `most_rows`."""
+    if question.kind == "suspects":
+        from deeplake_lite.review import ask as rank
+
+        return rank(question)
+    from deeplake_lite.query import ask
+
+    return ask(question, most_rows)
+
+
+def has_own_functions() -> bool:
+    """Tell whether queries may call functions of the user's now."""
+    from deeplake_lite.query.functions.user import OWN
+
+    return bool(OWN)
+
+
+def suspects(view: View, label: str, by: Any, column: str | None, neighbours: int) -> View:
+    """Rank rows by how suspicious their label is."""
+    from deeplake_lite.review import suspects
+
+    return suspects(view, label, by, column=column, neighbours=neighbours)
+
+
+def explain(view: View) -> str:
+    """Return how a view came about."""
+    from deeplake_lite.query import explain
+
+    return explain(view)
+
+
+def batches(source: Loads, **options: Any) -> Loader:
+    """Return a loader of a view."""
+    from deeplake_lite.loader import Loader, Options
+
+    return Loader(cast("View | Mix", source), Options.of(**options))
+
+
+def pytorch(source: Loads, device: Any, **options: Any) -> TorchLoader:
+    """Return a loader of a view that gives tensors of PyTorch."""
+    from deeplake_lite.loader.frameworks.torch import TorchLoader
+    from deeplake_lite.loader.options import Options
+
+    return TorchLoader(cast("View | Mix", source), Options.of(**options), device)
+
+
+def pytorch_dataset(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
+    """Return a dataset of PyTorch, of a view's rows."""
+    from deeplake_lite.loader.frameworks.torch_datasets import dataset_of
+
+    return dataset_of(view, style, **options)
+
+
+def tensorflow(source: Loads, **options: Any) -> Any:
+    """Return a tf.data.Dataset of a view's batches."""
+    from deeplake_lite.loader.frameworks.tensorflow import dataset
+    from deeplake_lite.loader.options import Options
+
+    return dataset(cast("View | Mix", source), Options.of(**options))
+
+
+def jax(source: Loads, sharding: Any, **options: Any) -> JaxLoader:
+    """Return a loader of a view that gives arrays of JAX."""
+    from deeplake_lite.loader.frameworks.jax import JaxLoader
+    from deeplake_lite.loader.options import Options
+
+    return JaxLoader(cast("View | Mix", source), Options.of(**options), sharding)
+
+
+def browse(view: View, **options: Any) -> Browser:
+    """Return a browser of a view, for the notebook."""
+    from deeplake_lite.widget import browse
+
+    return browse(view, **options)

@@ -1,0 +1,1 @@
+"""From stored cells to values: indices, reading, comparisons, previews, computed columns."""

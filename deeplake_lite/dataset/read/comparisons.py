@@ -1,0 +1,338 @@
+"""Columns compared with one value, or with one value per row.
+
+What stands on the other side is first brought to the column's own form: class names become
+numbers, and dates written as text become moments. A list means one value per row if it is nested
+deeper than the values of the column are; a Column, a Series or an Arrow array always does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.read.exact_comparisons import comparable, holds_large_integers
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.foreign import column_array, is_column
+from deeplake_lite.htypes.json_values import canonical_json
+from deeplake_lite.htypes.tensors import array_of, is_tensor
+from deeplake_lite.htypes.times import read_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import UnionType
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.column import Column
+
+NO_CLASS = -1
+"""Number that stands for the name of a class that the column does not have."""
+
+
+@dataclass(frozen=True)
+class _Other:
+    """The other side of a comparison, in the column's form."""
+
+    value: Any
+    """A value, or a sequence of one per row."""
+    per_row: bool
+
+    def rows(self, count: int) -> Sequence[Any]:
+        """Return one value per row."""
+        return list(self.value) if self.per_row else [self.value] * count
+
+
+def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
+    """Tell which values equal `other`, (n,) bool; None equals null, and nothing else.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    other : object
+        A value, or one per row.
+    unknown : bool, default False
+        Whether the name of a class that the column does not have equals nothing.
+
+    Raises
+    ------
+    InvalidValueError
+        For the name of a class that does not exist, text that is no date, another number of
+        values than rows, or a value with fewer axes than those of the column.
+    """
+    values = column[:]
+    if other is None:
+        return _nulls(values)
+    side = _other_side(column, values, other, unknown=unknown)
+    try:
+        if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
+            return found
+    except InvalidValueError as error:
+        raise error.at(column=column.name) from None
+    if _leaf(column.htype).name == "json":
+        values = [_canonical(value) for value in values]
+        other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
+        side = _Other(other, side.per_row)
+    rows = zip(_listed(values), side.rows(len(values)), strict=True)
+    return np.array([_same(a, b) for a, b in rows], bool)
+
+
+def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
+    """Tell which values are less, or greater, than `other`, (n,) bool; nulls are neither.
+
+    Raises
+    ------
+    InvalidValueError
+        As `equal`, and for values that have no order.
+    """
+    values = column[:]
+    side = _other_side(column, values, other, unknown=False)
+    is_complex = isinstance(values, np.ndarray) and values.dtype.kind == "c"
+    if is_complex or _depth_of_values(column.htype, values):
+        raise _unordered(column, other)
+    try:
+        if isinstance(values, np.ndarray) and not isinstance(side.value, str):
+            left, right = comparable(values, _block(side.value))
+            with np.errstate(invalid="ignore"):  # NaN is neither less nor greater
+                found = np.ma.filled(test(left, right), fill_value=False)
+            return np.broadcast_to(np.asarray(found, bool), len(values)).copy()
+        rows = zip(_listed(values), side.rows(len(values)), strict=True)
+        return np.array(
+            [a is not None and b is not None and bool(test(a, b)) for a, b in rows], bool
+        )
+    except InvalidValueError as error:
+        raise error.at(column=column.name) from None
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise _unordered(column, other) from error
+
+
+def _unordered(column: Column, other: Any) -> InvalidValueError:
+    return InvalidValueError(
+        f"column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
+        f"than {brief(other)}. Compare them with ==, or with numbers, text or moments like theirs."
+    )
+
+
+# ---- the other side
+
+
+def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _Other:
+    """Return the other side in the column's form. Raises InvalidValueError."""
+    other, source = _as_values(other)
+    if isinstance(htype := getattr(source, "htype", None), Htype):
+        unknown = True  # it may have more classes than this column
+        other = htype.named(_listed(other))
+    per_row = source is not None or _is_per_row(column, values, other)
+    if per_row and len(other) != len(values):
+        raise InvalidValueError(
+            f"column {column.name!r} has {len(values)} rows, but is compared with {len(other)} "
+            "values. Compare it with one value, or with one per row."
+        )
+    depth = _depth_of_values(column.htype, values)
+    if not per_row and column.htype.name != "json" and _depth(other) < depth:
+        raise InvalidValueError(
+            f"values of column {column.name!r} have {depth} axes, but it is compared with "
+            f"{brief(other)}. Compare it with a whole value, such as a list, or ask for elements "
+            "with ds.query: CONTAINS(x, …), ANY(x = …)."
+        )
+    try:
+        return _Other(_in_form(column, values, other, unknown=unknown), per_row)
+    except InvalidValueError as error:
+        raise error.at(column=column.name) from None
+
+
+def _as_values(other: Any) -> tuple[Any, Any]:
+    """Return values of a Column, Series or Arrow array, and the object itself if it is one."""
+    if hasattr(other, "to_pylist"):
+        return other.to_pylist(), other
+    if is_column(type(other)):
+        array = column_array(other)
+        return (array.tolist() if array.dtype == object else array), other
+    if hasattr(other, "to_numpy") and hasattr(other, "__len__"):
+        return other.to_numpy(), other
+    if hasattr(other, "htype"):
+        return other[:], other
+    if is_tensor(type(other)):
+        other = array_of(other)
+    return (other[()] if isinstance(other, np.ndarray) and not other.ndim else other), None
+
+
+def _is_per_row(column: Column, values: Any, other: Any) -> bool:
+    """Tell whether `other` has one value per row."""
+    if not isinstance(other, list | tuple | np.ndarray):
+        return False
+    if column.htype.name == "json":  # a list may be a value itself
+        return not isinstance(other, list)
+    return _depth(other) > _depth_of_values(column.htype, values)
+
+
+def _leaf(htype: Htype) -> Htype:
+    """Return the type of the items of a list, of lists within lists."""
+    while htype.item is not None:
+        htype = htype.item
+    return htype
+
+
+def _depth_of_values(htype: Htype, values: Any) -> int:
+    """Return how many axes the values of a column have; where all are null, by its type."""
+    if isinstance(values, np.ndarray):
+        return values.ndim - 1
+    depths = [_depth(value) for value in values if value is not None]
+    return max(depths) if depths else _depth_of_type(htype)
+
+
+def _depth_of_type(htype: Htype) -> int:
+    """Return how many axes the values of a type have.
+
+    >>> from deeplake_lite.htypes import Image, Sequence, Text
+    >>> _depth_of_type(Sequence(Image())), _depth_of_type(Text())
+    (4, 0)
+    """
+    match htype.layout:
+        case Dense(shape=shape):
+            return len(shape)
+        case Ragged(ndim=ndim):
+            return ndim
+        case Nested(item=item):
+            return 1 + _depth_of_type(item)
+
+
+def _depth(value: Any) -> int:
+    """Return how many axes a value has.
+
+    >>> _depth("ab"), _depth([[1], [2, 3]]), _depth(np.zeros((2, 3)))
+    (0, 2, 2)
+    """
+    if isinstance(value, np.ndarray) and (value.dtype != object or not value.ndim):
+        return value.ndim
+    if isinstance(value, list | tuple | np.ndarray):
+        return 1 + max((_depth(item) for item in value), default=0)
+    return 0
+
+
+def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
+    """Return classes as numbers and times as moments. Raises InvalidValueError."""
+    classes = column.htype.item or column.htype
+    if isinstance(classes, ClassLabel):
+        if not classes.takes_truth:
+            each = other.tolist() if isinstance(other, np.ndarray) else other
+            _mapped(each, bool | np.bool_, partial(_refuse_truth, classes))
+        return _mapped(other, str, lambda name: _number(classes, name, unknown=unknown))
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        dtype = values.dtype
+        return _mapped(other, object, lambda value: read_time(value, dtype))
+    return other
+
+
+def _refuse_truth(classes: ClassLabel, value: Any) -> None:
+    raise InvalidValueError(
+        f"compares with names or numbers of its {len(classes.names)} classes, got {value}, a truth "
+        "value. Write the name, or the number."
+    )
+
+
+def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
+    if unknown and name not in classes.names:
+        return NO_CLASS
+    return classes.index(name)
+
+
+def _mapped(value: Any, kind: type | UnionType, change: Callable[[Any], Any]) -> Any:
+    """Return a value, or a nested list of them, in which all of a kind are changed."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_mapped(item, kind, change) for item in value]
+    is_changed = isinstance(value, kind) and not isinstance(value, np.ndarray) and value is not None
+    return change(value) if is_changed else value
+
+
+# ---- comparing
+
+
+def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | None:
+    """Compare arrays in one go; None where the other side makes no array of numbers."""
+    other = _block(side.value)
+    if not isinstance(other, np.ndarray) or other.dtype.kind not in "biufcmM":
+        return None
+    if other.shape != (values.shape if side.per_row else values.shape[1:]):
+        return None
+    if (other.dtype.kind in "mM" or values.dtype.kind in "mM") and (
+        other.dtype.kind != values.dtype.kind
+    ):
+        return None
+    axes = tuple(range(1, values.ndim))
+    left, right = comparable(np.ma.getdata(values), np.ma.getdata(other))
+    same = np.asarray(left == right).all(axis=axes)
+    missing = _nulls(other) if side.per_row else np.zeros(len(values), bool)
+    nulls = _nulls(values)
+    return np.asarray(np.where(nulls | missing, nulls & missing, same), bool)
+
+
+def _block(value: Any) -> Any:
+    """Return lists as arrays where they make one; None among them is masked."""
+    if isinstance(value, list | tuple):
+        missing = [item is None for item in value]
+        if any(missing) and not all(missing):
+            spare = value[missing.index(False)]
+            value = [spare if item is None else item for item in value]
+        try:
+            block = np.asarray(value)
+            if block.dtype.kind == "f" and holds_large_integers(
+                as_objects := np.array(value, object)
+            ):
+                block = as_objects  # which floats would round
+        except ValueError:
+            return value
+        if not any(missing):
+            return block
+        per_row = np.reshape(missing, (-1, *[1] * (block.ndim - 1)))
+        return np.ma.array(block, mask=np.broadcast_to(per_row, block.shape))
+    return value if isinstance(value, np.ndarray) else np.asarray(value)
+
+
+def _nulls(values: Any) -> NDArray[np.bool_]:
+    """Tell which values are null, (n,) bool."""
+    if isinstance(values, np.ndarray):
+        nulls = np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim)))
+        return np.asarray(nulls | np.isnat(values) if values.dtype.kind in "mM" else nulls, bool)
+    return np.array([value is None for value in values], bool)
+
+
+def _listed(values: Any) -> list[Any]:
+    """Return one value per row, None where null."""
+    if isinstance(values, np.ndarray):
+        pairs = zip(np.ma.getdata(values), _nulls(values), strict=True)
+        return [None if null else value for value, null in pairs]
+    return list(values)
+
+
+def _canonical(value: Any) -> str | None:
+    """Return the text that equal JSON values share: None for null, "" for a value that is not JSON.
+
+    >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
+    ('1', 'true', '"1"', None, '')
+    """
+    try:
+        return None if value is None else canonical_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Tell whether two values are equal; lists are, if their items are."""
+    if a is None or b is None:
+        return a is b
+    if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict | str | bytes) or isinstance(b, dict | str | bytes):
+        return bool(type(a) is type(b) and a == b) or (isinstance(a, str) and a == b)
+    try:
+        return bool(np.array_equal(*comparable(np.asarray(a), np.asarray(b))))
+    except (TypeError, ValueError, ArithmeticError):
+        return False

@@ -1,0 +1,1 @@
+"""How datasets, views, columns and diffs show themselves, as text and as HTML."""

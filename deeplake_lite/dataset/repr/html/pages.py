@@ -1,0 +1,352 @@
+"""The pages of a dataset, a column and a diff: pure HTML and CSS, at most 60 KB and 8 thumbnails.
+
+No page holds a script, an id or an address; with all CSS stripped it still reads, and none raises.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.repr.html.style import SHEET
+from deeplake_lite.dataset.repr.html.tags import (
+    MOST_THUMBNAILS,
+    Html,
+    escaped,
+    join,
+    page,
+    section,
+    tag,
+    thumbnail,
+    user,
+)
+from deeplake_lite.dataset.repr.html.text import (
+    MOST_CLASSES,
+    MOST_ROWS,
+    MOST_VERSIONS,
+    SIGNS,
+    column_facts,
+    column_line,
+    content_text,
+    dataset_facts,
+    diff_facts,
+    text_column,
+    text_dataset,
+    text_diff,
+    version_line,
+)
+from deeplake_lite.dataset.repr.html.words import bar, clip, count, fair, more, share
+from deeplake_lite.htypes.base import Picture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.repr.html.values import (
+        CellChange,
+        ColumnPage,
+        ColumnSummary,
+        Content,
+        DatasetSummary,
+        DiffExample,
+        DiffSummary,
+        PreviewRow,
+        SchemaChange,
+        Tally,
+        VersionLine,
+    )
+
+MOST_COLUMNS = 12
+_MOST_TALLIES = 4
+_COLUMN_FIELDS = ("column", "type", "dtype", "shape", "size", "")
+_SIDE_BY_SIDE = 5  # bars, before a second column of them pays
+_LINE = 84  # characters of text side by side in a table that fits into 700 pixels
+
+
+def render_dataset(summary: DatasetSummary) -> str:
+    """Draw a dataset or view as HTML.
+
+    Examples
+    --------
+    >>> from deeplake_lite.dataset.repr.html.values import DatasetSummary
+    >>> "1,797 rows" in render_dataset(DatasetSummary("digits", 1797))
+    True
+    """
+    return page(summary, _dataset, text_dataset)
+
+
+def render_column(column: ColumnPage) -> str:
+    """Draw a column as HTML.
+
+    Examples
+    --------
+    >>> from deeplake_lite.dataset.repr.html.values import ColumnPage, ColumnSummary
+    >>> "1,797 rows" in render_column(ColumnPage(ColumnSummary("label", "ClassLabel"), 1797))
+    True
+    """
+    return page(column, _column, text_column)
+
+
+def render_diff(diff: DiffSummary) -> str:
+    """Draw a diff as HTML.
+
+    Examples
+    --------
+    >>> from deeplake_lite.dataset.repr.html.values import DiffSummary
+    >>> "no differences" in render_diff(DiffSummary("main", "fix"))
+    True
+    """
+    return page(diff, _diff, text_diff)
+
+
+def _root(*parts: Html) -> Html:
+    return tag("div", tag("style", Html(SHEET)), *parts, look="repr")
+
+
+def _dataset(summary: DatasetSummary) -> Html:
+    return _root(
+        _head(summary.kind, summary.title, map(_fact, dataset_facts(summary))),
+        _sub(summary.url),
+        _sub(summary.origin),
+        _columns(summary.columns),
+        _previews(summary.previews, summary.rows, len(summary.columns)),
+        *map(_tally, summary.tallies[:_MOST_TALLIES]),
+        _note(more(len(summary.tallies), _MOST_TALLIES, "column of classes")),
+        _versions(summary.versions),
+    )
+
+
+def _column(column: ColumnPage) -> Html:
+    name, htype, dtype, shape, _, note = column_line(column.column)
+    kind = " · ".join(filter(None, (htype, dtype, shape, note)))
+    facts = [Html(f"{user(name, 20)} <b>{user(value, 40)}</b>") for name, value in column.facts]
+    return _root(
+        _head("Column", name, map(_fact, column_facts(column)), of=column.title),
+        tag("div", escaped(kind, 160), look="quiet"),
+        tag("div", join(facts[:MOST_COLUMNS], " · ")) if facts else Html(""),
+        _previews(column.previews, column.rows, 1),
+        _tally(column.tally) if column.tally else Html(""),
+    )
+
+
+def _diff(diff: DiffSummary) -> Html:
+    facts = (tag("span", escaped(_signed(*fact)), look=fact[0]) for fact in diff_facts(diff))
+    return _root(
+        _head("Diff", f"{clip(diff.a, 60)} → {clip(diff.b, 60)}", facts),
+        _schema(diff.schema),
+        _cells(diff.columns),
+        _examples(diff.examples),
+    )
+
+
+def _signed(kind: str, sentence: str) -> str:
+    return f"{SIGNS.get(kind, '')} {sentence}".strip()
+
+
+def _head(kind: str, name: str, facts: Iterable[Html], *, of: str = "") -> Html:
+    """Draw the first line: kind and name, then the facts."""
+    what = tag("small", escaped(kind, 20))
+    whose = Html(f" <small>of</small> {user(of)}") if of else Html("")
+    title = Html(f"{what} {user(name, 130, name='b', look='name')}{whose}")
+    return tag("div", join([title, *facts], " · "), look="head")
+
+
+def _fact(fact: str) -> Html:
+    return tag("span", escaped(fact, 80), look="dirty" if fact.startswith("●") else "")
+
+
+def _sub(text: str) -> Html:
+    return tag("div", user(text, 200), look="sub") if text else Html("")
+
+
+def _note(text: str) -> Html:
+    return tag("div", escaped(text), look="quiet") if text else Html("")
+
+
+def _table(head: Sequence[str], rows: Iterable[Html], *, look: str = "wide") -> Html:
+    cells = [tag("th", escaped(name), scope="col", align="left") for name in head]
+    header = tag("thead", tag("tr", *cells)) if cells else Html("")
+    padding = 2 if look == "strip" else 4
+    return tag("table", header, tag("tbody", *rows), look=look, cellpadding=padding)
+
+
+def _columns(columns: Sequence[ColumnSummary]) -> Html:
+    if not columns:
+        return Html("")
+    lines = [column_line(column) for column in columns[:MOST_COLUMNS]]
+    used = [any(field) for field in zip(*lines, strict=True)]
+    head = compress(_COLUMN_FIELDS, used)
+    rows = [tag("tr", *compress(_column_row(*line), used)) for line in lines]
+    rest = more(len(columns), MOST_COLUMNS, "column")
+    return section("Columns", f"{len(columns):,}", _table([*head], rows), _note(rest))
+
+
+def _column_row(*line: str) -> Iterator[Html]:
+    name, htype, dtype, shape, size, note = line
+    yield user(name, name="th", scope="row", align="left")
+    yield tag("td", escaped(htype), look="type")
+    yield tag("td", escaped(dtype), look="code")
+    yield tag("td", escaped(shape), look="code")
+    yield tag("td", escaped(size), look="n", align="right")
+    yield user(note, name="td", look="wrap")
+
+
+def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
+    """Draw the pictures of rows as a strip, and their texts as a table.
+
+    Parameters
+    ----------
+    total, columns : int
+        How many rows and columns there are; the previews may have fewer.
+    """
+    rows = rows[:MOST_ROWS]
+    pictured = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
+    aside = f"{count(len(rows), 'row')} of {total:,}"
+    return section("Preview", aside, _strip(pictured), _texts(rows, columns))
+
+
+def _strip(rows: Sequence[PreviewRow]) -> Html:
+    drawn = [(row, _pictures(row)) for row in rows]
+    widest = max((len(pictures) for _, pictures in drawn), default=1)
+    cells = [
+        tag("td", *pictures[:MOST_THUMBNAILS], _caption(row))
+        for row, pictures in drawn[: max(MOST_THUMBNAILS // widest, 1)]
+    ]
+    return _table((), [tag("tr", *cells)], look="strip") if cells else Html("")
+
+
+def _pictures(row: PreviewRow) -> list[Html]:
+    caption = f": {clip(row.caption, 60)}" if row.caption else ""
+    return [
+        thumbnail(cell.content, f"{clip(cell.column, 40)}, row {row.row:,}{caption}")
+        for cell in row.cells
+        if isinstance(cell.content, Picture)
+    ]
+
+
+def _caption(row: PreviewRow) -> Html:
+    caption = row.caption or f"row {row.row:,}"
+    return Html(f"<br>{user(caption, 18, name='span', look='caption')}")
+
+
+def _texts(rows: Sequence[PreviewRow], columns: int) -> Html:
+    """Draw the texts of rows: a column for each column without pictures, of so many in all."""
+    cells = [cell for row in rows for cell in row.cells]
+    pictured = {cell.column for cell in cells if isinstance(cell.content, Picture)}
+    names = dict.fromkeys(cell.column for cell in cells if cell.column not in pictured)
+    shown = list(names)[:MOST_ROWS]
+    if not shown:
+        return Html("")
+    lines = [{cell.column: cell.content for cell in row.cells} for row in rows]
+    widths = [max(len(name), *(_width(line.get(name)) for line in lines)) for name in shown]
+    fields = dict(zip(shown, fair(widths, _LINE), strict=True))
+    head = ("row", *(clip(name, most) for name, most in fields.items()))
+    body = [_text_row(row.row, line, fields) for row, line in zip(rows, lines, strict=True)]
+    rest = more(columns - len(pictured), len(shown), "column")
+    return join([_table(head, body, look="wide texts"), _note(rest)])
+
+
+def _width(content: Content) -> int:
+    return len(content_text(content, _LINE))
+
+
+def _text_row(row: int, cells: Mapping[str, Content], fields: Mapping[str, int]) -> Html:
+    texts = [_text_cell(cells.get(name), most) for name, most in fields.items()]
+    return tag("tr", tag("td", escaped(f"{row:,}"), look="quiet"), *texts)
+
+
+def _text_cell(content: Content, most: int) -> Html:
+    if content is None:
+        return tag("td", tag("i", Html("null")), look="quiet")
+    return user(content_text(content, most), most, name="td")
+
+
+def _tally(tally: Tally) -> Html:
+    shown = tally.leading(MOST_CLASSES)
+    largest = max((number for _, number in shown), default=0)
+    rows = [_bar_row(name, number, largest) for name, number in shown]
+    rest = more(len(tally.counts), len(shown), tally.noun)
+    many = len(rows) > _SIDE_BY_SIDE and tally.noun == "class"
+    table = _table((), rows, look="bars two" if many else "bars") if rows else Html("")
+    return section(clip(tally.column, 40), count(len(tally.counts), tally.noun), table, _note(rest))
+
+
+def _bar_row(name: str, number: int, largest: int) -> Html:
+    part = share(number, largest)
+    drawn = tag("span", Html(bar(part)), look="bar", style=f"width:{max(part, 0.01):.0%}")
+    number_cell = tag("td", escaped(f"{number:,}"), look="n", align="right")
+    name_cell = user(name, 30, name="th", scope="row", align="left")
+    return tag("tr", name_cell, tag("td", drawn if number else Html("")), number_cell)
+
+
+def _versions(versions: Sequence[VersionLine]) -> Html:
+    rest = more(len(versions), MOST_VERSIONS, "version")
+    rows = [_version_row(version) for version in versions[:MOST_VERSIONS]]
+    table = _table((), rows) if rows else Html("")
+    return section("Versions", f"{len(versions):,}", table, _note(rest), shut=True)
+
+
+def _version_row(version: VersionLine) -> Html:
+    name, when, message, names = version_line(version)
+    marks = Html(f" <b>{user(names, 124)}</b>") if names else Html("")
+    return tag(
+        "tr",
+        user(name, name="td", look="code"),
+        tag("td", user(message, 72), marks, look="wrap"),
+        tag("td", escaped(when), look="quiet"),
+    )
+
+
+def _schema(changes: Sequence[SchemaChange]) -> Html:
+    rows = [
+        tag(
+            "tr",
+            tag("td", escaped(f"{SIGNS[c.kind]} {c.kind}"), look=c.kind),
+            user(c.column, 40, name="th", scope="row", align="left"),
+            user(c.detail, 80, name="td", look="wrap"),
+        )
+        for c in changes[:MOST_COLUMNS]
+    ]
+    rest = _note(more(len(changes), MOST_COLUMNS, "change"))
+    table = _table((), rows) if rows else Html("")
+    return section("Schema", count(len(changes), "change"), table, rest)
+
+
+def _cells(columns: Sequence[tuple[str, int]]) -> Html:
+    largest = max((number for _, number in columns), default=0)
+    rows = [_bar_row(name, number, largest) for name, number in columns[:MOST_COLUMNS]]
+    table = _table((), rows, look="bars") if rows else Html("")
+    rest = _note(more(len(columns), MOST_COLUMNS, "column"))
+    return section("Changed cells", count(len(columns), "column"), table, rest)
+
+
+def _examples(examples: Sequence[DiffExample]) -> Html:
+    rows = [_example(example) for example in examples[:MOST_ROWS]]
+    table = _table((), rows, look="wide examples") if rows else Html("")
+    return section("Examples", count(len(rows), "row"), table)
+
+
+def _example(example: DiffExample) -> Html:
+    picture = example.picture
+    alt = f"row {example.row:,}"
+    cells = [tag("div", _change(example, cell)) for cell in example.cells[:MOST_ROWS]]
+    return tag(
+        "tr",
+        tag("td", escaped(f"{SIGNS[example.kind]} row {example.row:,}"), look=example.kind),
+        tag("td", thumbnail(picture, alt) if picture else Html("")),
+        tag("td", *cells, look="wrap"),
+    )
+
+
+def _change(example: DiffExample, cell: CellChange) -> Html:
+    """Draw both sides of a change, or the one that there is."""
+    alt = f"{clip(cell.column, 40)}, row {example.row:,}"
+    before = tag("span", _content(cell.before, alt), look="removed")
+    after = tag("span", _content(cell.after, alt), look="added")
+    sides = {"added": [after], "removed": [before]}.get(example.kind, [before, after])
+    return Html(f"{user(cell.column, 40)}: {join(sides, ' → ')}")
+
+
+def _content(content: Content, alt: str) -> Html:
+    if isinstance(content, Picture):
+        return thumbnail(content, alt)
+    return user(content_text(content)) if content is not None else tag("i", Html("null"))

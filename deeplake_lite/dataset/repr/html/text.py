@@ -1,0 +1,220 @@
+"""The plain-text twins: what `repr` prints, complete, because some pages show no HTML at all.
+
+Each is a header, one line per column, then what else there is. None of them raises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.repr.html.words import clip, count, moment, more, shape, size
+from deeplake_lite.htypes.base import Picture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from deeplake_lite.dataset.repr.html.values import (
+        ColumnPage,
+        ColumnSummary,
+        Content,
+        DatasetSummary,
+        DiffExample,
+        DiffSummary,
+        PreviewRow,
+        SchemaChange,
+        Tally,
+        VersionLine,
+    )
+
+MOST_COLUMNS = 100
+MOST_ROWS = 8
+MOST_CLASSES = 12
+MOST_VERSIONS = 8
+SIGNS = {"added": "+", "removed": "−", "changed": "~"}
+
+
+def text_dataset(summary: DatasetSummary) -> str:
+    """Write a dataset or view as text.
+
+    Examples
+    --------
+    >>> from deeplake_lite.dataset.repr.html.values import ColumnSummary, DatasetSummary
+    >>> image = ColumnSummary("image", "Image", "uint8", (8, 8), 812_000, "png")
+    >>> label = ColumnSummary("label", "ClassLabel", "int32", nbytes=7188, note="10 classes")
+    >>> print(text_dataset(DatasetSummary("digits", 1797, branch="main", columns=(image, label))))
+    Dataset digits · 1,797 rows · main · clean
+      image  Image       uint8  8 × 8  812 KB  png
+      label  ClassLabel  int32         7.2 KB  10 classes
+    """
+    return _safe(_dataset, summary)
+
+
+def text_column(page: ColumnPage) -> str:
+    """Write a column as text.
+
+    Examples
+    --------
+    >>> from deeplake_lite.dataset.repr.html.values import ColumnPage, ColumnSummary
+    >>> score = ColumnSummary("score", "Array", "float32")
+    >>> print(text_column(ColumnPage(score, 1797, title="digits", facts=(("min", "0.1"),))))
+    Column score of digits · 1,797 rows
+      Array · float32
+      min 0.1
+    """
+    return _safe(_column, page)
+
+
+def text_diff(diff: DiffSummary) -> str:
+    """Write a diff as text.
+
+    Examples
+    --------
+    >>> from deeplake_lite.dataset.repr.html.values import CellChange, DiffExample, DiffSummary
+    >>> one = DiffExample("changed", 3, (CellChange("label", "8", "3"),))
+    >>> print(text_diff(DiffSummary("main", "fix", changed=1, examples=(one,))))
+    Diff main → fix · 1 row changed
+      ~ row 3  label: 8 → 3
+    """
+    return _safe(_diff, diff)
+
+
+def dataset_facts(summary: DatasetSummary) -> list[str]:
+    """Return what follows the name: rows, version, state, size."""
+    state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
+    version = clip(summary.version, 60)
+    return [*filter(None, (count(summary.rows, "row"), version, state, size(summary.nbytes)))]
+
+
+def column_facts(page: ColumnPage) -> list[str]:
+    """Return what follows the name: rows, version, size."""
+    facts = (count(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
+    return [*filter(None, facts)]
+
+
+def diff_facts(diff: DiffSummary) -> list[tuple[str, str]]:
+    """Return kind and sentence of the rows that differ."""
+    rows = (("added", diff.added), ("removed", diff.removed), ("changed", diff.changed))
+    facts = [(kind, f"{count(number, 'row')} {kind}") for kind, number in rows if number]
+    return facts or [("same", "no differences" if diff.empty else "the same rows")]
+
+
+def column_line(column: ColumnSummary) -> tuple[str, ...]:
+    """Return the fields of a column's line: name, htype, dtype, shape, size, note."""
+    short = (clip(column.name, 40), clip(column.htype, 24), clip(column.dtype, 16))
+    return (*short, clip(shape(column.shape), 40), size(column.nbytes), clip(column.note, 60))
+
+
+def content_text(content: Content, most: int = 60) -> str:
+    """Return a value as one short line; a picture as its size."""
+    if isinstance(content, Picture):
+        return f"[{content.width} × {content.height} picture]"
+    return "null" if content is None else clip(content, most)
+
+
+def _safe[S](write: Callable[[S], Iterable[str]], summary: S) -> str:
+    """Write the lines; whatever is wrong with the summary, return something."""
+    try:
+        return "\n".join(line.rstrip() for line in write(summary))
+    except Exception:
+        return _last_resort(summary)
+
+
+def _last_resort(summary: Any) -> str:
+    try:
+        return clip(repr(summary), 500)
+    except Exception:
+        return f"<{type(summary).__name__}>"
+
+
+def _dataset(summary: DatasetSummary) -> Iterator[str]:
+    name = f"{clip(summary.kind, 20)} {clip(summary.title, 60)}"
+    yield " · ".join([name, *dataset_facts(summary)])
+    yield from (f"  {clip(line, 200)}" for line in (summary.url, summary.origin) if line)
+    yield from _aligned([column_line(column) for column in summary.columns[:MOST_COLUMNS]])
+    yield from _rest(len(summary.columns), MOST_COLUMNS, "column")
+    yield from _previews(summary.previews)
+    for tally in summary.tallies:
+        yield from _tally(tally)
+    yield from _versions(summary.versions)
+
+
+def _column(page: ColumnPage) -> Iterator[str]:
+    name, htype, dtype, shape, _, note = column_line(page.column)
+    title = f" of {clip(page.title, 60)}" if page.title else ""
+    yield " · ".join([f"Column {name}{title}", *column_facts(page)])
+    yield "  " + " · ".join(filter(None, (htype, dtype, shape, note)))
+    if page.facts:
+        yield "  " + " · ".join(f"{clip(name, 20)} {clip(value, 40)}" for name, value in page.facts)
+    yield from _previews(page.previews)
+    if page.tally:
+        yield from _tally(page.tally)
+
+
+def _diff(diff: DiffSummary) -> Iterator[str]:
+    head = f"Diff {clip(diff.a, 60)} → {clip(diff.b, 60)}"
+    yield " · ".join([head, *(fact for _, fact in diff_facts(diff))])
+    yield from map(_schema_change, diff.schema[:MOST_COLUMNS])
+    yield from _rest(len(diff.schema), MOST_COLUMNS, "schema change")
+    cells = [(clip(name, 40), count(number, "cell")) for name, number in diff.columns]
+    yield from _aligned(cells[:MOST_COLUMNS])
+    yield from _rest(len(cells), MOST_COLUMNS, "column")
+    yield from map(_example, diff.examples[:MOST_ROWS])
+
+
+def _schema_change(change: SchemaChange) -> str:
+    return f"  {SIGNS[change.kind]} column {clip(change.column, 40)}  {clip(change.detail, 80)}"
+
+
+def _example(example: DiffExample) -> str:
+    cells = (
+        f"{clip(cell.column, 40)}: {change_text(example.kind, cell.before, cell.after)}"
+        for cell in example.cells[:MOST_ROWS]
+    )
+    return f"  {SIGNS[example.kind]} row {example.row:,}  " + "; ".join(cells)
+
+
+def change_text(kind: str, before: Content, after: Content) -> str:
+    """Return a change of a value: both sides, or the one that there is."""
+    sides = {"added": (after,), "removed": (before,)}.get(kind, (before, after))
+    return " → ".join(map(content_text, sides))
+
+
+def _previews(rows: Sequence[PreviewRow]) -> Iterator[str]:
+    for row in rows[:MOST_ROWS]:
+        texts = [cell for cell in row.cells if not isinstance(cell.content, Picture)]
+        caption = row.caption if row.caption not in (cell.content for cell in texts) else ""
+        cells = [f"{clip(cell.column, 40)}: {content_text(cell.content)}" for cell in texts]
+        line = " · ".join(filter(None, (clip(caption, 40), *cells[:MOST_ROWS])))
+        yield clip(f"  row {row.row:,}  {line or '(pictures)'}", 160)
+
+
+def _tally(tally: Tally) -> Iterator[str]:
+    shown = tally.leading(MOST_CLASSES)
+    parts = [f"{clip(name, 30)} {count(number)}" for name, number in shown]
+    rest = more(len(tally.counts), len(shown), tally.noun)
+    total = count(len(tally.counts), tally.noun)
+    yield f"  {clip(tally.column, 40)}, {total}: " + " · ".join([*parts, *filter(None, (rest,))])
+
+
+def _versions(versions: Sequence[VersionLine]) -> Iterator[str]:
+    yield from _aligned([version_line(version) for version in versions[:MOST_VERSIONS]])
+    yield from _rest(len(versions), MOST_VERSIONS, "version")
+
+
+def version_line(version: VersionLine) -> tuple[str, str, str, str]:
+    """Return the fields of a version's line: id, time, message, names."""
+    names = ", ".join(clip(name, 30) for name in version.names[:4])
+    return clip(version.id, 24), moment(version.when), clip(version.message, 72), names
+
+
+def _rest(total: int, shown: int, noun: str) -> Iterator[str]:
+    if rest := more(total, shown, noun):
+        yield f"  {rest}"
+
+
+def _aligned(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Set fields in columns, two spaces apart; a field that is empty in all lines takes no room."""
+    fields = [column for column in zip(*lines, strict=True) if any(column)]
+    widths = [max(map(len, column)) for column in fields]
+    for line in zip(*fields, strict=True):
+        yield "  " + "  ".join(f.ljust(w) for f, w in zip(line, widths, strict=True))

@@ -1,0 +1,145 @@
+"""How numbers and strings read: counts, sizes, shapes, times, bars; strings visible and short."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from deeplake_lite.dataset.repr.html.values import Axis
+
+_SIGNS = {"\n": "↵", "\r": "↵", "\t": "⇥"}
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+
+
+def visible(text: object) -> str:
+    r"""Return a string that shows its every character: controls, bidi marks as escapes.
+
+    >>> visible("a\tb\x00\u202ec\n")
+    'a⇥b\\x00\\u202ec↵'
+    """
+    text = str(text).replace("\r\n", "\n")
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def is_hidden(char: str) -> bool:
+    r"""Tell whether a character does not show, or turns those around it: controls, bidi marks.
+
+    >>> is_hidden("\u202e"), is_hidden("\n"), is_hidden("\xa0"), is_hidden("é")
+    (True, True, False, False)
+    """
+    return not char.isprintable() and unicodedata.category(char) != "Zs"
+
+
+def _visible(char: str) -> str:
+    if char.isprintable():
+        return char
+    if not is_hidden(char):  # a space of some width
+        return " "
+    return _SIGNS.get(char) or char.encode("unicode_escape").decode("ascii")
+
+
+def clip(text: object, most: int) -> str:
+    """Make a string visible and at most `most` characters long.
+
+    >>> clip("the quick brown fox", 10)
+    'the quick…'
+    """
+    text = visible(str(text)[: most + 1])
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return the noun as it goes with a number."""
+    return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")
+
+
+def count(number: int, noun: str = "") -> str:
+    """Write a number, and what is counted.
+
+    >>> count(1797, "row"), count(1, "row"), count(10, "class"), count(1797)
+    ('1,797 rows', '1 row', '10 classes', '1,797')
+    """
+    return f"{number:,} {plural(number, noun)}" if noun else f"{number:,}"
+
+
+def size(nbytes: int | None) -> str:
+    """Write a number of bytes; empty when it is not known.
+
+    >>> size(812), size(3_400_000), size(43_210), size(999_999), size(None)
+    ('812 B', '3.4 MB', '43 KB', '1.0 MB', '')
+    """
+    if nbytes is None:
+        return ""
+    if abs(nbytes) < 1000:
+        return f"{nbytes} B"
+    power = next((p for p in (1, 2, 3) if abs(nbytes) < 999.5 * 1000**p), 4)
+    value = nbytes / 1000**power
+    digits = 1 if abs(value) < 9.95 else 0
+    return f"{value:,.{digits}f} {_UNITS[power]}"
+
+
+def shape(axes: Iterable[Axis]) -> str:
+    """Write the shape of a value.
+
+    >>> shape((8, 8)), shape(((180, 250), None, 3)), shape(())
+    ('8 × 8', '180–250 × ? × 3', '')
+    """
+    return " × ".join(map(_axis, axes))
+
+
+def _axis(axis: Axis) -> str:
+    if isinstance(axis, tuple):
+        return f"{axis[0]:,}–{axis[1]:,}" if axis[0] != axis[1] else f"{axis[0]:,}"
+    return "?" if axis is None else f"{axis:,}"
+
+
+def moment(when: datetime) -> str:
+    """Write a time to the minute, with its zone.
+
+    >>> from datetime import datetime, UTC
+    >>> moment(datetime(2026, 10, 3, 14, 5, 9, tzinfo=UTC))
+    '2026-10-03 14:05 UTC'
+    """
+    return f"{when:%Y-%m-%d %H:%M %Z}".rstrip()
+
+
+def share(number: int, largest: int) -> float:
+    """Return the length of a bar between 0 and 1."""
+    return min(max(number / largest, 0.0), 1.0) if largest > 0 else 0.0
+
+
+def bar(part: float, width: int = 20) -> str:
+    """Draw a bar in characters; whatever is there gets at least one.
+
+    >>> bar(0.5, 8), bar(0.001), bar(0)
+    ('▇▇▇▇', '▇', '')
+    """
+    return "▇" * max(round(part * width), int(part > 0))
+
+
+def fair(widths: Sequence[int], room: int) -> list[int]:
+    """Share a line among fields: short get what they need, long ones an equal part.
+
+    >>> fair([5, 100, 8, 60], 93)
+    [5, 40, 8, 40]
+    """
+    given = [0] * len(widths)
+    shortest_first = sorted(range(len(widths)), key=widths.__getitem__)
+    for done, i in enumerate(shortest_first):
+        equal = (room - sum(given)) // (len(widths) - done)
+        given[i] = min(widths[i], max(equal, 8))
+    return given
+
+
+def more(total: int, shown: int, noun: str) -> str:
+    """Say how many were left out; empty when none.
+
+    >>> more(43, 12, "column"), more(3, 12, "column")
+    ('… 31 more columns', '')
+    """
+    rest = total - shown
+    return f"… {rest:,} more {plural(rest, noun)}" if rest > 0 else ""

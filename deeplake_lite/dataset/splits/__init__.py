@@ -1,0 +1,1 @@
+"""Cutting rows into parts for training and testing."""

@@ -1,0 +1,257 @@
+"""Cutting rows into parts for training and testing, the same way wherever the same rows are.
+
+Rows are ranked by a hash of their id and the seed, and the ranking is cut where the parts' sizes
+say. Positions, versions and the order of rows play no part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.dataset.splits.apportion import apportioned
+from deeplake_lite.dataset.splits.hashing import xxh3_64
+from deeplake_lite.dataset.splits.stratify import (
+    Labels,
+    by_groups,
+    by_groups_and_labels,
+    by_labels,
+    cut,
+)
+from deeplake_lite.dataset.write.keys import canonical, digests_by_value
+from deeplake_lite.errors import OptionError
+from deeplake_lite.htypes.base import Nested, Ragged
+from deeplake_lite.storage.digests import digests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+
+    type Ints = NDArray[np.int64]
+
+
+TOLERANCE = 1e-6
+"""How far from 1 fractions may add up, as those in 32 bits do."""
+
+
+class Fold(NamedTuple):
+    """One of several ways to cut rows into those to train on and those to test on."""
+
+    train: View
+    """Rows of all other folds."""
+    test: View
+    """Rows of this fold."""
+
+
+def split(
+    view: View,
+    fractions: Sequence[float],
+    *,
+    by: str | None,
+    group: str | None,
+    seed: int,
+    names: Sequence[Any] = (),
+) -> list[Ints]:
+    """Return the positions of each part, ascending; see `View.split`."""
+    shares = _shares(fractions)
+    for keyword, column in (("by", by), ("group", group)):
+        if not isinstance(column, str | None):
+            raise OptionError(
+                f"{keyword} must be the name of a column, but it is a {type(column).__name__}. Add "
+                "what is to count as a column, and pass its name."
+            )
+    part = _parts(view, shares, by, group, checks.integer("seed", seed))
+    counts = np.bincount(part, minlength=len(shares))
+    for number in np.flatnonzero((counts == 0) & (shares > 0)).tolist():
+        name = names[number] if names else number
+        raise OptionError(_empty(view, shares, number, f"part {name!r}", group))
+    return [np.flatnonzero(part == i) for i in range(len(shares))]
+
+
+def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -> list[Ints]:
+    """Return the positions of the rows of each fold, ascending; see `View.folds`."""
+    k = checks.integer("k", k, 2)
+    if k > max(len(view), 2):
+        raise OptionError(
+            f"{k:,} folds need at least as many rows, but the view has {len(view):,}. Ask for "
+            "fewer folds, or add rows."
+        )
+    names = [f"fold {number}" for number in range(k)]
+    return split(view, [1 / k] * k, by=by, group=group, seed=seed, names=names)
+
+
+def _parts(
+    view: View, shares: NDArray[np.float64], by: str | None, group: str | None, seed: int
+) -> Ints:
+    """Return the part of each row."""
+    for name in (by, group):
+        if name is not None:
+            view._column(name)
+    if not len(view):
+        return np.empty(0, np.int64)
+    ids = view.row_ids
+    if group is None and not _repeated(ids):
+        return _parts_of_rows(view, shares, by, seed, xxh3_64(ids, seed))
+    whole = ids.view(np.uint64) if group is None else _digests(view, group)
+    return _parts_of_groups(view, shares, by, seed, whole)
+
+
+def _parts_of_rows(
+    view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
+) -> Ints:
+    if by is not None and _has_several(view.schema[by].htype):
+        return by_labels(_labels(view, by), shares, rank)
+    strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)
+    number, sizes, _ = _numbered(strata, seed)
+    return cut(number, rank, apportioned(sizes, shares))
+
+
+def _parts_of_groups(
+    view: View,
+    shares: NDArray[np.float64],
+    by: str | None,
+    seed: int,
+    whole: NDArray[np.uint64],
+) -> Ints:
+    """Return the part of each row, where rows with one key stay together."""
+    number, sizes, rank = _numbered(whole, seed)
+    if by is None:
+        return by_groups(sizes, shares, rank)[number]
+    if _has_several(view.schema[by].htype):
+        labels = _labels(view, by)
+    else:
+        labels = Labels.of(np.arange(len(number)), _digests(view, by), len(number))
+    pairs, weights = np.unique(
+        np.stack([number[labels.rows], labels.numbers]), axis=1, return_counts=True
+    )
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[0], minlength=len(sizes)))])
+    of_groups = Labels(pairs[1], starts)
+    return by_groups_and_labels(sizes, of_groups, weights, shares, rank)[number]
+
+
+def _repeated(ids: Ints) -> bool:
+    """Tell whether the view has a row twice; ids mostly ascend."""
+    if (ids[1:] > ids[:-1]).all():
+        return False
+    ordered = np.sort(ids)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _numbered(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArray[np.uint64]]:
+    """Return a number per row, and each number's size and hash; numbers are in order of hashes."""
+    hashes, number, sizes = np.unique(xxh3_64(keys, seed), return_inverse=True, return_counts=True)
+    return number.ravel(), sizes, hashes
+
+
+def _empty(
+    view: View, shares: NDArray[np.float64], number: int, name: str, group: str | None
+) -> str:
+    """Say why a part has no rows, and what to do."""
+    if not len(view):
+        return f"{name} would be empty: the view has no rows to split. Append some first."
+    if group is not None:
+        count = len(np.unique(_digests(view, group)))
+        return (
+            f"{name} would be empty: group={group!r} has {count:,} groups for "
+            f"{np.count_nonzero(shares)} parts, and a group stays in one part. Ask for fewer "
+            "parts, or leave group= out."
+        )
+    different = len(np.unique(view.row_ids))
+    if different < min(len(view), int(np.count_nonzero(shares))):
+        return (
+            f"{name} would be empty: the view has {different:,} different rows for "
+            f"{np.count_nonzero(shares)} parts, and a row stays in one part. Ask for fewer parts."
+        )
+    return (
+        f"{name} would be empty: {shares[number]:.3g} of {len(view):,} rows is less than one. Ask "
+        f"for at least {1 / len(view):.3g}, for fewer parts, or add rows."
+    )
+
+
+def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
+    """Return the size of each part; OptionError for what does not divide a whole.
+
+    >>> _shares([3, 1])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.OptionError: fractions must add up to 1, got [3, 1], ...
+    """
+    try:
+        shares = np.asarray(fractions, float)
+    except (TypeError, ValueError, OverflowError):
+        shares = np.empty(())
+    if shares.ndim != 1 or not len(shares):
+        raise OptionError(
+            f"fractions must be a number per part, such as [0.9, 0.1], got {brief(fractions)}."
+        )
+    if not (shares >= 0).all() or not np.isfinite(shares).all():
+        bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
+        raise OptionError(
+            f"fractions must be 0 to 1, got {bad:g}. Leave the part out, or give it 0."
+        )
+    if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
+        way = "Give one that is not 0." if total == 0 else f"Divide them: {_divided(shares)}."
+        raise OptionError(
+            f"fractions must add up to 1, got {brief(list(fractions))}, which add up to {total:g}. "
+            f"{way}"
+        )
+    return shares
+
+
+def _divided(shares: NDArray[np.float64]) -> str:
+    """Return fractions in as few digits as add up to 1.
+
+    >>> _divided(np.array([3, 1])), _divided(np.array([1, 1, 1]))
+    ('[0.75, 0.25]', '[0.3333333, 0.3333333, 0.3333333]')
+    """
+    whole = shares / shares.sum()
+    digits = next(d for d in range(3, 18) if abs(_rounded(whole, d).sum() - 1) <= TOLERANCE)
+    return f"[{', '.join(f'{share:.{digits}g}' for share in whole)}]"
+
+
+def _rounded(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    return np.array([float(f"{share:.{digits}g}") for share in shares])
+
+
+def _has_several(htype: Htype) -> bool:
+    """Tell whether a row has any number of labels: integers of one axis, or a list.
+
+    >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
+    >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]
+    [True, True, False]
+    """
+    layout = htype.layout
+    if isinstance(layout, Nested):
+        return True
+    return isinstance(layout, Ragged) and layout.ndim == 1 and layout.dtype in _INTEGERS
+
+
+_INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def _labels(view: View, column: str) -> Labels:
+    """Return the labels of all rows; a null has none."""
+    f = view.schema[column]
+    if isinstance(f.htype.layout, Nested):
+        table, slots = view._located()
+        cells: Any = canonical(f.htype, table.read([f.id], slots)[f.id])
+        counts, labels = cells.counts, digests_of(f.htype.layout.item.layout, cells.items)
+    else:
+        values = [() if v is None else v for v in with_none(view[column][:])]
+        counts = np.fromiter(map(len, values), np.int64, len(values))
+        labels = np.concatenate([np.empty(0, np.int64), *map(np.asarray, values)]).astype(np.int64)
+    return Labels.of(np.repeat(np.arange(len(view)), counts), labels, len(view))
+
+
+def _digests(view: View, column: str) -> NDArray[np.uint64]:
+    """Return a number per row, equal for equal values, (n,) uint64."""
+    table, slots = view._located()
+    return digests_by_value(table, view.schema[column], slots)

@@ -1,0 +1,241 @@
+"""What a diff shows of itself: counts, changes of the schema, and a few rows that differ.
+
+Steps: choose rows (changed ones first, some added, some removed), read their cells on both sides as
+`glance` does, and put them beside each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.read import preview
+from deeplake_lite.dataset.read.values import decode_block, with_none
+from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
+from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
+from deeplake_lite.dataset.versions.apply import slots_of
+from deeplake_lite.dataset.versions.changes import compare_notes
+from deeplake_lite.htypes import ClassLabel, Image, Sequence
+from deeplake_lite.htypes.base import Picture
+from deeplake_lite.htypes.show import short_array, short_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.dataset.repr.html.values import ChangeKind, Content
+    from deeplake_lite.dataset.versions.changes import Ids
+    from deeplake_lite.dataset.versions.diff import Diff
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Field, SchemaChanges
+    from deeplake_lite.storage.table import Table
+
+_SIDE_ROWS = 2  # of added and of removed rows, when there are changed ones too
+SEEN = 40
+"""Letters of a cell that a page of a diff surely shows."""
+
+_FIELDS = 4  # of an added or removed row
+
+
+def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:
+    """Return what is known of a diff without reading cells."""
+    changed = diff.changed
+    return DiffSummary(
+        diff.a,
+        diff.b,
+        added=len(diff.added),
+        removed=len(diff.removed),
+        changed=len(_any_of(changed)),
+        columns=tuple((name, len(ids)) for name, ids in changed.items()),
+        schema=(*schema_changes(diff.schema), *_note_changes("(dataset)", diff.metadata)),
+        examples=examples,
+    )
+
+
+def page(diff: Diff) -> DiffSummary:
+    """Return what there is to see of a diff, with rows that differ."""
+    return outline(diff, tuple(_examples(diff)))
+
+
+def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
+    """Yield what happened to the columns.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> old = Schema.build({"x": "int32", "s": "text"})
+    >>> [c.detail for c in schema_changes(old.compare(old.rename("s", "t").drop("x")))]
+    ["Scalar('int32')", 'renamed from s']
+    """
+    for f in changes.added:
+        yield SchemaChange("added", f.name, str(f.htype))
+    for f in changes.dropped:
+        yield SchemaChange("removed", f.name, str(f.htype))
+    for old, new in changes.renamed:
+        yield SchemaChange("changed", new.name, f"renamed from {old.name}")
+    for old, new in changes.retyped:
+        yield SchemaChange("changed", new.name, f"{old.htype} → {new.htype}")
+    for old, new in changes.noted:
+        yield from _note_changes(new.name, compare_notes(old.metadata, new.metadata))
+
+
+def _note_changes(whose: str, notes: Mapping[str, tuple[object, object]]) -> Iterator[SchemaChange]:
+    for key, (before, after) in notes.items():
+        was, now = apart(repr(before), repr(after), SEEN)
+        yield SchemaChange("changed", whose, f"note {key}: {was} → {now}")
+
+
+def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[Any, Any]:
+    """Return two values as `plain` does, told apart where that would say the same of both.
+
+    >>> from deeplake_lite.htypes import Array
+    >>> htype = Array("float64", (2,))
+    >>> plain_pair(np.array([1700000123.25, 1]), np.array([1700000123.75, 1]), (htype, htype))
+    ('[1700000123.25, 1.0]', '[1700000123.75, 1.0]')
+    """
+    pair = plain(before, htypes[0]), plain(after, htypes[1])
+    if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
+        return pair
+    told = exact(htypes[0], before), exact(htypes[1], after)
+    return pair if None in told else apart(str(told[0]), str(told[1]))
+
+
+def plain(value: Any, htype: Htype | None = None) -> Any:
+    """Return a value as a cell of a table: a scalar, a text, None, or a few words about the rest.
+
+    >>> plain(np.int32(3)), plain(np.zeros(2)), plain(1, ClassLabel(["rose", "tulip"]))
+    (3, 'float64 (2,): 0, 0', 'tulip')
+    >>> plain([np.int32(1)], Sequence(ClassLabel(["rose", "tulip"])))
+    '[tulip]'
+    """
+    if value is None or (isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).all()):
+        return None
+    if isinstance(htype, ClassLabel):
+        return htype.preview(value)
+    if isinstance(htype, Sequence) and (items := exact(htype, value)) is not None:
+        return short_text(f"[{items}]")
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
+        return value.item()
+    if isinstance(value, bool | int | float | complex | str):
+        return value
+    if isinstance(value, np.ndarray):
+        return short_array(value)
+    return f"{len(value):,} bytes" if isinstance(value, bytes) else short_text(repr(value))
+
+
+def _any_of(changed: Mapping[str, Ids]) -> Ids:
+    """Return the ids of the rows of which any cell changed, ascending."""
+    return np.unique(np.concatenate([np.empty(0, np.int64), *changed.values()]))
+
+
+def _chosen(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
+    """Choose up to eight rows: changed ones, but some of the others too.
+
+    >>> [len(c) for c in _chosen(np.arange(9), np.arange(1), np.arange(5))]
+    [5, 1, 2]
+    """
+    sides = [min(len(ids), _SIDE_ROWS) for ids in (added, removed)]
+    some = changed[: preview.ROWS - sum(sides)]
+    new = added[: preview.ROWS - len(some) - sides[1]]
+    return some, new, removed[: preview.ROWS - len(some) - len(new)]
+
+
+def _examples(diff: Diff) -> Iterator[DiffExample]:
+    changed, added, removed = _chosen(_any_of(diff.changed), diff.added, diff.removed)
+    older = Side(diff._older, np.concatenate([changed, removed]))
+    newer = Side(diff._newer, np.concatenate([changed, added]))
+    yield from _changed_rows(diff, older, newer, changed)
+    yield from _whole_rows("added", newer, added)
+    yield from _whole_rows("removed", older, removed)
+
+
+class Side:
+    """One version of a diff, as far as the chosen rows go.
+
+    Parameters
+    ----------
+    table : Table
+        The version.
+    ids : ndarray, (n,) int64
+        Ids of the rows that may be asked for.
+    """
+
+    def __init__(self, table: Table, ids: Ids) -> None:
+        self.table = table
+        self._slots = dict(zip(ids.tolist(), slots_of(table, ids).tolist(), strict=True))
+
+    def slots(self, ids: Ids) -> Ids:
+        """Return where some of the rows are kept."""
+        return np.array([self._slots[row_id] for row_id in ids.tolist()], np.int64)
+
+    def values(self, f: Field, ids: Ids) -> list[Content]:
+        """Return what cells show."""
+        return preview.contents(self.table, f, self.slots(ids))
+
+    def exact(self, f: Field, row: Ids) -> str | None:
+        """Return a cell in words that tell it apart, see `exact`; None where it has none."""
+        try:
+            cells = self.table.read([f.id], self.slots(row))[f.id]
+            return exact(f.htype, with_none(decode_block(f.htype, cells, follow=False))[0])
+        except Exception:  # whatever is wrong with it, `values` says so
+            return None
+
+    def positions(self, ids: Ids) -> list[int]:
+        """Return where rows are."""
+        live, slots = self.table.rows.live(), self.slots(ids)
+        at = np.flatnonzero(np.isin(live, slots))
+        where = dict(zip(live[at].tolist(), at.tolist(), strict=True))
+        return [where[slot] for slot in slots.tolist()]
+
+    def pictures(self, ids: Ids) -> list[Picture | None]:
+        """Return the rows' pictures, from the first column that has any."""
+        f = next((f for f in self.table.schema if isinstance(f.htype, Image)), None)
+        found: list[Content] = self.values(f, ids) if f else [None] * len(ids)
+        return [content if isinstance(content, Picture) else None for content in found]
+
+
+def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[DiffExample]:
+    """Yield rows with the cells that changed, before and after."""
+    cells: dict[int, list[CellChange]] = {row_id: [] for row_id in ids.tolist()}
+    for name, changed in list(diff.changed.items())[:MOST_COLUMNS]:
+        some = ids[np.isin(ids, changed)]
+        new = newer.table.schema[name]
+        old = next(f for f in older.table.schema if f.id == new.id)
+        sides = older.values(old, some), newer.values(new, some)
+        for row_id, *glimpses in zip(some.tolist(), *sides, strict=True):
+            if _look_alike(*glimpses):
+                at = np.array([row_id])
+                glimpses = _told_apart(older.exact(old, at), newer.exact(new, at)) or glimpses
+            cells[row_id].append(CellChange(name, *glimpses))
+    rows = zip(ids.tolist(), newer.positions(ids), newer.pictures(ids), strict=True)
+    for row_id, row, picture in rows:
+        drawn = any(isinstance(s, Picture) for c in cells[row_id] for s in (c.before, c.after))
+        yield DiffExample("changed", row, tuple(cells[row_id]), None if drawn else picture)
+
+
+def _look_alike(before: Content, after: Content) -> bool:
+    """Tell whether a reader sees no difference of two cells; of what was not read, nobody knows.
+
+    >>> _look_alike("1.7e+09", "1.7e+09"), _look_alike("a", "b"), _look_alike("…", "…")
+    (True, False, False)
+    """
+    if not isinstance(before, str) or not isinstance(after, str) or before == preview.UNREAD:
+        return False
+    return before[:SEEN] == after[:SEEN]
+
+
+def _told_apart(before: str | None, after: str | None) -> list[Content]:
+    """Return two cells cut to where they differ; nothing where they have no such words."""
+    return [] if before is None or after is None else [*apart(before, after, SEEN)]
+
+
+def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:
+    """Yield rows that only one side has, with a few of their values."""
+    fields = [f for f in side.table.schema if not isinstance(f.htype, Image)][:_FIELDS]
+    values = [side.values(f, ids) for f in fields]
+    for i, (row, picture) in enumerate(zip(side.positions(ids), side.pictures(ids), strict=True)):
+        pairs = zip(fields, (column[i] for column in values), strict=True)
+        gone = kind == "removed"
+        cells = (CellChange(f.name, *((v, None) if gone else (None, v))) for f, v in pairs)
+        yield DiffExample(kind, row, tuple(cells), picture)

@@ -1,0 +1,120 @@
+"""A column of pandas or polars, which may be NumPy's, Arrow's, or of Python objects.
+
+Appended and ingested columns are read by the same rules, of a frame or by themselves.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.arrow.capsules import polars_column
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.foreign import is_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_series(values: Any) -> bool:
+    """Tell whether values are a column of pandas or polars: a Series, an index, or pandas' array.
+
+    >>> import pandas as pd
+    >>> is_series(pd.array([1, None])), is_series(pd.DataFrame()), is_series(np.zeros(2))
+    (True, False, False)
+    """
+    has_series = hasattr(values, "iloc") and values.ndim == 1  # also of libraries like pandas
+    return has_series or (is_column(type(values)) and not is_arrow(values))
+
+
+def is_arrow(values: Any) -> bool:
+    """Tell whether values are a column of Arrow: an Array or a ChunkedArray, and not a table."""
+    return hasattr(values, "to_pylist") and hasattr(values, "null_count")
+
+
+def series_values(values: Any) -> Any:
+    """Return a column as an array of NumPy or Arrow, or as a list with None for null.
+
+    NaN in an array of floats stays NaN. Raises InvalidValueError for periods, which have no type.
+
+    >>> import pandas as pd
+    >>> series_values(pd.Series([1.5, None])), series_values(pd.Series(["a", None], dtype=object))
+    (array([1.5, nan]), <pyarrow.lib.StringArray object at ...>
+    [
+      "a",
+      null
+    ])
+    """
+    import pyarrow as pa
+
+    if type(values).__module__.startswith("polars"):
+        return polars_column(values)
+    column = _as_series(values)
+    if column.dtype == object:
+        return _objects(column)
+    if column.dtype.name.startswith("period"):
+        raise InvalidValueError(
+            f"there is no type for periods, {column.dtype}. Take their first moments: "
+            "series.dt.to_timestamp()."
+        )
+    if column.dtype.name.startswith("Sparse"):
+        return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
+    if isinstance(column.dtype, np.dtype):
+        return column.to_numpy()
+    try:
+        return pa.array(column)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return [None if is_missing(value) else value for value in column.tolist()]
+
+
+def _as_series(values: Any) -> Any:
+    """Return an index or an array of pandas as a Series; a Series as it is."""
+    if hasattr(values, "iloc"):
+        return values
+    import pandas as pd
+
+    return pd.Series(list(values) if isinstance(values, pd.MultiIndex) else values)
+
+
+def _objects(column: pd.Series[Any]) -> Any:
+    """Return a column of objects: Arrow's where all are of one type that it keeps as it is.
+
+    Arrow would give all dicts the same keys, moments microseconds, days and moments one type, and
+    drop the rank of arrays. NaN within lists stays NaN, against the rules of pandas.
+    """
+    values = [_with_none(value) for value in column.tolist()]
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {dt.time} and any(v.tzinfo for v in values if v is not None):
+        return values
+    if not kinds or (len(kinds) == 1 and kinds <= _KEPT_BY_ARROW):
+        import pyarrow as pa
+
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            pass
+    return values
+
+
+_KEPT_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
+
+
+def _with_none(value: Any) -> Any:
+    """Return a value with None for what pandas takes for missing, but NaN where it is in a list."""
+    if isinstance(value, list):
+        return [None if is_missing(item, nan=False) else item for item in value]
+    return None if is_missing(value) else value
+
+
+def is_missing(value: Any, *, nan: bool = True) -> bool:
+    """Tell whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
+
+    >>> [is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
+    [True, True, False, False, False]
+    """
+    if isinstance(value, float | np.floating):
+        return nan and bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")

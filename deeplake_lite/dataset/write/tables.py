@@ -1,0 +1,214 @@
+"""Tables that are handed in as rows: a DataFrame or Arrow table as columns of values.
+
+The column's htype converts and checks the values; here only the way out of the table is decided,
+and which values are null.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from deeplake_lite.dataset.arrow.capsules import arrow_table
+from deeplake_lite.dataset.write.series import is_arrow, is_series, series_values
+from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.htypes import Json, from_config
+from deeplake_lite.htypes.base import Dense
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    import xarray as xr
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Schema
+
+
+@runtime_checkable
+class Tabular(Protocol):
+    """A DataFrame, an Arrow table or a record batch."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the rows to Arrow."""
+
+
+def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
+    """Return the columns of a `Tabular` by name, one value per row, None or masked where null.
+
+    NaN in a column of floats stays NaN. JSON in a table that a view gave is parsed. The index of a
+    DataFrame is left out.
+
+    Parameters
+    ----------
+    table : Tabular
+        The rows.
+    schema : Schema
+        Of the lake that takes them.
+
+    Raises
+    ------
+    InvalidValueError
+        For two columns of one name.
+
+    Examples
+    --------
+    >>> import pandas as pd, pyarrow as pa
+    >>> from deeplake_lite.schema import Schema
+    >>> schema = Schema.build({"x": "int64", "name": "text"})
+    >>> table_columns(pa.table({"x": [1, None], "name": ["a", "b"]}), schema)
+    {'x': masked_array(data=[1, --], mask=[False,  True], fill_value=999999), 'name': ['a', 'b']}
+    >>> table_columns(pd.DataFrame({"name": ["a", None]}), schema)
+    {'name': ['a', None]}
+    """
+    types = {f.name: f.htype for f in schema}
+    if hasattr(table, "iloc"):
+        names = [str(name) for name in table.columns]
+        found = [named_values(n, table.iloc[:, i], types.get(n)) for i, n in enumerate(names)]
+    else:
+        arrow = arrow_table(table)
+        arrow = arrow.drop_columns(unnamed_indexes(arrow.schema))
+        names = arrow.column_names
+        found = [
+            parsed(named_values(f.name, arrow.column(i), noted_htype(f) or types.get(f.name)), f)
+            for i, f in enumerate(arrow.schema)
+        ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
+    return dict(zip(names, found, strict=True))
+
+
+def unnamed_indexes(schema: pa.Schema) -> list[str]:
+    """Return the columns in which pandas keeps an index that has no name.
+
+    >>> import pandas as pd, pyarrow as pa
+    >>> unnamed_indexes(pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=[3, 5])).schema)
+    ['__index_level_0__']
+    """
+    if b"pandas" not in (schema.metadata or {}):
+        return []
+    return [name for name in schema.names if _UNNAMED_INDEX.fullmatch(name)]
+
+
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def named_values(name: str, values: Any, of: Htype | None) -> Any:
+    """Return what `column_values` does; an error names the column."""
+    try:
+        return column_values(values, of)
+    except InvalidValueError as error:
+        raise error.at(column=name) from error.__cause__
+
+
+def column_values(values: Any, of: Htype | None = None) -> Any:
+    """Return a column of pandas, Arrow or xarray as an array or list, None or masked where null.
+
+    Other values are returned as they are. Arrow's are what a column of type `of` takes.
+
+    >>> import pandas as pd
+    >>> column_values(pd.Series(["a", None], dtype="string"))
+    ['a', None]
+    """
+    if hasattr(values, "to_dataset"):
+        return _data_array(values)
+    if is_series(values):
+        values = series_values(values)
+    if not is_arrow(values):
+        return values
+    from deeplake_lite.dataset.arrow.values import arrow_values
+
+    return arrow_values(values, of)
+
+
+def _data_array(values: xr.DataArray) -> Any:
+    """Return the values of an xarray variable, with their type where that is noted.
+
+    Whole numbers have NaN in place of null, and classes -1, as `to_xarray` writes them.
+    """
+    array = values.to_numpy()
+    of = _noted(values.attrs.get("htype"))
+    if of is None or not isinstance(of.layout, Dense) or array.dtype.kind in "mM":
+        return array
+    dtype = np.dtype(of.layout.dtype)
+    is_class = of.name == "class_label"
+    filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
+    if not filled:  # what was computed of a variable may have its note, and another dtype
+        return Exported(array, of) if array.dtype == dtype else array
+    null = array == -1 if is_class else np.isnan(array)
+    rows = zip(array, null.all(axis=tuple(range(1, null.ndim))), strict=True)
+    return Exported([None if is_null else row.astype(dtype) for row, is_null in rows], of)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Values that left a lake in a table which names their type."""
+
+    values: Any
+    """One per row, None where null."""
+
+    of: Htype
+    """Type of the values."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[index]
+
+
+def parsed(values: Any, f: pa.Field) -> Any:
+    """Return values that left a lake with their type; any other, and names of classes, as is."""
+    of = noted_htype(f)
+    if of is None:
+        return values
+    values = _values(values, of.get_config())
+    return values if goes_by_name(of) else Exported(values, of)
+
+
+def goes_by_name(of: Htype) -> bool:
+    """Tell whether values leave a lake as texts that say what they mean: names of classes.
+
+    >>> goes_by_name(from_config({"htype": "class_label"}))
+    True
+    """
+    return of.name == "class_label" or (of.item is not None and goes_by_name(of.item))
+
+
+def noted_htype(f: pa.Field | None) -> Htype | None:
+    """Return the type that a lake has noted with a column that it exported, if any.
+
+    >>> import json, pyarrow as pa
+    >>> note = {"deeplake_lite.htype": json.dumps({"htype": "image", "codec": "png"})}
+    >>> noted_htype(pa.field("image", pa.binary(), metadata=note))
+    Image('png')
+    """
+    from deeplake_lite.dataset.arrow.cells import HTYPE
+
+    return None if f is None else _noted((f.metadata or {}).get(HTYPE.encode()))
+
+
+def _noted(note: Any) -> Htype | None:
+    """Return the type that a note describes; None where it describes none."""
+    try:
+        return None if note is None else from_config(json.loads(note))
+    except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None  # another release's, or not ours
+
+
+def _values(values: Any, config: Mapping[str, Any]) -> Any:
+    match config.get("htype"):
+        case "json":
+            return [Json().from_file(v) if isinstance(v, str) else v for v in values]
+        case "sequence":
+            return [None if v is None else _values(v, config["of"]) for v in values]
+    if str(config.get("dtype")).startswith("complex"):
+        from deeplake_lite.dataset.arrow.values import complex_of
+
+        return complex_of(values, np.dtype(config["dtype"]))
+    return values

@@ -1,0 +1,140 @@
+"""Values that go from a column of one lake into a column of another, or of another type.
+
+What a type can take from another as it is stored goes along so: files as their bytes, which are
+then kept rather than decoded and encoded again; classes by name, since another type may number them
+otherwise; links as paths, or as the files that they lead to.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.column import Column
+from deeplake_lite.dataset.export.portable import values_of
+from deeplake_lite.dataset.read.positions import in_brackets, is_position
+from deeplake_lite.dataset.read.reading import read_cells
+from deeplake_lite.dataset.read.values import decode_block, with_none
+from deeplake_lite.dataset.write.tables import Exported
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import Link
+from deeplake_lite.htypes.roots import resolve_link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+
+
+def taken_from(values: Any, to: Htype) -> Any:
+    """Return values for a column of type `to`; those of another column are read when asked for."""
+    if isinstance(values, Column):
+        return Transfer(values.htype, partial(_read_column, values, to), np.arange(len(values)))
+    if not isinstance(values, Exported):
+        return values
+    if _alike(values.of, to):
+        return values.values
+    given = replace(values, values=with_none(values.values))
+    return Transfer(values.of, partial(_read_exported, given, to), np.arange(len(values)))
+
+
+class Transfer:
+    """Values of a column, as one of another type takes them.
+
+    Parameters
+    ----------
+    of : Htype
+        Type of the values.
+    read : callable
+        Returns the values at some positions, (n,) int64, as the other type takes them.
+    positions : ndarray, (n,) int64
+        Of the values that these are.
+    """
+
+    def __init__(
+        self, of: Htype, read: Callable[[NDArray[np.int64]], Any], positions: NDArray[np.int64]
+    ) -> None:
+        self.of, self._read, self._positions = of, read, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def at(self, rows: NDArray[np.int64] | list[int]) -> Transfer:
+        """Return the values of some rows, still to be read."""
+        return Transfer(self.of, self._read, self._positions[rows])
+
+    def __getitem__(self, index: Any) -> Any:
+        single = is_position(index)
+        positions = self._positions[in_brackets([index] if single else index, len(self))]
+        values = self._read(positions)
+        return values[0] if single else values
+
+
+def _read_column(column: Column, to: Htype, positions: NDArray[np.int64]) -> Any:
+    cells = read_cells(column._view, column._field, positions)
+    return transferred(column.htype, cells, to, column._view._lake.allow)
+
+
+def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> Any:
+    cells = replace(values.of, nullable=True).encode([values[i] for i in positions.tolist()])
+    return transferred(values.of, cells, to)
+
+
+def _alike(of: Htype, to: Htype) -> bool:
+    """Tell whether two types differ in nulls and defaults at the most."""
+    plain = [replace(htype, nullable=False, default=None) for htype in (of, to)]
+    return plain[0] == plain[1]
+
+
+def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None) -> Any:
+    """Return the values of cells as another type takes them, None where null.
+
+    Parameters
+    ----------
+    of : Htype
+        Type of the cells.
+    cells : Cells
+        What is stored.
+    to : Htype
+        Type that is to take the values.
+    allow : tuple of str, optional
+        Roots under which links are followed; without them, links go along as paths.
+
+    Examples
+    --------
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> label = ClassLabel(["rose", "tulip"])
+    >>> transferred(label, label.encode([1, 0]), ClassLabel(["tulip", "rose"]))
+    ['tulip', 'rose']
+    """
+    if of.hands_files_to(to):
+        return values_of(of, cells)
+    if isinstance(of, Link) and not isinstance(to, Link) and allow is not None:
+        if not to.takes_files:
+            return decode_block(of, cells, allow)
+        paths = of.decode_cells(cells)
+        return [None if path is None else resolve_link(path, allow) for path in paths]
+    return to.values_from(of, with_none(decode_block(of, cells, follow=False)))
+
+
+@contextmanager
+def naming_types(of: Htype, to: Htype) -> Iterator[None]:
+    """Let errors of values that come from a column of another type name both types."""
+    try:
+        yield
+    except InvalidValueError as error:
+        if _alike(of, to):
+            raise
+        of, to = (replace(htype, nullable=False, default=None) for htype in (of, to))
+        raise type(error)(
+            f"{error.args[0]} The values come from a column of type {of}; this one is {to}.",
+            column=error.column,
+            row=error.row,
+        ) from error.__cause__

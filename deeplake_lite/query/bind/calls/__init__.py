@@ -1,0 +1,1 @@
+"""Functions by their names: which there are, what they take, aggregates and lambdas."""

@@ -1,0 +1,111 @@
+"""DuckDB's catalog of functions: which of them queries may call, what they take and return."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from deeplake_lite.query.bind.calls.allowed import ALLOWED, GRAMMAR
+from deeplake_lite.query.database.connect import connect
+from deeplake_lite.query.values import ANY, BOOL, BYTES, NANOSECONDS, NUMBER, REAL, TEXT, TIME, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_QUERY = """
+    SELECT function_name, list(DISTINCT return_type),
+        bool_and(function_type <> 'macro' AND NOT list_has_any(
+            parameter_types, ['VARCHAR', 'ANY', 'T', 'K', 'V', 'JSON', 'ANY[]', 'T[]'])),
+        bool_or(list_contains(parameter_types, 'TIMESTAMP_NS'))
+            AND NOT bool_or(list_contains(parameter_types, 'TIMESTAMP_S')),
+        bool_and(function_type = 'scalar')
+            AND bool_or(list_contains(parameter_types, 'TIMESTAMP'))
+            AND NOT bool_or(list_contains(parameter_types, 'TIMESTAMP_NS'))
+    FROM duckdb_functions() GROUP BY ALL
+"""
+
+_INTEGERS = {
+    f"{sign}{size}" for sign in ("", "U")
+    for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+} | {"BIGNUM"}  # fmt: skip
+
+_KINDS = {
+    TEXT: {"VARCHAR"},
+    BOOL: {"BOOLEAN"},
+    BYTES: {"BLOB"},
+    TIME: {"DATE", "TIMESTAMP", "TIMESTAMP_NS"},
+    NUMBER: _INTEGERS | {"DECIMAL"},
+    REAL: _INTEGERS | {"DECIMAL", "FLOAT", "DOUBLE"},
+}
+"""Types that a kind of scalars has in DuckDB; the first kind that has all of a function's."""
+
+
+class Function(NamedTuple):
+    """What the catalog says of a function, whichever of its forms is called."""
+
+    types: frozenset[str | None]
+    """Types that it returns."""
+    takes_no_text: bool
+    """Whether no form takes text, or values of any type."""
+    takes_nanoseconds: bool
+    """Whether a form takes moments in nanoseconds, and none takes those in seconds."""
+    casts_moments: bool
+    """Whether it takes moments in microseconds, and converts those in nanoseconds to them."""
+
+
+@cache
+def catalog() -> Mapping[str, Function]:
+    """Return the functions that queries may call, by their names in lower case."""
+    with connect() as connection:
+        rows = connection.sql(_QUERY).fetchall()
+    listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
+    unlisted = Function(
+        frozenset([None]), takes_no_text=False, takes_nanoseconds=False, casts_moments=False
+    )
+    return {name: listed.get(name, unlisted) for name in GRAMMAR | ALLOWED & listed.keys()}
+
+
+def kind_returned(name: str) -> Kind:
+    """Return the kind of a function's results, ANY where it depends on what the function takes.
+
+    >>> [kind_returned(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
+    ['text', 'time', 'number', 'any']
+    >>> kind_returned("STRING_SPLIT").of_item.name
+    'text'
+    """
+    types = catalog()[name.lower()].types
+    if types == {"TIMESTAMP_NS"}:
+        return NANOSECONDS
+    of_lists = {type_[:-2] for type_ in types if type_ is not None and type_.endswith("[]")}
+    if len(of_lists) == len(types):
+        item = _kind_of(of_lists)
+        return ANY if item == ANY else item.listed
+    return _kind_of(types)
+
+
+def _kind_of(types: Collection[str | None]) -> Kind:
+    """Return the kind of values of some types, ANY where they are of several kinds."""
+    return next((kind for kind, known in _KINDS.items() if {*types} <= known), ANY)
+
+
+def takes_no_text(name: str) -> bool:
+    """Tell whether a function takes numbers, times and the like, but no text.
+
+    >>> takes_no_text("MOD"), takes_no_text("CONCAT"), takes_no_text("LEFT")
+    (True, False, False)
+    """
+    return catalog()[name.lower()].takes_no_text
+
+
+def takes_nanoseconds(name: str) -> bool:
+    """Tell whether a function has a form for moments in nanoseconds, but none for seconds."""
+    return catalog()[name.lower()].takes_nanoseconds
+
+
+def casts_moments(name: str) -> bool:
+    """Tell whether a function takes moments in microseconds alone.
+
+    >>> casts_moments("YEAR"), casts_moments("STRFTIME"), casts_moments("MAX")
+    (True, False, False)
+    """
+    return catalog()[name.lower()].casts_moments

@@ -1,0 +1,1 @@
+"""SELECT, FROM, GROUP BY, UNION and what ends a query."""

@@ -1,0 +1,201 @@
+"""What ends a SELECT: ORDER BY, LIMIT, and the clauses that follow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlglot import exp
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind.calls.aggregates import sorted_by
+from deeplake_lite.query.bind.expressions.digests import comparable
+from deeplake_lite.query.bind.places import placed, start_of
+from deeplake_lite.query.parse import dialect
+from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, text_of
+from deeplake_lite.query.plan import ROW, Arrange, Clause, Expand, Sample
+from deeplake_lite.query.values import Constant, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.clauses.projection import Projection
+    from deeplake_lite.query.bind.clauses.select import Binder
+    from deeplake_lite.query.bind.scope import Scope
+
+
+MOST_ROWS = 1 << 62
+"""A number of rows that is too large for DuckDB, even when it is added to another one."""
+
+
+def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
+    """Return what to sort by."""
+    terms: list[exp.Expr] = []
+    for term in order.expressions:
+        with placed(binder.low.text, term):
+            terms += _terms(binder, term, scope, items)
+    return terms
+
+
+def _terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
+    """Return what a term of ORDER BY sorts by: all items for ALL."""
+    e = term.this
+    if isinstance(e, exp.Var) and e.name.upper() == "ALL":
+        meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
+        scope.check_word("all", meaning, 'ORDER BY "all"', others)
+        return [sorted_by(item, term, binder.low, scope) for item in items]
+    if is_number(e):
+        value = items[item_number(e, len(items), "ORDER BY")]
+    elif isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
+        value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
+    else:
+        value = binder.low.value(e, scope)
+    return [sorted_by(value, term, binder.low, scope)]
+
+
+def is_number(e: exp.Expr) -> bool:
+    """Tell whether a part of ORDER BY or GROUP BY is a number as it stands, which means an item."""
+    number = e.this if isinstance(e, exp.Neg) else e
+    return isinstance(number, exp.Literal) and not number.is_string
+
+
+def item_number(e: exp.Expr, count: int, what: str) -> int:
+    """Return which item of the select list ``ORDER BY 2`` means, from 0. Raises QueryError."""
+    text = text_of(e)
+    if not text.isdecimal() or not 0 < int(text) <= count:
+        raise QueryError(
+            f"{what} {text} is beyond the select list: a number says which of its items, from 1 "
+            f"to {count}."
+        )
+    return int(text) - 1
+
+
+def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
+    """Set LIMIT and OFFSET; return how many rows are looked at, or None for all."""
+    end: int | None = None
+    if limit := tree.args.get("limit"):
+        e = limit.args.get("expression") or limit.args.get("count")
+        options = limit.args.get("limit_options")
+        percent = options is not None and options.args.get("percent")
+        with placed(binder.low.text, limit):
+            count = whole_number(binder, e, scope, "LIMIT", percent=bool(percent))
+        if percent:
+            out.set(
+                "limit",
+                exp.Limit(expression=exp.Mod(this=exp.convert(count), expression=exp.Var(this=""))),
+            )
+        else:
+            out.set("limit", exp.Limit(expression=exp.convert(count)))
+            end = int(count)
+    if offset := tree.args.get("offset"):
+        with placed(binder.low.text, offset):
+            skip = whole_number(binder, offset.expression, scope, "OFFSET")
+        out.set("offset", exp.Offset(expression=exp.convert(int(skip))))
+        end = None if end is None else end + int(skip)
+    return end
+
+
+def whole_number(
+    binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
+) -> int | float:
+    """Return a number of rows, or of percent, which may be broken. Raises QueryTypeError."""
+    with placed(binder.low.text, e):
+        return _number_of_rows(binder, e, scope, what, percent=percent)
+
+
+def _number_of_rows(
+    binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool
+) -> int | float:
+    value = binder.low.value(e, scope)
+    number: Any = value.value if isinstance(value, Constant) else None
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
+        return cast("int | float", number)
+    given = text_of(e)
+    if isinstance(value, Constant) and isinstance(e, exp.Placeholder | exp.Parameter):
+        given = f"{given}, which is {brief(value.value)}"
+    if what == "SEED":
+        raise QueryTypeError(
+            f"SEED is a whole number, 0 or more and below 2 ** 62, but it is {given}."
+        )
+    raise QueryTypeError(
+        f"{what} is a whole number of rows, 0 or more and below 2 ** 62, but it is {given}."
+    )
+
+
+def note_enough(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
+    """Note that a source's first rows that pass suffice."""
+    stops = limit is not None and not any(
+        tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
+    )
+    if stops and not scope.aggregated and len(scope.relations) == 1:
+        instance = scope.relations[0].instance
+        names = {call.name.upper() for call in out.find_all(exp.Anonymous)}
+        if instance is None or instance.is_filtered_later:
+            return
+        if not any(out.find_all(exp.Window)) and "UNNEST" not in names:
+            instance.enough = limit
+
+
+def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
+    """Return the source's table, and the name under which rows' positions leave.
+
+    Raises
+    ------
+    QueryError
+        When rows of the result are not those of one source.
+    """
+    many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
+    many = many or any(map(_spans_rows, tree.expressions))
+    instance = scope.relations[0].instance if len(scope.relations) == 1 else None
+    if instance is None or many or scope.grouped or scope.aggregated:
+        raise QueryError(
+            "EXPAND BY adds rows of one source: select from it without joins, groups, windows, "
+            "UNNEST and DISTINCT."
+        )
+    return instance.table, projection.column(exp.column(ROW, table=instance.table)).name
+
+
+def _spans_rows(e: exp.Expr) -> bool:
+    """Tell whether an expression looks at other rows, or makes several of one."""
+    calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
+    return e.find(exp.Window) is not None or "UNNEST" in calls
+
+
+def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
+    """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
+    found: list[Clause] = []
+    for part in tree.args.get(CLAUSES) or ():
+        with placed(binder.low.text, part):
+            match part:
+                case dialect.Arrange():
+                    found.append(_arrange(binder, part, scope, projection))
+                case dialect.Sample():
+                    found.append(_sample(binder, part, scope, projection))
+                case dialect.Expand():
+                    ends = (part.args["before"], part.args["after"])
+                    counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
+                    found.append(Expand(*_row_of(tree, scope, projection), *counts))
+    return found
+
+
+def _arrange(
+    binder: Binder, part: dialect.Arrange, scope: Scope, projection: Projection
+) -> Arrange:
+    low = binder.low
+    nodes = [comparable(low.value(e, scope), low, scope) for e in part.expressions]
+    return Arrange(tuple(projection.column(node).name for node in nodes))
+
+
+def _sample(binder: Binder, part: dialect.Sample, scope: Scope, projection: Projection) -> Sample:
+    limit, seed, percent = part.args["limit"], part.args["seed"], bool(part.args["percent"])
+    return Sample(
+        projection.column(binder.low.sql(part.this, scope)).name,
+        replace=bool(part.args["replace"]),
+        limit=None
+        if limit is None
+        else whole_number(binder, limit, scope, "SAMPLE BY LIMIT", percent=percent),
+        percent=percent,
+        seed=binder.low.draw_seed()
+        if seed is None
+        else int(whole_number(binder, seed, scope, "SEED")),
+        start=start_of(part.this),
+    )

@@ -1,0 +1,133 @@
+"""GROUP BY: what groups rows, and what a value is over a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.calls.aggregates import grouped, no_position, picked
+from deeplake_lite.query.bind.clauses.endings import is_number, item_number
+from deeplake_lite.query.bind.expressions.digests import comparable, digest_of_rows
+from deeplake_lite.query.bind.expressions.names import in_brackets
+from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of
+from deeplake_lite.query.bind.scope import Scope
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.plan import ROW
+from deeplake_lite.query.values import Constant, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+
+
+def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
+    """Return what GROUP BY compares."""
+    group = tree.args.get("group")
+    if group is None:
+        return []
+    with placed(low.text, group):
+        _check_keys(group)
+    keys = []
+    for part in group.expressions:
+        with placed(low.text, part):
+            keys.append(_key(meant(part, tree, scope, "GROUP BY"), scope, low))
+    if group.args.get("all"):
+        meaning = "GROUP BY ALL groups by all items without aggregates"
+        scope.check_word("all", meaning, 'GROUP BY "all"', "GROUP BY 1, 2 for the first two items")
+        for item in tree.expressions:
+            inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)
+            low.value(item.unalias(), inner)
+            if not inner.aggregated:
+                keys.append(_key(item.unalias(), scope, low))
+    return keys
+
+
+def _check_keys(group: exp.Group) -> None:
+    """Refuse what SQL has for several groupings at once. Raises QueryError."""
+    if not group.expressions and not group.args.get("all"):
+        raise QueryError(f"GROUP BY takes expressions, got {text_of(group).strip()}.")
+    for part in group.expressions:
+        if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
+            raise QueryError(
+                f"GROUP BY takes expressions, got {text_of(part)}. Write a query for each "
+                "grouping, and UNION ALL between them."
+            )
+        if isinstance(part, exp.Tuple):
+            raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
+
+
+def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
+    """Return what GROUP BY compares of an expression, and note what it is over a group."""
+    e = in_brackets(e, scope)
+    was, scope.aggregated = scope.aggregated, False
+    value = low.value(e, scope)
+    if scope.aggregated:
+        raise QueryError(
+            f"GROUP BY looks at one row, and {text_of(e)} at many. Group the result of a query "
+            "within: FROM (SELECT …)."
+        )
+    scope.aggregated = was
+    node = comparable(value, low, scope)
+    if isinstance(value, Constant):
+        return no_position(node)
+    if isinstance(value, Tensor) and is_numpys(value):
+        as_group: Value = picked(value, "FIRST")
+    elif is_json(value):
+        as_group = _first(value, low, scope)
+        scope.keys |= dict.fromkeys(_spellings(e, scope), as_group)
+    else:
+        as_group = Sql(exp.paren(node.copy()), kind_of(value))
+    if not (isinstance(e, exp.Column) and e in scope.keys):
+        scope.keys[e] = None if isinstance(e, exp.Column) else as_group
+    return node
+
+
+def _first(value: Value, low: Lowering, scope: Scope) -> Sql:
+    """Return one of the equal values of a group, as it is."""
+    return Sql(exp.Anonymous(this="FIRST", expressions=[low.as_sql(value, scope)]), kind_of(value))
+
+
+def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """Return the ways to write a column: alone, and behind the name of its source."""
+    if not isinstance(e, exp.Column):
+        return [e]
+    owners = [r.alias for r in scope.relations if e.name in r.columns]
+    owners = [owner for owner in owners if owner == e.table] if e.table else owners[:1]
+    return [e, exp.column(e.name), *(exp.column(e.name, table=owner) for owner in owners)]
+
+
+def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Lowering) -> Value:
+    """Return a value over a group: as it is by what is grouped; a plain column as a list."""
+    e = in_brackets(e, scope)
+    plain = isinstance(e, exp.Column)
+    if scope.keys.get(e) is not None:
+        return value
+    if isinstance(value, Tensor):
+        by = digest_of_rows(value, low) if is_numpys(value) else value
+        node = low.known_island(by, scope)
+        if node is not None and node.sql("duckdb") in keys:
+            return picked(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
+        if plain:
+            return grouped(value, "LIST", text_of(e))
+        if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
+            raise QueryError(
+                f"Over a group, {text_of(e)} has a value per row. Write LIST({text_of(e)}), "
+                f"FIRST({text_of(e)}) or another aggregate."
+            )
+        return value
+    if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
+        return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), value.kind.listed)
+    return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
+
+
+def meant(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
+    """Return what a part of a clause stands for: an item by its number or name, or itself."""
+    if is_number(part):
+        items: list[exp.Expr] = tree.expressions
+        return items[item_number(part, len(items), clause)].unalias()
+    named = isinstance(part, exp.Column) and not part.table and part.name in scope.aliases
+    if named and scope.find(part.name, None) is None:
+        return scope.aliases[part.name]
+    return part

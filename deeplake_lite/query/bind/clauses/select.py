@@ -1,0 +1,578 @@
+"""SELECT: from the syntax tree to one query that DuckDB runs, and what its columns are.
+
+Each source that FROM mentions is a table of its own. Columns that come through unchanged, and
+tensors, leave a SELECT as positions of rows: nothing is read that nobody looks at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls.aggregates import no_position, window_parts
+from deeplake_lite.query.bind.calls.special import is_sequence, unnested
+from deeplake_lite.query.bind.clauses import row_order
+from deeplake_lite.query.bind.clauses.endings import (
+    clauses,
+    limit,
+    note_enough,
+    order_by,
+)
+from deeplake_lite.query.bind.clauses.grouping import keys_of, meant, over_group
+from deeplake_lite.query.bind.clauses.projection import Lowered, Projection
+from deeplake_lite.query.bind.clauses.sets import set_operation
+from deeplake_lite.query.bind.clauses.subqueries import one_value
+from deeplake_lite.query.bind.clauses.tables import read_from, renamed
+from deeplake_lite.query.bind.clauses.unread import leave_out
+from deeplake_lite.query.bind.effort import Effort
+from deeplake_lite.query.bind.expressions.digests import comparable
+from deeplake_lite.query.bind.expressions.lowering import Lowering
+from deeplake_lite.query.bind.places import placed, start_of
+from deeplake_lite.query.bind.scalars.kinds import is_numpys, kind_of
+from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, as_source, func, text_of
+from deeplake_lite.query.plan import Instance, Output, Plan
+from deeplake_lite.query.tensors.trees import reads
+from deeplake_lite.query.values import (
+    TENSOR,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.query.bind.expressions.params import Params
+    from deeplake_lite.query.run.sources import Source
+
+
+type Open = Callable[[str, str | None], Source]
+"""From a URL or a name, and a version, to a source."""
+
+type _Item = tuple[str, Value, exp.Expr]
+"""An item of the select list: its name, what it is, and how it is written."""
+
+type Answer = Callable[[Plan], Any]
+"""From the plan of a query in place of a tensor to its value; None for no row."""
+
+
+class Binder:
+    """Lowers the SELECTs of one query."""
+
+    def __init__(
+        self,
+        text: str,
+        open_source: Open,
+        params: Params,
+        default: Source | None = None,
+        seed: int | None = None,
+        *,
+        answer: Answer,
+    ) -> None:
+        self._text, self.open_source, self.default = text, open_source, default
+        self.answer = answer
+        """What looks up the value of a query in place of a tensor."""
+        self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
+        self.low.seed, self.low.text, self.low.effort = seed, text, Effort(text)
+        self.instances: list[Instance] = []
+        """Sources that were named so far."""
+        self.queries: list[dict[str, tuple[str, Lowered]]] = []
+        """What WITH names, for each query around this place, innermost last."""
+        self.ctes: list[exp.CTE] = []
+        """The same, as written."""
+        self.relations: dict[str, exp.Query] = {}
+        """Queries within this one, by the names of their results."""
+        self.ungrouped: list[int] = []
+        """Where in the text columns are that a grouped query neither groups nor aggregates."""
+        self.count = 0
+        """How many names were made up."""
+
+    def plan(self, tree: exp.Query) -> Plan:
+        """Return the plan of a query.
+
+        Raises
+        ------
+        QueryError
+            When it does not hold together; ColumnNotFoundError, NotFoundError for names.
+        """
+        lowered = self.query(tree, None, outermost=True)
+        self.low.params.check()
+        outputs = tuple(
+            replace(_output(name, value), start=self.low.outputs.get(name))
+            for name, value in lowered.columns.items()
+        )
+        udfs = tuple(self.low.udfs.values())
+        leave_out(lowered.sql)
+        used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
+        for i in self.instances:
+            i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
+        return Plan(
+            self._text,
+            tuple(self.instances),
+            udfs,
+            lowered.sql,
+            outputs,
+            tuple(lowered.clauses),
+            self.low.seed,
+            tuple(self.low.traces),
+            self.relations,
+            tuple(self.ungrouped),
+            self.low.starts,
+            lowered.order,
+        )
+
+    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
+        lowered = self.query(tree, scope, bare=True)
+        values = lowered.columns.values()
+        kinds = [TENSOR if is_numpys(v) else kind_of(v) for v in values]
+        nodes = [v.node if isinstance(v, Sql) else exp.null() for v in values]
+        return lowered.sql, list(map(Sql, nodes, kinds))
+
+    def query(
+        self,
+        tree: exp.Expr,
+        parent: Scope | None,
+        *,
+        outermost: bool = False,
+        bare: bool = False,
+    ) -> Lowered:
+        """Lower a query; a `bare` one gives its values alone, as an expression needs them."""
+        with placed(self.low.text, tree):
+            return self._query(tree, parent, outermost=outermost, bare=bare)
+
+    def _query(
+        self, tree: exp.Expr, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
+        if tree.args.get(CLAUSES) and not outermost:
+            raise QueryError(
+                f"{tree.args[CLAUSES][0].key.upper()} BY ends a query, and cannot stand within "
+                "another. Query its result: ds.query(…).query(…)."
+            )
+        named = self._with(tree, parent)
+        try:
+            if isinstance(tree, exp.Subquery):
+                found = self._in_parentheses(tree, parent, outermost=outermost, bare=bare)
+            elif isinstance(tree, exp.SetOperation):
+                found = set_operation(self, tree, parent, outermost=outermost)
+            elif isinstance(tree, exp.Select):
+                found = self._select(tree, parent, outermost=outermost, bare=bare)
+            else:
+                raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {text_of(tree)}.")
+        finally:
+            names = self.queries.pop()
+            del self.ctes[len(self.ctes) - len(names) :]
+        if named:
+            self.relations |= {table: lowered.sql for table, lowered in names.values()}
+            ctes = [
+                exp.CTE(this=lowered.sql, alias=exp.TableAlias(this=exp.to_identifier(table)))
+                for table, lowered in names.values()
+            ]
+            found.sql.set("with_", exp.With(expressions=ctes))
+        return found
+
+    def _with(self, tree: exp.Expr, parent: Scope | None) -> bool:
+        self.queries.append({})
+        clause = tree.args.get("with_")
+        if clause is None:
+            return False
+        if clause.args.get("recursive"):
+            raise QueryError("WITH RECURSIVE is not part of the language; WITH is.")
+        for cte in clause.expressions:
+            lowered = self.query(cte.this, parent)
+            with placed(self.low.text, cte):
+                lowered.columns = renamed(lowered.columns, cte.args["alias"])
+            self.queries[-1][cte.alias] = (self.new_name("q"), lowered)
+            self.ctes.append(cte)
+        return True
+
+    def _in_parentheses(
+        self, tree: exp.Subquery, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
+        """Return a query in parentheses, with what stands behind them."""
+        if joins := tree.args.get("joins"):
+            with placed(self.low.text, joins[0].this):
+                raise QueryError(
+                    "A join is of sources in FROM, but this one follows a query. Write SELECT * "
+                    f"FROM {text_of(tree.this):.60} AS a JOIN …"
+                )
+        behind = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
+        if not any(map(tree.args.get, behind)):
+            return self.query(tree.this, parent, outermost=outermost, bare=bare)
+        inner = self.query(tree.this, parent)
+        return self._wrapped(tree, inner, parent, outermost=outermost, bare=bare)
+
+    def _wrapped(
+        self, tree: exp.Expr, inner: Lowered, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
+        """Return a query in parentheses with clauses behind them."""
+        name = self.new_name("t")
+        self.low.types.note_query(name, inner.sql)
+        columns = imported(inner.columns.items(), name, self.count)
+        source = self.as_relation(inner.sql, name)
+        relation = Relation("", name, columns, source=source)
+        outer = exp.Select(expressions=[exp.Star()])
+        for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
+            outer.set(key, tree.args.get(key))
+        scope = Scope([relation], parent)
+        return self.finish(outer, scope, source, [], outermost=outermost, bare=bare)
+
+    def _select(
+        self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
+        scope = Scope(parent=parent)
+        source, joins = read_from(self, tree, scope)
+        return self.finish(tree, scope, source, joins, outermost=outermost, bare=bare)
+
+    def finish(
+        self,
+        tree: exp.Select,
+        scope: Scope,
+        source: exp.Expr | None,
+        joins: list[exp.Join],
+        *,
+        outermost: bool,
+        bare: bool = False,
+    ) -> Lowered:
+        """Lower a SELECT whose FROM is in the scope."""
+        low = self.low
+        scope.aliases = {
+            item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)
+        }
+        out = exp.Select()
+        if source is not None:
+            out.set("from_", exp.From(this=source))
+        if joins:
+            out.set("joins", joins)
+        conditions = self._where(tree, scope)
+        if conditions:
+            out.set("where", exp.Where(this=exp.and_(*conditions)))
+        keys = keys_of(tree, scope, low)
+        if keys:
+            out.set("group", exp.Group(expressions=keys))
+        scope.grouped = tree.args.get("group") is not None
+        values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
+        for item, value in zip(tree.expressions, values.values(), strict=False):
+            self._note_ungrouped(item, _nodes(value), keys, scope)
+        if bare:
+            values = {
+                n: Sql(comparable(v, low, scope), TENSOR if is_numpys(v) else kind_of(v))
+                for n, v in values.items()
+            }
+        for clause in ("having", "qualify"):
+            if part := tree.args.get(clause):
+                kind = exp.Having if clause == "having" else exp.Qualify
+                scope.names_first = clause == "having"
+                node = low.clause(part.this, scope)
+                if clause == "qualify":
+                    with placed(low.text, part.this):
+                        _check_windows(part.this, [node, *_nodes(*values.values())])
+                self._note_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
+                out.set(clause, kind(this=node))
+        scope.names_first = False
+        projection = Projection()
+        distinct = tree.args.get("distinct")
+        lazy = outermost and not (scope.grouped or scope.aggregated)
+        merges = distinct is not None and distinct.args.get("on") is None
+        columns = {
+            name: projection.value(v if lazy else low.types.refined(v), lazy=lazy, merges=merges)
+            for name, v in values.items()
+        }
+        if distinct is not None:
+            on = distinct.args.get("on")
+            by = (
+                [low.value(meant(p, tree, scope, "DISTINCT ON"), scope) for p in on.expressions]
+                if on is not None
+                else values.values()
+            )
+            terms = [no_position(comparable(v, low, scope)) for v in by]
+            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=terms)))
+        if order := tree.args.get("order"):
+            terms = order_by(self, order, scope, list(values.values()))
+            for written, term in zip(order.expressions, terms, strict=False):
+                self._note_ungrouped(written, [term], keys, scope)
+            out.set("order", exp.Order(expressions=terms))
+        if named := tree.args.get("windows"):
+            out.set("windows", [window_parts(low, w, scope) for w in named])
+        count = limit(self, tree, out, scope)
+        ending = clauses(self, tree, scope, projection)
+        for e in _ends(tree) if scope.grouped or scope.aggregated else ():
+            self._note_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
+        sorts = row_order.sorted_afterwards(out, scope) if outermost else []
+        order = [projection.column(position).name for position in sorts]
+        out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
+        note_enough(tree, scope, out, count)
+        rows = (not bare or count is not None) and not sorts
+        row_order.settle(out, scope, rows=rows, most=count)
+        return Lowered(out, columns, count, ending, tuple(order))
+
+    def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
+        where = tree.args.get("where")
+        if where is None:
+            return []
+        alone = not tree.args.get("joins") and len(scope.relations) == 1
+        instance = scope.relations[0].instance if alone else None
+        conditions: list[exp.Expr] = []
+        for part in _conjuncts(where.this):
+            node = self.low.clause_of_rows(part, scope, "WHERE")
+            conditions.append(exp.paren(node))
+            if instance is not None:
+                _note_condition(instance, node)
+        return conditions
+
+    def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
+        """Return the select list by name."""
+        found: list[_Item] = []
+        of_all: list[exp.Expr] = []
+        of_rows: list[exp.Expr] = []
+        for item in tree.expressions:
+            star = _star(item)
+            if star is not None:
+                with placed(self.low.text, item):
+                    found += self._star(star, item, scope, keys)
+                of_rows.append(item)
+                continue
+            e = item.unalias()
+            if e.find(exp.Star) is not None and not _counts_rows(e):
+                raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
+            name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
+            popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
+            before, scope.aggregated = scope.aggregated, False
+            value = self.low.value(e, scope)
+            if scope.aggregated:
+                of_all.append(e)
+            elif _reads_rows(value, scope):
+                of_rows.append(e)
+            scope.aggregated = scope.aggregated or before
+            if popped is not None:
+                scope.aliases[name] = popped
+            if scope.grouped:
+                with placed(self.low.text, e):
+                    value = over_group(value, keys, e, scope, self.low)
+            found.append((name, value, e))
+            self.low.outputs[name] = start_of(e)
+        if of_all and of_rows and not scope.grouped:
+            raise QueryError(
+                f"{text_of(of_rows[0])} has a value per row, and {text_of(of_all[0])} one of all "
+                "rows. GROUP BY the first, take a LIST of it, or put OVER () behind the aggregate."
+            )
+        return _unique(self._ungrouped(found, tree, scope))
+
+    def _ungrouped(
+        self, items: list[_Item], tree: exp.Select, scope: Scope
+    ) -> list[tuple[str, Value]]:
+        """Return the select list, in it the lists that UNGROUP BY splits into rows."""
+        parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
+        split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
+        known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
+        missing = [part for part in parts if part not in known and not split]
+        if missing:
+            with placed(self.low.text, missing[0]):
+                raise QueryError(
+                    f"UNGROUP BY takes columns of the select list, or SPLIT for all of its lists, "
+                    f"but it is {text_of(missing[0])}."
+                )
+        out = []
+        for name, value, e in items:
+            if is_sequence(value) if split else e in parts or exp.column(name) in parts:
+                value = unnested(self.low, value, e, scope)
+                scope.aliases[name] = func("UNNEST", e.copy())  # what ORDER BY sorts by
+            out.append((name, value))
+        return out
+
+    def _star(self, star: exp.Star, item: exp.Expr, scope: Scope, keys: set[str]) -> list[_Item]:
+        table = item.table if isinstance(item, exp.Column) else None
+        if table and table not in [r.alias for r in scope.relations]:
+            raise scope.unknown("*", table)
+        left_out = {c.name for c in star.args.get("except_") or ()}
+        instead = {a.alias: a.this for a in star.args.get("replace") or ()}
+        renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
+        known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
+        parts = [*(star.args.get("except_") or ()), *(star.args.get("replace") or ())]
+        named = {part.alias_or_name: part for part in parts}
+        named |= {a.this.name: a for a in star.args.get("rename") or ()}
+        for name in named.keys() - known:
+            with placed(self.low.text, named[name]):
+                raise scope.unknown(name, table or None)
+        found: list[_Item] = []
+        for relation in scope.relations:
+            if table not in (None, "", relation.alias):
+                continue
+            for name in relation.columns:
+                if name in left_out or (not table and name in relation.hidden):
+                    continue
+                by = None if name in scope.merged and not table else relation.alias
+                e = instead.get(name, exp.column(name, table=by))
+                unnamed = by == "" and name not in instead
+                value = relation.columns[name] if unnamed else self.low.value(e, scope)
+                if scope.grouped:
+                    value = over_group(value, keys, e, scope, self.low)
+                found.append((renamed.get(name, name), value, e))
+        return found
+
+    def _note_ungrouped(
+        self,
+        e: exp.Expr,
+        nodes: list[exp.Expr],
+        keys: list[exp.Expr],
+        scope: Scope,
+        *,
+        groups: bool = False,
+    ) -> None:
+        """Note an expression over a group that takes the value of a row."""
+        is_group = groups or scope.grouped or scope.aggregated
+        start = start_of(e)
+        if start is not None and any(
+            _takes_rows(node, keys) if is_group else _has_windows_of_groups(node) for node in nodes
+        ):
+            self.ungrouped.append(start)
+
+    def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
+        """Return a query in parentheses under a name, by which errors look it up."""
+        self.relations[name] = query
+        return as_source(query, name)
+
+    def new_name(self, prefix: str) -> str:
+        """Return a name that nothing has yet."""
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+
+def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
+    if isinstance(e, exp.And):
+        return [*_conjuncts(e.this), *_conjuncts(e.expression)]
+    if isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
+        return _conjuncts(e.this)
+    return [e]
+
+
+def _note_condition(instance: Instance, node: exp.Expr) -> None:
+    """Note a condition on a source alone, so that fewer rows are left for its islands."""
+    columns = list(node.find_all(exp.Column))
+    of_others = any(c.table != instance.table for c in columns)
+    if of_others or node.find(exp.Select, exp.Window) is not None:
+        instance.is_filtered_later = True
+        return
+    islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
+    if islands:
+        instance.staged.append((node, islands))
+        instance.staged.sort(key=lambda part: any(reads(instance.islands[n]) for n in part[1]))
+    elif columns:
+        instance.cheap.append(node)
+
+
+def _nodes(*values: Value) -> list[exp.Expr]:
+    """Return what DuckDB computes of values."""
+    found: list[exp.Expr] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found += value.env.values()
+        elif isinstance(value, Sql):
+            found.append(value.node)
+    return found
+
+
+def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
+    """Tell whether an expression over a group has a column that is not within an aggregate."""
+    if node in keys or isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
+        return False
+    return isinstance(node, exp.Column) or any(
+        _takes_rows(part, keys) for part in node.iter_expressions()
+    )
+
+
+def _has_windows_of_groups(node: exp.Expr) -> bool:
+    """Tell whether a window parts or sorts rows by an aggregate, which makes one row of all."""
+    parts = (
+        part
+        for window in node.find_all(exp.Window)
+        for part in (*(window.args.get("partition_by") or ()), window.args.get("order"))
+        if part is not None
+    )
+    return any(
+        call.name.upper() in known.AGGREGATES
+        for part in parts
+        for call in part.find_all(exp.Anonymous)
+    )
+
+
+def _ends(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the expressions of ARRANGE BY and SAMPLE BY."""
+    parts = tree.args.get(CLAUSES) or ()
+    return [e for part in parts for e in (*part.expressions, part.this) if isinstance(e, exp.Expr)]
+
+
+def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
+    """Refuse QUALIFY of no window. Raises QueryError."""
+    if not any(node.find(exp.Window) for node in nodes):
+        raise QueryError(
+            f"QUALIFY looks at what functions give OVER windows, and {text_of(e)} has none. Write "
+            "WHERE, or HAVING behind GROUP BY."
+        )
+
+
+def _star(item: exp.Expr) -> exp.Star | None:
+    if isinstance(item, exp.Star):
+        return item
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        return item.this
+    return None
+
+
+def _counts_rows(e: exp.Expr) -> bool:
+    """Tell whether every ``*`` of an expression is that of COUNT(*), or of a query within it."""
+    return all(
+        isinstance(star.parent, exp.Anonymous)
+        or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
+        for star in e.find_all(exp.Star)
+    )
+
+
+def _name_of(e: exp.Expr) -> str:
+    """Return the name of a column that nobody has named: its own, or its text."""
+    return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
+
+
+def _reads_rows(value: Value, scope: Scope) -> bool:
+    """Tell whether a value of the select list differs from row to row."""
+    nodes = list(value.env.values()) if isinstance(value, Tensor) else []
+    nodes += [value.node] if isinstance(value, Sql) else []
+    tables = {relation.table for relation in scope.relations}
+    columns = (column for node in nodes for column in node.find_all(exp.Column))
+    return any(c.table in tables and c.find_ancestor(exp.Query) is None for c in columns)
+
+
+def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
+    """Return values by name; a name that comes again gets a number.
+
+    >>> list(_unique([("x", 1), ("x", 2)]))
+    ['x', 'x_1']
+    """
+    out: dict[str, Value] = {}
+    for name, value in items:
+        chosen, number = name, 0
+        while chosen in out:
+            number += 1
+            chosen = f"{name}_{number}"
+        out[chosen] = value
+    return out
+
+
+def _output(name: str, value: Value) -> Output:
+    """Return a column of the result."""
+    match value:
+        case Sql(node, kind, plain) if plain is not None and node is plain.row:
+            return Output(name, kind, plain=plain)
+        case Sql(node, kind):
+            return Output(name, kind, column=node.name)
+        case Tensor(plain=plain) if plain is not None:
+            return Output(name, plain=plain)
+        case Tensor():
+            return Output(name, tensor=value)
+    raise AssertionError(value)

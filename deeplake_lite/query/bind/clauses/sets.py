@@ -1,0 +1,373 @@
+"""UNION, INTERSECT, EXCEPT: of what is comparable, with the positions of what is read later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind.clauses.row_order import by_position, numbered
+from deeplake_lite.query.bind.expressions.digests import comparable, stored_type
+from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.places import placed, start_of
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.json_values import json_key
+from deeplake_lite.query.bind.scalars.kinds import (
+    WORDS,
+    agree,
+    as_json,
+    as_text,
+    check_column,
+    goes_as_json,
+    is_numpys,
+    kind_of,
+)
+from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, select_from
+from deeplake_lite.query.values import (
+    REAL,
+    TEXT,
+    TIME,
+    Choice,
+    Constant,
+    Kind,
+    KindName,
+    Sql,
+    Tensor,
+    Value,
+    rename_keys,
+)
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.clauses.projection import Lowered
+    from deeplake_lite.query.bind.clauses.select import Binder
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.functions import Type
+    from deeplake_lite.query.values import Tree
+
+type Pair = tuple[Value, Value]
+"""A column of the result: what it is on either side."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two queries."""
+
+    lowered: Lowered
+    table: str
+    """Its name in the query made of both."""
+    columns: dict[str, Value]
+    """As they are named there."""
+
+
+def set_operation(
+    binder: Binder, tree: exp.SetOperation, parent: Scope | None, *, outermost: bool
+) -> Lowered:
+    """Return UNION, INTERSECT or EXCEPT."""
+    low, name = binder.low, tree.key.upper()
+    keep_all = tree.args.get("distinct") is False
+    queries = [binder.query(part, parent) for part in _halves(tree)]
+    counts = [len(query.columns) for query in queries]
+    if counts[0] != counts[1]:
+        with placed(low.text, _item(tree, min(counts))):
+            raise QueryError(
+                f"{name} takes queries of equally many columns, got {counts[0]} and {counts[1]}."
+            )
+    sides = [_side(binder, query, at) for at, query in enumerate(queries)]
+    columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
+    table = binder.new_name("t")
+    compared, carried = _Columns("c"), _Columns("k")
+    found: dict[str, Value] = {}
+    for at, ((label, a), b) in enumerate(columns):
+        with placed(low.text, _item(tree, at)):
+            a, b = _as_moment(sides[0], a, b), _as_moment(sides[1], b, a)
+            pair = _pair(low, name, label, a, b)
+            count = len(compared.pairs)
+            found[label] = _compared(
+                low, label, pair, compared, carried, table, of_both=name == "UNION"
+            )
+            start = start_of(_item(tree, at))
+            made = [node for both in compared.pairs[count:] for node in both if start is not None]
+            low.traces += [(start or 0, node) for node in made if isinstance(node, exp.Case)]
+    selects = [
+        select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
+        for at, side in enumerate(sides)
+    ]
+    combined = _carrying(name, keep_all, selects, compared.names())
+    outer = exp.Select(expressions=[exp.Star()])
+    for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
+        outer.set(key, tree.args.get(key))
+    source = binder.as_relation(combined, table)
+    scope = Scope([Relation("", table, found, source=source)], parent)
+    return binder.finish(outer, scope, source, [], outermost=outermost)
+
+
+def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
+    """Return what the last query selects at a place, or as its last item; of a star, the star."""
+    select = tree.expression.find(exp.Select)
+    items: list[exp.Expr] = [] if select is None else select.expressions
+    return items[min(at, len(items) - 1)] if items else tree
+
+
+def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
+    """Return both sides; of a chain of one operation its halves, so that it does not nest deep.
+
+    What EXCEPT takes away query by query, it takes away at once: a - b - c is a - (b + c).
+    """
+    parts = [tree.expression]
+    left = tree.this
+    while _continues(left, tree):
+        parts.append(left.expression)
+        left = left.this
+    parts = [left, *reversed(parts)]
+    if isinstance(tree, exp.Except) and len(parts) > 2:
+        return parts[0], _chained(parts[1:], exp.Union(distinct=False))
+    if len(parts) < 4:
+        return tree.this, tree.expression
+    middle = len(parts) // 2
+    first, second = (_chained(half, tree) for half in (parts[:middle], parts[middle:]))
+    return first, second
+
+
+def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
+    """Tell whether a query is the beginning of the same chain."""
+    ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
+    same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
+    return same and not any(left.args.get(key) for key in ends)
+
+
+def _chained(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
+    """Return a chain of the same operation."""
+    chain = parts[0].copy()
+    for part in parts[1:]:
+        chain = type(tree)(this=chain, expression=part.copy(), distinct=tree.args.get("distinct"))
+    return chain
+
+
+def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
+    table = binder.new_name("u")
+    binder.relations[table] = lowered.sql
+    binder.low.types.note_query(table, lowered.sql)
+    return _Side(lowered, table, imported(lowered.columns.items(), table, at))
+
+
+class _Columns:
+    """Columns of both queries, by one name."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.pairs: list[tuple[exp.Expr, exp.Expr]] = []
+
+    def add(self, left: exp.Expr, right: exp.Expr) -> str:
+        """Add a column; return its name."""
+        self.pairs.append((left, right))
+        return f"{self._prefix}{len(self.pairs) - 1}"
+
+    def names(self) -> list[str]:
+        """Return the names."""
+        return [f"{self._prefix}{number}" for number in range(len(self.pairs))]
+
+    def items(self, at: int) -> list[exp.Expr]:
+        """Return the select list of one of the queries."""
+        named = zip(self.pairs, self.names(), strict=True)
+        return [exp.alias_(pair[at], name) for pair, name in named]
+
+
+# ---- what is on either side
+
+
+def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
+    """Return what is on either side in one form. Raises QueryTypeError where there is none."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        (left, right), _ = in_one_form(name, [a, b], label, low)
+        return left, right
+    if is_numpys(a) or is_numpys(b):
+        raise QueryTypeError(
+            f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
+        )
+    return low.types.refined(_scalar(low, a)), low.types.refined(_scalar(low, b))
+
+
+def _as_moment(side: _Side, value: Value, other: Value) -> Value:
+    """Return a text in quotes as the moment that it says beside moments; others as they are."""
+    dtype = getattr(kind_of(other).htype, "dtype", "") if kind_of(other).name == "time" else ""
+    if not (
+        dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
+    ):
+        return value
+    named = (item for item in side.lowered.sql.selects if item.alias == value.node.name)
+    literal = next((item.unalias() for item in named), None)
+    if not isinstance(literal, exp.Literal):
+        return value
+    moment = agree(Constant(literal.this, literal), other)
+    assert isinstance(moment, Constant)
+    is_text = isinstance(moment.value, str)  # of no finer unit than the other side's
+    return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
+
+
+def _scalar(low: Lowering, value: Value) -> Value:
+    return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
+
+
+# ---- what is compared, and what is carried beside it
+
+
+def _compared(
+    low: Lowering,
+    label: str,
+    pair: Pair,
+    compared: _Columns,
+    carried: _Columns,
+    table: str,
+    *,
+    of_both: bool,
+) -> Value:
+    """Add what is compared of a column, and carried; return what it is in the result.
+
+    The result has rows `of_both` sides, or of the left one alone.
+    """
+    a, b = pair
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        stored = stored_type(a) == stored_type(b)
+        left, right = (comparable(value, low, Scope(), stored=stored) for value in (a, b))
+        compared.add(left, right)
+        if not of_both:
+            return Tensor(*_carried(a, 0, carried, table), label)
+        type_ = in_one_form("", [a, b], label, low)[1]
+        return _choice(label, a, b, carried, table, type_)
+    kinds = _kinds_of(a, b, low)
+    kind = kinds[0].beside(kinds[1])
+    is_class = any(k.names for k in kinds)
+    if goes_as_json(a, b):
+        documents = [as_json(side, low, Scope()) for side in pair]
+        compared.add(*map(json_key, documents))
+        name = carried.add(*documents)
+        return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
+    check_column(pair)
+    names = [k.name for k in kinds]
+    _check_kinds(label, names)
+    if beside_floats.are_mixed(*kinds):
+        return _mixed(low, pair, compared, carried, table, of_both=of_both)
+    mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
+    other_classes = is_class and (names[0], kinds[0].names) != (names[1], kinds[1].names)
+    if mixed or other_classes:
+        kind = Kind("list", item=TEXT) if kind.name == "list" else TEXT
+        texts = [as_text(side, low, Scope()) for side in pair]
+        name = compared.add(*(exp.cast(t, "VARCHAR") if mixed else t for t in texts))
+    else:
+        name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
+    return Sql(exp.column(name, table=table), kind)
+
+
+def _kinds_of(a: Value, b: Value, low: Lowering) -> tuple[Kind, Kind]:
+    """Return the kinds of both sides; that of a column of NULL is the other's."""
+    mine, theirs = kind_of(a), kind_of(b)
+    if low.types.is_null(a):
+        return theirs, theirs
+    return mine, mine if low.types.is_null(b) else theirs
+
+
+def _mixed(
+    low: Lowering,
+    pair: Pair,
+    compared: _Columns,
+    carried: _Columns,
+    table: str,
+    *,
+    of_both: bool,
+) -> Sql:
+    """Add a column of integers on one side, and floats on the other."""
+    kinds = [kind_of(side) for side in pair]
+    if of_both:
+        floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
+        return Sql(exp.column(compared.add(*floats), table=table), REAL)
+    nodes = [low.as_sql(side, Scope()) for side in pair]
+    compared.add(*(beside_floats.key(*side) for side in zip(nodes, kinds, strict=True)))
+    return Sql(exp.column(carried.add(nodes[0], exp.null()), table=table), kinds[0])
+
+
+def _check_kinds(label: str, names: list[KindName]) -> None:
+    """Refuse columns that no type holds together. Raises QueryTypeError."""
+    for name, other in (names, names[::-1]):
+        if name in ("bytes", "time", "list") and other not in (name, "any"):
+            if name != "bytes" and other == "text":
+                continue
+            raise QueryTypeError(
+                f"Columns of one kind go together, but {label!r} is {WORDS[name]} on one side, and "
+                f"{WORDS[other]} on the other. CAST one of them, or leave it out."
+            )
+
+
+def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
+    """Return a tensor of either side: a tag says which, and the other's keys are null."""
+    tag = carried.add(exp.convert(0), exp.convert(1))
+    sides = [_carried(side, at, carried, table) for at, side in enumerate((a, b))]
+    env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}
+    for _, keys in sides:
+        env.update(keys)
+    return Tensor(Choice(f"{table}_{tag}", tuple(tree for tree, _ in sides), type_), env, label)
+
+
+def _carried(
+    side: Tensor, at: int, carried: _Columns, table: str
+) -> tuple[Tree, dict[str, exp.Expr]]:
+    """Carry what a tensor reads; return its tree, and what its keys are in the result.
+
+    Beside it stands a NULL without a type. One of another type would change it: UBIGINT beside
+    BIGINT is HUGEINT.
+    """
+    names: dict[str, str] = {}
+    env: dict[str, exp.Expr] = {}
+    for key, node in side.env.items():
+        pair = (exp.null(), node.copy()) if at else (node.copy(), exp.null())
+        name = carried.add(*pair)
+        names[key] = f"{table}_{name}"
+        env[names[key]] = exp.column(name, table=table)
+    return rename_keys(side.tree, names.__getitem__), env
+
+
+# ---- set operations that keep the order of rows, and carry columns which are not compared
+
+
+def _carrying(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
+    """Return a set operation that compares some columns and carries the others."""
+    if name == "UNION":
+        return _union(keep_all, selects, by)
+    counted = [_counted(select, by) for select in selects]
+    same = [
+        exp.NullSafeEQ(this=exp.column(n, table="l"), expression=exp.column(n, table="r"))
+        for n in [*by, *(["n"] if keep_all else [])]
+    ]
+    right = select_from([exp.convert(1)], counted[1], "r")
+    right.set("where", exp.Where(this=exp.and_(*same)))
+    test: exp.Expr = exp.Exists(this=right)
+    if name == "EXCEPT":
+        test = exp.Not(this=test)
+    if not keep_all:
+        test = exp.and_(test, exp.EQ(this=exp.column("n", table="l"), expression=exp.convert(1)))
+    out = select_from([exp.Star()], counted[0], "l")
+    out.set("where", exp.Where(this=test))
+    out.set("order", by_position())
+    return out
+
+
+def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
+    both = exp.Union(this=selects[0], expression=selects[1], distinct=False)
+    if keep_all:
+        return both
+    out = select_from([exp.Star()], numbered(both, "u"), "u")
+    out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[exp.column(n) for n in by])))
+    out.set("order", by_position())
+    return out
+
+
+def _counted(select: exp.Select, by: list[str]) -> exp.Select:
+    """Return a query with the number of each row among those that are equal to it."""
+    number = exp.Window(
+        this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
+        partition_by=[exp.column(n) for n in by],
+        order=by_position(),
+    )
+    return select_from([exp.Star(), exp.alias_(number, "n")], numbered(select, "v"), "v")

@@ -1,0 +1,280 @@
+"""FROM: sources, queries in parentheses, joins; each is a relation with a name of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.expressions.digests import are_alike, counted
+from deeplake_lite.query.bind.expressions.operators import case_of_tensors
+from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.scalars.kinds import is_numpys, unified
+from deeplake_lite.query.bind.scope import OWN, Relation, imported
+from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.plan import ROW, Instance
+from deeplake_lite.query.run.sources import kind_of as kind_of_htype
+from deeplake_lite.query.run.sources import type_of
+from deeplake_lite.query.values import (
+    Cell,
+    Constant,
+    Plain,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.query.bind.clauses.select import Binder
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.run.sources import Source
+    from deeplake_lite.query.values import Kind
+
+
+def read_from(
+    binder: Binder, tree: exp.Select, scope: Scope
+) -> tuple[exp.Expr | None, list[exp.Join]]:
+    """Put what FROM names into the scope; return it as DuckDB's, with its joins."""
+    clause, joins = tree.args.get("from_"), list(tree.args.get("joins") or ())
+    if clause is not None:
+        source = table(binder, clause.this, scope)
+        joins = [*(clause.this.args.get("joins") or ()), *joins]
+    elif binder.default is not None and (joins or scope.parent is None or _reads(tree)):
+        source = source_table(binder, binder.default, OWN, scope)
+    elif joins:
+        raise QueryError(
+            "A query that is asked of no dataset names what is joined first: SELECT … FROM 'url' "
+            f"JOIN {text_of(joins[0].this)}."
+        )
+    else:
+        return None, []
+    return source, [joined(binder, join, scope) for join in joins]
+
+
+def _reads(tree: exp.Select) -> bool:
+    """Tell whether a SELECT without FROM looks at rows: it does not if it has constants alone."""
+    if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
+        return True
+    called = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
+    looks = tree.find(exp.Column, exp.Star, exp.Window) is not None
+    return looks or bool(called & (known.AGGREGATES | _OF_ROWS))
+
+
+_OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
+"""Functions that have a value per row without a column."""
+
+
+def renamed(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
+    """Return columns by the names that an alias gives the first of them, as in ``AS t(a, b)``.
+
+    Raises
+    ------
+    QueryError
+        For more names than columns, and for a name that comes twice.
+    """
+    names = [] if alias is None else [c.name for c in alias.args.get("columns") or ()]
+    if alias is None or not names:
+        return columns
+    rest = list(columns)[len(names) :]
+    if len(names) > len(columns) or len({*names, *rest}) < len(names) + len(rest):
+        raise QueryError(
+            f"An alias names the first columns, each by a name of its own, but there are "
+            f"{len(columns)}, {', '.join(columns)}, and it is {text_of(alias)}."
+        )
+    return type(columns)(zip([*names, *rest], columns.values(), strict=True))
+
+
+def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
+    """Put a relation into the scope; return it as DuckDB's."""
+    with placed(binder.low.text, e):
+        source = _table(binder, e, scope)
+    scope.relations[-1].source = source
+    return source
+
+
+def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
+    if isinstance(e, exp.Subquery):
+        parts = {key: part for key, part in e.args.items() if key not in ("alias", "joins")}
+        lowered = binder.query(exp.Subquery(**parts), scope.parent)
+        name = binder.new_name("t")
+        columns = renamed(dict(lowered.columns), e.args.get("alias"))
+        binder.low.types.note_query(name, lowered.sql)
+        scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
+        return binder.as_relation(lowered.sql, name)
+    if isinstance(e, exp.Unnest):
+        raise QueryError(
+            f"UNNEST of a column stands in the select list, got FROM … {text_of(e)}. Write FROM "
+            "(SELECT *, UNNEST(x) AS item FROM …)."
+        )
+    if not isinstance(e, exp.Table):
+        raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
+    if e.args.get("db"):
+        raise QueryError(
+            f"FROM takes a name, or a URL in quotes, got {text_of(e)}. Schemas are not part of "
+            "the language."
+        )
+    if isinstance(e.this, exp.Func):
+        return table_function(binder, e, scope)
+    name, alias = e.name, str(e.alias or e.name)
+    for names in reversed(binder.queries):
+        if name in names and not e.args.get("version"):
+            inner, lowered = names[name]
+            own = binder.new_name("t")
+            binder.low.types.note_query(own, lowered.sql)
+            columns = imported(lowered.columns.items(), own, binder.count)
+            scope.add(Relation(alias, own, renamed(columns, e.args.get("alias"))))
+            binder.relations[own] = lowered.sql
+            return exp.alias_(exp.to_table(inner), own, table=True)
+    version = e.args.get("version")
+    label = None
+    if version is not None:
+        value = binder.low.value(version, scope)
+        if not isinstance(value, Constant) or not isinstance(value.value, str):
+            raise QueryTypeError(f"VERSION must be a text, but it is {text_of(version)}.")
+        label = value.value
+    node = source_table(binder, binder.open_source(name, label), alias, scope)
+    relation = scope.relations[-1]
+    relation.columns = renamed(relation.columns, e.args.get("alias"))
+    return node
+
+
+class Columns(dict[str, Value]):
+    """Columns of a source; how many axes pictures have is looked up when they are named."""
+
+    def __getitem__(self, name: str) -> Value:
+        """Return a column."""
+        value = super().__getitem__(name)
+        is_open = isinstance(value, Tensor) and (value.type.shape is None or value.type.items)
+        if isinstance(value, Tensor) and is_open and isinstance(value.tree, Cell):
+            leaf = value.tree
+            leaf = replace(leaf, type=leaf.source.type_of(leaf.field))
+            self[name] = value = replace(value, tree=leaf)
+        return value
+
+
+def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> exp.Expr:
+    """Put a source into the scope, as a table of its own."""
+    table = binder.new_name("t")
+    instance = Instance(table, source)
+    binder.instances.append(instance)
+    row = exp.column(ROW, table=table)
+    binder.low.types.note(table, ROW, "int64")
+    columns = Columns()
+    for number, f in enumerate(source.fields):
+        plain = Plain(source, f, row)
+        kind = kind_of_htype(f.htype)
+        if kind is not None:
+            kind = source.sharpened(f, kind)
+            instance.scalars[f"x{number}"] = f
+            _note(binder, table, f"x{number}", kind)
+            columns[f.name] = Sql(exp.column(f"x{number}", table=table), kind, plain)
+        else:
+            key = f"r_{table}"
+            tree = Cell(key, source, f, type_of(f.htype))
+            columns[f.name] = Tensor(tree, {key: row}, f.name, plain)
+    scope.add(Relation(alias, table, columns, instance))
+    return exp.to_table(table)
+
+
+_DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
+"""Dtypes of kinds of columns."""
+
+
+def _note(binder: Binder, table: str, column: str, kind: Kind) -> None:
+    """Note the type of a source's column; classes are left to their names."""
+    dtype = getattr(kind.htype, "dtype", "") if kind.name in ("number", "time") else ""
+    if found := dtype or _DTYPES.get(kind.name):
+        binder.low.types.note(table, column, found)
+
+
+def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
+    """Put RANGE, GENERATE_SERIES or UNNEST into the scope."""
+    name = e.this.name.upper()
+    if name not in ("RANGE", "GENERATE_SERIES", "UNNEST"):
+        raise QueryError(
+            f"FROM takes lakes, queries, RANGE, GENERATE_SERIES and UNNEST, got {name}(…). "
+            "Files other than lakes are not read."
+        )
+    args = [binder.low.sql(p, scope) for p in e.this.expressions]
+    table = binder.new_name("t")
+    column = {"RANGE": "range", "GENERATE_SERIES": "generate_series"}.get(name, "unnest")
+    node = exp.Anonymous(this=name, expressions=args)
+    columns: dict[str, Value] = {column: Sql(exp.column("v", table=table))}
+    columns = renamed(columns, e.args.get("alias"))
+    scope.add(Relation(e.alias or name.lower(), table, columns))
+    as_table = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier("v")])
+    return exp.Table(this=node, alias=as_table)
+
+
+def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
+    """Return a join."""
+    left = list(scope.relations)
+    if nested := join.this.args.get("joins"):
+        with placed(binder.low.text, join.this):
+            raise QueryError(
+                "Joins stand one after another, each with its condition, but this one joins "
+                f"{text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON …) AS c."
+            )
+    source = table(binder, join.this, scope)
+    right = scope.relations[-1]
+    right.tested = (join.kind or "").upper() in ("SEMI", "ANTI")
+    out = exp.Join(this=source, side=join.side or None, kind=join.kind or None)
+    shared = {c.name: c for c in join.args.get("using") or ()}
+    if (join.args.get("method") or "").upper() == "NATURAL":
+        shared = {n: join for r in left for n in r.columns if n in right.columns}
+    if join.args.get("on") is not None:
+        low = binder.low
+        out.set("on", low.clause_of_rows(join.args["on"], scope, "ON"))
+    elif shared:
+        out.set("on", using(binder, shared, left, right, join, scope))
+    elif not join.kind and not join.side:
+        out.set("kind", "CROSS")
+    return out
+
+
+def using(
+    binder: Binder,
+    names: Mapping[str, exp.Expr],
+    left: list[Relation],
+    right: Relation,
+    join: exp.Join,
+    scope: Scope,
+) -> exp.Expr:
+    """Return the condition of USING; `names` has how each name of a column is written."""
+    tests = []
+    low = binder.low
+    for name, written in names.items():
+        owner = next((r for r in left if name in r.columns), None)
+        if owner is None or name not in right.columns:
+            with placed(low.text, written):
+                raise scope.unknown(name, None)
+        a = scope.merged.get(name) or low.value(exp.column(name, table=owner.alias), scope)
+        b = low.value(exp.column(name, table=right.alias), scope)
+        tests.append(_is_same(a, b, low, scope))
+        right.hidden.add(name)
+        outer = join.side in ("RIGHT", "FULL")
+        scope.merged[name] = _either(a, b, name, low, scope) if outer else a
+    return exp.and_(*tests)
+
+
+def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return whether two values are the same: of tensors, as a whole."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a) and is_numpys(b):
+        return are_alike(exp.EQ, a, b, low, scope)
+    return low.compare(exp.EQ, a, b, scope)
+
+
+def _either(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
+    """Return the first of two values that is not null."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a):
+        is_there = exp.not_(exp.Is(this=counted(a, low, scope), expression=exp.null()))
+        return case_of_tensors(low, [is_there], [a, b], exp.column(name))
+    values, kind = unified([a, b], low, scope)
+    node = func("coalesce", *(low.as_sql(value, scope) for value in values))
+    return Sql(node, replace(kind, htype=None))

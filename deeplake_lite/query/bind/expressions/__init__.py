@@ -1,0 +1,1 @@
+"""Expressions: operators, comparisons, subscripts, constants, and their types."""

@@ -1,0 +1,197 @@
+"""Comparisons: of scalars SQL's, of tensors NumPy's, of rows part by part; BETWEEN, IS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.digests import alike, are_alike, is_null
+from deeplake_lite.query.bind.expressions.forms import with_names
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.exact import beside_integers, equal_beside, number_of
+from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
+from deeplake_lite.query.bind.scalars.kinds import (
+    agree,
+    as_json,
+    goes_as_json,
+    is_json,
+    is_numpys,
+    kind_of,
+    settled,
+)
+from deeplake_lite.query.functions.user import OWN
+from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+COMPARISON: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+"""Comparisons, by the names they have in the registry."""
+
+_STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
+
+
+def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return a comparison."""
+    if isinstance(e.this, exp.Tuple) and isinstance(e.expression, exp.Tuple):
+        return low.value(_by_parts(e), scope)
+    if type(e.this) in COMPARISON:
+        if not isinstance(e.this.expression, exp.DPipe):
+            low.value(e.this, scope)  # what is wrong with the first of them comes first
+        raise chained(e)
+    if (found := _of_hashes(low, e, scope)) is not None:
+        return found
+    left, right = (low.types.refined(low.value(p, scope)) for p in (e.this, e.expression))
+    _check_any(e, e.this, right)
+    _check_any(e, e.expression, left)
+    kind, left, right = beside_integers(type(e), *alike(left, right, low))
+    if not goes_as_json(left, right) and _by_elements(left, right):
+        return low.call(COMPARISON[kind], [left, right], {}, e)
+    return Sql(low.compare(kind, left, right, scope), BOOL)
+
+
+def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
+    """Return HASH(x) = HASH(list) as a comparison of x, whose type says what the list means."""
+    sides = [
+        side.expressions[0]
+        for side in (e.this, e.expression)
+        if isinstance(side, exp.Anonymous)
+        and side.name.upper() == "HASH"
+        and "HASH" not in OWN
+        and len(side.expressions) == 1
+    ]
+    if len(sides) < 2 or not isinstance(e, exp.EQ | exp.NEQ):
+        return None
+    values = [low.value(side, scope) for side in sides]
+    given = [v.value for v in values if isinstance(v, Constant)]
+    if not any(isinstance(value, list | dict | np.ndarray) for value in given):
+        return None
+    if any(map(is_json, values)):
+        return low.value(type(e)(this=sides[0].copy(), expression=sides[1].copy()), scope)
+    if all(map(is_numpys, values)):
+        tensors = [low.as_tensor(v, text_of(e)) for v in values]
+        if any(t.type.dtype == "str" for t in tensors):  # names of classes
+            tensors = [with_names(t) for t in tensors]
+        return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
+    return None
+
+
+def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
+    """Refuse ``x = ANY(y)`` of a number or a text. Raises QueryTypeError."""
+    called = part.name.upper() if isinstance(part, exp.Anonymous) else ""
+    if called not in ("ANY", "ALL") or called in OWN or len(part.expressions) != 1:
+        return
+    if kind_of(other).name in ("bool", "any") and not is_numpys(other):
+        return
+    sides = [part.expressions[0] if side is part else side for side in (e.this, e.expression)]
+    each = type(e)(this=sides[0].copy(), expression=sides[1].copy())
+    raise QueryTypeError(
+        f"{text_of(part)} is true or false, and is compared with neither numbers nor texts, got "
+        f"{text_of(e)}. To compare each element, write {called}({text_of(each)})."
+    )
+
+
+def _by_elements(left: Value, right: Value) -> bool:
+    """Tell whether NumPy compares: tensors, and a list of SQL's, as KEYS gives, with one value."""
+    if is_numpys(left) or is_numpys(right):
+        return True
+    kinds = kind_of(left), kind_of(right)
+    listed = [k.item for k in kinds if k.name == "list"]
+    return len(listed) == 1 and listed[0] is not None and listed[0].name in ("text", "number")
+
+
+def chained(e: exp.Expr) -> QueryTypeError:
+    """Return the error for ``a < b < c``, and for ``a = b || c = d``, which parses as one."""
+    joined = e.this.expression
+    if isinstance(joined, exp.DPipe):
+        first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
+        second = type(e)(this=joined.expression.copy(), expression=e.expression.copy())
+        return QueryTypeError(
+            f"|| joins texts. Write {text_of(first)} OR {text_of(second)} to connect conditions."
+        )
+    second = type(e)(this=joined.copy(), expression=e.expression.copy())
+    return QueryTypeError(
+        f"Comparisons do not chain: write {text_of(e.this)} AND {text_of(second)}, or put one of "
+        "them in parentheses."
+    )
+
+
+def _by_parts(e: exp.Expr) -> exp.Expr:
+    """Return a comparison of two rows of values as one of their parts. Raises QueryTypeError."""
+    pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
+    if not pairs or len(e.this.expressions) != len(e.expression.expressions):
+        raise QueryTypeError(
+            f"Rows of values compare with as many values, got {text_of(e.this)} and "
+            f"{text_of(e.expression)}."
+        )
+    equal = [exp.EQ(this=a, expression=b) for a, b in pairs]  # the same parts, to be looked at once
+    if isinstance(e, exp.EQ):
+        return exp.paren(exp.and_(*equal, copy=False), copy=False)
+    if isinstance(e, exp.NEQ):
+        return exp.not_(exp.paren(exp.and_(*equal, copy=False), copy=False), copy=False)
+    options = []
+    for at, (a, b) in enumerate(pairs):
+        kind = type(e) if at == len(pairs) - 1 else _STRICT.get(type(e), type(e))
+        options.append(exp.and_(*equal[:at], kind(this=a, expression=b), copy=False))
+    return exp.paren(exp.or_(*options, copy=False), copy=False)
+
+
+def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
+    """Return BETWEEN, as two comparisons."""
+    least = exp.GTE(this=e.this, expression=e.args["low"])
+    most = exp.LTE(this=e.this, expression=e.args["high"])
+    return low.value(exp.And(this=least, expression=most), scope)
+
+
+def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return IS [NOT] DISTINCT FROM."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    for side, other in ((e.this, right), (e.expression, left)):
+        if isinstance(other, Constant) and other.value is None:
+            found = is_(low, exp.Is(this=side, expression=exp.null()), scope)
+            node = low.as_sql(found, scope)
+            return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
+    left, right = low.types.refined(left), low.types.refined(right)
+    left, right = equal_beside(left, right), equal_beside(right, left)
+    tensors = [low.as_tensor(side, text_of(e)) for side in (left, right) if is_numpys(side)]
+    if len(tensors) == 2:
+        return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
+    left, right = settled(left, low, scope), settled(right, low, scope)
+    pairs = ((left, right), (right, left))
+    if goes_as_json(left, right):
+        if any(number_of(side) is not None for side in (left, right)):
+            equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
+            return Sql(exp.not_(equal) if isinstance(e, exp.NullSafeNEQ) else equal, BOOL)
+        sides = [json_key(as_json(agree(*pair), low, scope)) for pair in pairs]
+    else:
+        sides = [low.as_sql(agree(*pair), scope) for pair in pairs]
+        kinds = kind_of(left), kind_of(right)
+        if beside_floats.are_mixed(*kinds):
+            sides = [beside_floats.key(*pair) for pair in zip(sides, kinds, strict=True)]
+    return Sql(type(e)(this=sides[0], expression=sides[1]), BOOL)
+
+
+def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
+    """Return IS NULL and its like, without reading a tensor."""
+    if isinstance(e.expression, exp.Column) and e.expression.name.upper() == "NAN":
+        return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this]), scope)
+    if not isinstance(e.expression, exp.Null | exp.Boolean):
+        raise QueryTypeError(
+            f"IS takes NULL, TRUE, FALSE, NAN or DISTINCT FROM, but it is {text_of(e)}. Compare "
+            f"values by =."
+        )
+    found = low.value(e.this, scope)
+    if isinstance(found, Tensor) and found.plain is not None:
+        valid = is_null(found)
+        return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
+    node = low.as_sql(found, scope)
+    if isinstance(found, Sql) and found.kind.name == "json":
+        node = json_text(node)  # JSON's null is null
+    return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)

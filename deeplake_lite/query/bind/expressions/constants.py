@@ -1,0 +1,206 @@
+"""Constants of a query: of its text, and parameters."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.dataset.saved.parameters import plain_value
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.htypes.json_values import canonical_json
+from deeplake_lite.query.database.convert import json_document
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.values import Constant, Given, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def constant(value: Any) -> Constant:
+    """Return a parameter's value.
+
+    Raises
+    ------
+    QueryTypeError
+        For a value that queries do not know.
+    """
+    value = plain_value(value)
+    match value:
+        case np.ndarray():
+            return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
+        case list():
+            parts = [constant(v) for v in value]
+            return list_of(parts)
+        case float() if not np.isfinite(value) or str(value) == "-0.0":  # no literal says these
+            return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
+        case decimal.Decimal():
+            return _of_decimal(value)
+        case int() if abs(value) > MOST:
+            return Constant(value, partial(_too_large, value))
+        case str():
+            return Constant(value, exp.convert(_encodable(value)))
+        case complex():
+            return Constant(value, partial(_no_sql, value))
+        case bytes():
+            return Constant(value, func("unhex", exp.Literal.string(value.hex())))
+        case dict():
+            return Constant(value, _as_json(_encodable(json_document(value))))
+        case np.datetime64():
+            text = np.datetime_as_string(value, unit="ns").replace("T", " ")
+            return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
+        case dt.timedelta():
+            return Constant(value, partial(_span, value))
+        case dt.time():
+            return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
+    return Constant(value, exp.convert(value))
+
+
+def _span(value: dt.timedelta) -> exp.Expr:
+    """Return a duration as SQL. Raises QueryTypeError for one of more than 64 bits."""
+    count = value // dt.timedelta(microseconds=1)
+    if abs(count) >= 2**63:
+        raise QueryTypeError(
+            "SQL computes with durations in whole microseconds, up to 292,271 years, but a "
+            f"constant is {value}. Compare counts in an int64 column."
+        )
+    return exp.cast(exp.Literal.string(f"{count} microseconds"), "INTERVAL")
+
+
+def list_of(parts: Sequence[Constant]) -> Constant:
+    """Return a list of constants."""
+    return Constant(
+        [p.value for p in parts],
+        lambda: exp.Array(expressions=_nodes(parts)),
+        items=tuple(parts),
+    )
+
+
+def _nodes(parts: Sequence[Constant]) -> list[exp.Expr]:
+    """Return the parts of a list as SQL; beside an object, all of them as JSON in its one form."""
+    if not any(isinstance(part.value, dict) for part in parts):
+        return [part.node.copy() for part in parts]
+    return [
+        exp.null() if part.value is None else _as_json(canonical_json(part.value)) for part in parts
+    ]
+
+
+def _as_json(text: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), "JSON")
+
+
+def items_of(value: Constant) -> Sequence[Constant]:
+    """Return the items of a list or an array."""
+    return value.items or [constant(item) for item in value.value]
+
+
+MOST = 2**127 - 1
+"""The greatest integer that DuckDB computes with."""
+
+_DECIMALS = 18
+"""Decimals with which DuckDB's decimals go beside all of its 64-bit integers."""
+
+
+def _of_decimal(number: decimal.Decimal) -> Constant:
+    """Return a number of any size; as SQL with up to 18 decimals, or as a float."""
+    if number.copy_abs() > MOST:
+        return Constant(float(number), partial(_too_large, number), number)
+    is_short = int(number.as_tuple().exponent) >= -_DECIMALS
+    text = format(number, "f") if is_short else repr(float(number))
+    is_whole = is_short and number == int(number)
+    node = exp.Literal.number(text)
+    return Constant(int(number) if is_whole else float(number), node, number)
+
+
+def of_literal(e: exp.Literal) -> Constant:
+    """Return a number as a query has it. Raises QueryError for another text."""
+    try:
+        number = decimal.Decimal(e.this)
+    except decimal.InvalidOperation:
+        raise QueryError(f"A number is such as 3, 2.5 or 1e-3, got {e.this}.") from None
+    if not e.this.isdecimal():
+        return Constant(float(e.this), e, number)
+    return Constant(int(number), e) if number <= MOST else constant(int(number))
+
+
+def negated(value: Constant) -> Constant:
+    """Return the negative of a number."""
+    number = None if value.number is None else value.number.copy_negate()
+    return Constant(-value.value, lambda: exp.Neg(this=value.node.copy()), number)
+
+
+def _too_large(value: int | decimal.Decimal) -> exp.Expr:
+    """Refuse an integer of more than 128 bits. Raises QueryTypeError."""
+    raise QueryTypeError(
+        f"SQL computes with integers of up to 128 bits, but this is "
+        f"{decimal.Decimal(value):.6e}. Compare it "
+        "with integers as it is, or give a float, such as 1e40."
+    )
+
+
+def _no_sql(value: complex) -> exp.Expr:
+    """Refuse a complex number where SQL computes. Raises QueryTypeError."""
+    raise QueryTypeError(
+        f"SQL computes with real numbers, but this is {value!r}. Compare complex columns with it "
+        "by = or <>."
+    )
+
+
+def _encodable(text: str) -> str:
+    """Return a text that UTF-8 can hold. Raises QueryTypeError for half a surrogate pair."""
+    if (half := half_of_a_pair(text)) is not None:
+        raise QueryTypeError(
+            f"A text as a parameter is Unicode, but {text!a:.60} has half a surrogate pair at "
+            f"position {half}. Decode it with errors='replace'."
+        )
+    return text
+
+
+def as_array(value: Any) -> tuple[Any, Type]:
+    """Return a constant as NumPy's, and its type."""
+    if isinstance(value, str) or value is None:
+        return value, Type("str")
+    if isinstance(value, bytes | dict):
+        return value, Type("bytes" if isinstance(value, bytes) else "object")
+    if isinstance(value, list) and any(isinstance(v, bytes | dict | None) for v in value):
+        return value, Type("bytes" if isinstance(value[0], bytes) else "object").listed()
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return value, Type("object").listed()
+    if array.dtype == object and any(type(v) is int for v in array.flat):
+        raise QueryTypeError(
+            f"Tensors hold integers of up to 64 bits, but this is {value!s:.60}. Compare with "
+            "one number at a time, or give floats."
+        )
+    if array.dtype == object and array.ndim:  # dates, and what else is no number
+        return value, Type("object").listed()
+    if array.dtype.kind == "U":
+        return value, Type("str", array.shape)
+    return array, Type(array.dtype.name, array.shape)
+
+
+def null_tensor(type_: Type, text: str) -> Tensor:
+    """Return a tensor that is null in all rows."""
+    nothing = exp.cast(exp.null(), "BIGINT")
+    return Tensor(Given("g_NULL", type_), {"g_NULL": nothing}, text)
+
+
+def option(low: Lowering, part: exp.Expr, scope: Scope) -> Any:
+    """Return the value of a constant argument; lists are tuples. Raises QueryTypeError."""
+    value = low.value(part, scope)
+    if isinstance(value, Constant):
+        return tuple(value.value) if isinstance(value.value, list) else value.value
+    parts = part.expressions if isinstance(part, exp.Tuple) else ()
+    if parts:
+        return tuple(option(low, p, scope) for p in parts)
+    raise QueryTypeError(f"An option is a constant, got {text_of(part)}.")

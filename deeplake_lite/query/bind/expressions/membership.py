@@ -1,0 +1,174 @@
+"""Queries and lists that a value is sought in: IN, ANY, ALL, EXISTS; and a query for a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.constants import items_of
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.exact import equal_beside
+from deeplake_lite.query.bind.scalars.json_values import json_key
+from deeplake_lite.query.bind.scalars.kinds import (
+    agree,
+    as_json,
+    as_text,
+    by_name,
+    check_bytes,
+    check_pair,
+    class_name,
+    goes_as_json,
+    is_numpys,
+    kind_of,
+    settled,
+)
+from deeplake_lite.query.bind.scalars.nan import but_nan, is_nan, is_null, is_present
+from deeplake_lite.query.parse.dialect import select_from, text_of
+from deeplake_lite.query.values import BOOL, Constant, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
+    """Return IN: of a list, or of a query.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor on either side.
+    """
+    if (query := e.args.get("query")) is not None:
+        return _in_query(low, e, query.this if isinstance(query, exp.Subquery) else query, scope)
+    if isinstance(e.this, exp.Tuple):
+        if (field := e.args.get("field")) is not None:
+            raise QueryTypeError(
+                f"{text_of(e.this)} IN takes a list of as many values, such as "
+                f"((1, 'a'), (2, 'b')), or a query, but not {text_of(field)}."
+            )
+        equal = [exp.EQ(this=e.this, expression=option) for option in e.expressions]
+        return low.value(_any(equal), scope)
+    this = low.types.refined(low.value(e.this, scope))
+    if is_numpys(this):
+        raise _of_tensor(e.this)
+    values = [settled(equal_beside(v, this), low, scope) for v in _listed(low, e, scope)]
+    values = [low.types.refined(v) for v in values]
+    this = settled(this, low, scope)
+    is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
+    has_nulls = kind_of(this).real and not all(map(is_present, values))
+    is_mixed = any(beside_floats.are_mixed(kind_of(this), kind_of(v)) for v in values)
+    if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
+        return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
+    for value in values:
+        agree(this, value)
+    options = [agree(value, this) for value in values]
+    if not options:
+        return Sql(exp.false(), BOOL)
+    if {"class", "text"} <= {kind_of(v).name for v in (this, *options)}:  # other lists of names
+        this, options = by_name(this), [by_name(value) for value in values]
+    a = low.as_sql(agree(this, options[0]), scope)
+    node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
+    return Sql(but_nan(node, [(a, this)]), BOOL)
+
+
+def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """Return whether any condition holds; of none, none does."""
+    if not conditions:
+        return exp.false()
+    return exp.paren(exp.or_(*conditions, copy=False), copy=False)
+
+
+def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
+    """Return the values of the list behind IN. Raises QueryTypeError."""
+    field = e.args.get("field")
+    values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
+    if field is not None and not has_list(values[0]):
+        raise QueryTypeError(
+            f"IN takes a list or a query, got {text_of(field)}. Whether it has an element: "
+            f"CONTAINS({text_of(field)}, {text_of(e.this)})."
+        )
+    if len(values) == 1 and has_list(values[0]):
+        return list(items_of(values[0]))
+    if any(map(has_list, values)):
+        raise QueryTypeError(f"IN takes single values, or one list of them, got {text_of(e)}.")
+    return values
+
+
+def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value:
+    """Return IN of a query: of one column, or of as many as the values in parentheses."""
+    parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
+    values = [low.value(part, scope) for part in parts]
+    query, found = low.nested(inner, scope)
+    if len(found) != len(parts):
+        raise QueryTypeError(
+            f"IN compares {text_of(e.this)} with queries of as many columns, got {len(found)}: "
+            f"{text_of(inner)}."
+        )
+    for part, value, column in zip(parts, values, found, strict=True):
+        if is_numpys(value) or column.kind.name == "tensor":
+            raise _of_tensor(part if is_numpys(value) else inner)
+    sides: list[exp.Expr] = []
+    columns: list[exp.Expr] = []
+    plain: list[tuple[exp.Expr, Value]] = []
+    for value, column in zip(values, found, strict=True):
+        node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
+        value = settled(equal_beside(value, Sql(node, kind)), low, scope)
+        value = low.types.refined(value)
+        check_bytes(value, Sql(node, kind))
+        check_pair(value, kind_of(value), kind)
+        plain.append((low.as_sql(value, scope), value))
+        if goes_as_json(value, Sql(node, kind)):
+            columns.append(json_key(as_json(Sql(node, kind), low, scope)))
+            sides.append(json_key(as_json(value, low, scope)))
+        elif kind.name == "class" and kind_of(value).names != kind.names:
+            columns.append(class_name(node, kind.names))
+            sides.append(as_text(value, low, scope))
+        elif beside_floats.are_mixed(kind_of(value), kind):
+            columns.append(beside_floats.key(node, kind))
+            sides.append(beside_floats.key(low.as_sql(value, scope), kind_of(value)))
+        else:
+            columns.append(node)
+            sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))
+    rows = select_from(columns, query, _SOUGHT)
+    if len(sides) > 1:
+        found_in = exp.In(this=exp.Tuple(expressions=sides), query=exp.Subquery(this=rows))
+        return Sql(but_nan(found_in, plain), BOOL)
+    found_in = exp.In(this=sides[0], query=exp.Subquery(this=rows))
+    if not kind_of(values[0]).real:
+        return Sql(found_in, BOOL)
+    of_nan = exp.If(this=exp.Exists(this=rows.where(is_null(columns[0]))), true=exp.null())
+    ifs = [exp.If(this=is_nan(plain[0][0]), true=exp.Case(ifs=[of_nan], default=exp.false()))]
+    return Sql(exp.Case(ifs=ifs, default=found_in), BOOL)
+
+
+_SOUGHT = "sought"
+"""Name of a query's result where its columns are taken up again."""
+
+
+def _of_tensor(e: exp.Expr) -> QueryTypeError:
+    return QueryTypeError(
+        f"IN takes one value per row, got {text_of(e)}, which is a tensor. Use CONTAINS(x, value), "
+        "or compare HASH(x) with HASH(y)."
+    )
+
+
+def has_list(value: Value) -> TypeGuard[Constant]:
+    """Tell whether a value is a list as it stands, or a parameter's."""
+    return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
+
+
+def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
+    """Return EXISTS."""
+    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
+    return Sql(exp.Exists(this=low.nested(inner, scope)[0]), BOOL)
+
+
+def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
+    """Return the value of a query in parentheses: a scalar, or a tensor."""
+    return low.one_value(e.this, scope)

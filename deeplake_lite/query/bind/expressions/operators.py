@@ -1,0 +1,401 @@
+"""Operators and the words of SQL: SQL's for scalars, NumPy's where a side has axes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes import Scalar
+from deeplake_lite.query.bind.calls import growth
+from deeplake_lite.query.bind.expressions import comparisons
+from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
+from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.exact import fraction
+from deeplake_lite.query.bind.scalars.json_values import as_exact_number
+from deeplake_lite.query.bind.scalars.kinds import (
+    as_json,
+    as_part,
+    as_text,
+    by_name,
+    check_bytes,
+    check_column,
+    fractions,
+    has_axes,
+    is_json,
+    is_null_constant,
+    is_numpys,
+    kind_of,
+    kind_of_two,
+    settled,
+    unified,
+)
+from deeplake_lite.query.bind.scalars.moments import (
+    FINE_UNITS,
+    as_timestamp,
+    floored,
+    sum_of_moments,
+)
+from deeplake_lite.query.functions.user import OWN
+from deeplake_lite.query.parse.dialect import WORDY, as_list, func, text_of
+from deeplake_lite.query.values import (
+    BOOL,
+    BYTES,
+    JSON,
+    LIST,
+    NUMBER,
+    REAL,
+    TEXT,
+    TIME,
+    Choice,
+    Constant,
+    Kind,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%",
+    exp.Pow: "**",
+}  # fmt: skip
+_SMALL = {"int8", "int16", "int32", "uint8", "uint16", "uint32"}
+
+
+def paren(low: Lowering, e: exp.Paren, scope: Scope) -> Value:
+    """Return what stands in parentheses."""
+    found = low.value(e.this, scope)
+    return Sql(exp.paren(found.node), found.kind) if isinstance(found, Sql) else found
+
+
+def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
+    """Return a negative."""
+    found = low.value(e.this, scope)
+    if isinstance(found, Constant) and isinstance(found.value, int | float):
+        return negated(found)
+    if is_numpys(found):
+        return low.call("NEG", [found], {}, e)
+    _refuse_bytes(e.this, found, e)
+    node = _number(low.as_sql(found, scope), found, e)
+    return Sql(exp.Neg(this=node), kind_of_two(found, found))
+
+
+def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
+    """Return ``[a, b]``: a constant where all parts are; classes by name."""
+    if e.meta.get(WORDY):
+        scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for the list")
+    parts = fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+    check_column(map(by_name, parts))
+    parts = [as_part(p) for p in parts]
+    if any(map(is_json, parts)):
+        parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]
+    constants = [p for p in parts if isinstance(p, Constant)]
+    if len(constants) == len(parts):
+        return list_of(constants)
+    parts = [low.types.refined(p) for p in parts]
+    parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
+    node = as_list(*(low.as_sql(p, scope) for p in parts))
+    kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
+    if len(kinds) > 1:
+        kinds = {replace(kind, htype=None, dtype="") for kind in kinds}
+    if len(kinds) > 1 and {kind.name for kind in kinds} == {"number"}:
+        kinds = {REAL}
+    return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
+
+
+def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return a sum, a product and the like."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    if isinstance(e, exp.Mod) and _is_fraction(e.this, right):
+        raise QueryTypeError(
+            f"RANDOM() is at least 0 and below 1, so {text_of(e)} is RANDOM() itself. Write "
+            f"FLOOR(RANDOM() * {text_of(e.expression)}) for random whole numbers below "
+            f"{text_of(e.expression)}."
+        )
+    if is_numpys(left) or is_numpys(right):
+        return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
+    for part, value in ((e.this, left), (e.expression, right)):
+        _refuse_bytes(part, value, e)
+    if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
+        return moments
+    left, right = fraction(left), fraction(right)
+    sides = [_number(low.as_sql(v, scope), v, e) for v in (left, right)]
+    node = type(e)(this=sides[0], expression=sides[1])
+    if isinstance(e, exp.Div):
+        return Sql(node, REAL)
+    if not (_is_whole(left) and _is_whole(right)):
+        if isinstance(e, exp.IntDiv):
+            node = func("trunc", node)  # DuckDB's // of floats does not round
+        elif isinstance(e, exp.Mod) and not _is_divisor(right):
+            node.set("expression", func("nullif", sides[1], exp.convert(0)))  # NaN, of floats
+    return Sql(node, kind_of_two(left, right))
+
+
+def _is_whole(value: Value) -> bool:
+    """Tell whether a scalar is surely an integer."""
+    if isinstance(value, Constant):
+        return type(value.value) is int
+    htype = kind_of(value).htype
+    return isinstance(htype, Scalar) and np.dtype(htype.dtype).kind in "iu"
+
+
+def _is_divisor(value: Value) -> bool:
+    """Tell whether a value is surely a number other than 0."""
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, int | float) and number != 0
+
+
+def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
+    """Tell whether the remainder of RANDOM() by a number is RANDOM() itself."""
+    number = modulus.value if isinstance(modulus, Constant) else None
+    drawn = e.unnest()
+    is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
+    return "RANDOM" not in OWN and is_random and isinstance(number, int | float) and number >= 1
+
+
+def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
+    """Refuse bytes, and lists, in arithmetic. Raises QueryTypeError."""
+    kind = kind_of(value).name
+    if kind in ("bytes", "list"):
+        of = "Bytes" if kind == "bytes" else "a list"
+        raise QueryTypeError(
+            f"Arithmetic takes numbers, but {text_of(part)} is {of}: {text_of(e)}."
+        )
+
+
+def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
+    """Return a side of a sum: small integers wide enough for it, JSON as the number that it is."""
+    kind = kind_of(value)
+    if kind.name == "json":
+        return as_exact_number(node, text_of(e))
+    dtype = value.type.dtype if isinstance(value, Tensor) else getattr(kind.htype, "dtype", "")
+    if dtype in _SMALL:
+        return exp.cast(node, "BIGINT")
+    return node
+
+
+def and_(low: Lowering, e: exp.And, scope: Scope) -> Value:
+    """Return AND."""
+    return connected(low, e, "AND", scope)
+
+
+def or_(low: Lowering, e: exp.Or, scope: Scope) -> Value:
+    """Return OR."""
+    return connected(low, e, "OR", scope)
+
+
+def connected(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
+    """Return two conditions in one, elementwise where a side has axes."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    if has_axes(left) or has_axes(right):
+        return low.call(name, [left, right], {}, e)
+    a, b = low.condition(left, scope), low.condition(right, scope)
+    return Sql(type(e)(this=exp.paren(a), expression=exp.paren(b)), BOOL)
+
+
+def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
+    """Return NOT."""
+    found = low.value(e.this, scope)
+    if has_axes(found):
+        return low.call("NOT", [found], {}, e)
+    return Sql(exp.Not(this=exp.paren(low.condition(found, scope))), BOOL)
+
+
+def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return ``&``, ``|`` and ``~``: of masks, AND, OR and NOT; of whole numbers, SQL's.
+
+    Raises
+    ------
+    QueryTypeError
+        For tensors that are no masks.
+    """
+    parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
+    values = [low.value(p, scope) for p in parts]
+    if not any(map(has_axes, values)):
+        return low.generic(e, scope, NUMBER)
+    for part, value in zip(parts, values, strict=True):
+        tensor = low.as_tensor(value, text_of(part))
+        if tensor.type.dtype != "bool" and isinstance(e, exp.BitwiseNot):
+            raise QueryTypeError(
+                f"~ turns a condition around, and {text_of(part)} is {tensor.type}. Write NOT "
+                f"{text_of(part)} for whether elements are zero{_complement(part, tensor)}."
+            )
+        if tensor.type.dtype != "bool":
+            raise QueryTypeError(
+                f"& and | connect conditions, and {text_of(part)} is {tensor.type}. They bind "
+                f"tighter than comparisons: write (x > 1) & (x < 2), or AND, got {text_of(e)}."
+            )
+    return low.call(_BITWISE[type(e)], values, {}, e)
+
+
+def _complement(part: exp.Expr, tensor: Tensor) -> str:
+    """Return how to write ``~x`` of integers: 255 - x of uint8. Floats have none."""
+    dtype = tensor.type.dtype
+    if not tensor.type.is_number or np.dtype(dtype).kind not in "iu":
+        return ""
+    most = np.iinfo(dtype).max if dtype.startswith("u") else -1
+    return f", or {most} - {text_of(part)} for numbers with their bits turned around"
+
+
+_BITWISE: dict[type[exp.Expr], str] = {
+    exp.BitwiseAnd: "AND", exp.BitwiseOr: "OR", exp.BitwiseNot: "NOT",
+}  # fmt: skip
+
+
+def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
+    """Refuse ``&&``. Raises QueryTypeError."""
+    raise QueryTypeError(f"Conditions are connected by AND, got {text_of(e)}.")
+
+
+def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return LIKE or ILIKE, of the names of classes."""
+    if isinstance(e.this, exp.Like | exp.ILike):
+        raise comparisons.chained(e)
+    pattern = low.value(e.expression, scope)
+    if isinstance(pattern, Constant) and isinstance(pattern.value, str):
+        _hint_at_glob(pattern.value, e)
+    this = as_text(low.value(e.this, scope), low, scope)
+    node = type(e)(this=this, expression=as_text(pattern, low, scope))
+    return Sql(exp.not_(exp.paren(node)) if e.args.get("negate") else node, BOOL)
+
+
+def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
+    """Warn of a pattern whose wildcards are those of GLOB."""
+    if "*" in pattern and "%" not in pattern:
+        warnings.warn(
+            f"LIKE knows the wildcards % and _, and compares * as it is: {brief(pattern)}. For the "
+            f"wildcards * and ?, write {text_of(e.this)} GLOB "
+            f"{text_of(exp.Literal.string(pattern[:60]))}.",
+            stacklevel=2,
+        )
+
+
+def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
+    """Return texts joined, classes by name. Raises QueryTypeError for conditions."""
+    parts = list(e.flatten())
+    values = [low.value(p, scope) for p in parts]
+    if all(kind_of(value).name == "list" or has_axes(value) for value in values):
+        joined = exp.Anonymous(this="LIST_CONCAT", expressions=[part.copy() for part in parts])
+        return low.value(joined, scope)
+    if any(kind_of(value).name == "bool" for value in values):
+        raise QueryTypeError(f"|| joins texts. Write {_with_or(e)} to connect conditions.")
+    if any(kind_of(value).name == "bytes" for value in values):
+        first = next(value for value in values if kind_of(value).name == "bytes")
+        for value in values:
+            check_bytes(first, value)
+        blobs = [low.as_sql(value, scope) for value in values]
+        return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), blobs), BYTES)
+    nodes = growth.joined(
+        values, [as_text(value, low, scope) for value in values], e, scope.lengths
+    )
+    kinds = {kind_of(by_name(value), plain=True) for value in values}
+    kind = kinds.pop() if {k.name for k in kinds} == {"list"} and len(kinds) == 1 else TEXT
+    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), kind)
+
+
+def _with_or(e: exp.DPipe) -> str:
+    """Return ``a < b || c < d``, of which b || c is the middle, with OR."""
+    left, right, around = e.this, e.expression, e.parent
+    if isinstance(around, exp.Binary) and around.this is e:
+        right = type(around)(this=right.copy(), expression=around.expression.copy())
+    elif isinstance(around, exp.Binary):
+        left = type(around)(this=around.this.copy(), expression=left.copy())
+    return f"{text_of(left)} OR {text_of(right)}"
+
+
+def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
+    """Return LIKE's ESCAPE, a condition."""
+    return low.generic(e, scope, BOOL)
+
+
+def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
+    """Return CASE."""
+    subject = low.value(e.this, scope) if e.this else None
+    tests: list[exp.Expr] = []
+    results: list[Value] = []
+    for branch in e.args["ifs"]:
+        when = low.value(branch.this, scope)
+        test = (
+            low.condition(when, scope)
+            if subject is None
+            else low.compare(exp.EQ, subject, when, scope)
+        )
+        tests.append(test)
+        results.append(low.value(branch.args["true"], scope))
+    if e.args.get("default") is not None:
+        results.append(low.value(e.args["default"], scope))
+    if any(isinstance(r, Tensor) and is_numpys(r) for r in results):
+        return case_of_tensors(low, tests, results, e)
+    results, kind = unified(results, low, scope)
+    nodes = [low.as_sql(r, scope) for r in results]
+    ifs = [exp.If(this=test, true=node) for test, node in zip(tests, nodes, strict=False)]
+    default = nodes[-1] if len(nodes) > len(ifs) else None
+    return Sql(exp.Case(ifs=ifs, default=default), kind)
+
+
+def case_of_tensors(
+    low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
+) -> Tensor:
+    """Return CASE of tensors: DuckDB says which one counts."""
+    found = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
+    present = [t for t in found if t is not None]
+    aligned, type_ = in_one_form("CASE", present, text_of(e), low)
+    following = iter(aligned)
+    found = [None if t is None else next(following) for t in found]
+    options = [null_tensor(type_, text_of(e)) if t is None else t for t in found]
+    if len(options) == len(tests):
+        options.append(null_tensor(type_, text_of(e)))
+    ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
+    which = exp.Case(ifs=ifs, default=exp.convert(len(tests)))
+    key = f"w_{which.sql('duckdb')}"
+    env: dict[str, exp.Expr] = {key: which}
+    for option in options:
+        env.update(option.env)
+    return Tensor(Choice(key, tuple(o.tree for o in options), type_), env, text_of(e))
+
+
+def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
+    """Return IF, as CASE."""
+    branch = exp.If(this=e.this.copy(), true=e.args["true"].copy())
+    other = e.args.get("false")
+    return case(low, exp.Case(ifs=[branch], default=other and other.copy()), scope)
+
+
+def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
+    """Return a span of time."""
+    return Sql(e.copy(), TIME)
+
+
+def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
+    """Return a part of a date."""
+    value = low.value(e.expression, scope)
+    moment = as_timestamp(low.as_sql(value, scope), value)
+    if e.name.lower() not in FINE_UNITS:
+        moment = floored(moment, value)
+    node = exp.Extract(this=e.this.copy(), expression=moment)
+    return Sql(node, NUMBER)
+
+
+def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
+    """Return a list in parentheses: a constant where all parts are."""
+    parts = [low.value(p, scope) for p in e.expressions]
+    constants = [p for p in parts if isinstance(p, Constant)]
+    if len(constants) < len(parts):
+        return low.generic(e, scope)
+    return Constant(
+        [p.value for p in constants],
+        lambda: exp.Tuple(expressions=[p.node.copy() for p in constants]),
+        items=tuple(constants),
+    )

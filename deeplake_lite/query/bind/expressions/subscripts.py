@@ -1,0 +1,382 @@
+"""Subscripts: NumPy's of tensors, keys and positions of JSON, slices of text and lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
+from deeplake_lite.query.bind.scalars.json_values import json_slice
+from deeplake_lite.query.bind.scalars.kinds import WORDS, agree, as_part, kind_of, settled
+from deeplake_lite.query.bind.scalars.structs import check_sought, kind_of_part
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.parse.dialect import Ellipsis as Dots
+from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.values import (
+    ANY,
+    BYTES,
+    JSON,
+    NUMBER,
+    TEXT,
+    Constant,
+    Given,
+    Index,
+    Kind,
+    Literal_,
+    Meta,
+    Sql,
+    Tensor,
+    Tree,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def bracket(low: Lowering, e: exp.Bracket, scope: Scope) -> Value:
+    """Return ``x[…]``."""
+    return subscript(low, low.value(e.this, scope), e.expressions, e, scope)
+
+
+def subscript(
+    low: Lowering, base: Value, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
+) -> Value:
+    """Return a part of a value by its subscript."""
+    if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
+        base = Sql(low.as_sql(base, scope), kind_of(base))
+    if isinstance(base, Tensor):
+        return indexed(low, base, items, e, scope)
+    if isinstance(base, Constant) and isinstance(base.value, list | np.ndarray):
+        return indexed(low, low.as_tensor(base, text_of(e.this)), items, e, scope)
+    if len(items) != 1 or isinstance(items[0], Dots):
+        raise QueryTypeError(
+            f"{text_of(e.this)} is no tensor and takes one index, got {len(items)}."
+        )
+    node, item = low.as_sql(base, scope), items[0]
+    kind = kind_of(base)
+    if kind.key is not None and not isinstance(item, exp.Slice):
+        return _of_map(low, node, kind, low.value(item, scope), scope)
+    is_key = isinstance(item, exp.Literal) and item.is_string
+    if kind.name in ("number", "bool", "class", "time") and not is_key:
+        raise QueryTypeError(
+            f"Lists, tensors, texts and JSON have parts, but {text_of(e.this)} is "
+            f"{_WITHOUT_KEYS[kind.name]}: {text_of(e)}."
+        )
+    if isinstance(item, exp.Slice):
+        ends = [p and low.value(p, scope) for p in (item.this, item.expression)]
+        if item.args.get("step") is not None:
+            raise QueryTypeError(
+                f"A slice of a text or a list is start:stop, without a step, got {text_of(e)}."
+            )
+        for end in ends:
+            _check_position(end, text_of(e))
+        start = exp.convert(1) if ends[0] is None else position_of(low, ends[0], scope, 1)
+        stop = exp.convert(-1) if ends[1] is None else position_of(low, ends[1], scope, 0)
+        if kind.name == "json":
+            return Sql(json_slice(node, start, stop), JSON)
+        if kind.name == "bytes":
+            return Sql(bytes_slice(node, start, stop), BYTES)
+        return Sql(func("array_slice", node, start, stop), kind_of(base, plain=True))
+    if kind.name == "json":
+        part = func("json_extract", node, json_path(low, item, e, scope))
+        return Sql(func("nullif", part, exp.cast(exp.Literal.string("null"), "JSON")), JSON)
+    at = low.value(item, scope)
+    if isinstance(at, Constant) and isinstance(at.value, str):
+        if kind.name in _WITHOUT_KEYS:
+            raise QueryTypeError(
+                f"JSON values have keys, got {text_of(e)} of {_WITHOUT_KEYS[kind.name]}."
+            )
+        return Sql(func("struct_extract", node, at.node.copy()), kind_of_part(kind, at.value))
+    _check_position(at, text_of(e))
+    position = position_of(low, at, scope, 1)
+    if kind.name == "bytes":
+        return Sql(byte_at(node, position), NUMBER)
+    item_kind = TEXT if kind.name == "text" else kind.of_item
+    return Sql(func("array_extract", node, position), item_kind)
+
+
+def _of_map(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
+    """Return a map's value by its key, null where it has none."""
+    assert kind.key is not None
+    at = low.types.refined(at)
+    check_sought(kind.key, at)
+    key = low.as_sql(as_part(agree(settled(at, low, scope), Sql(exp.null(), kind.key))), scope)
+    values = kind.parts[1][1] if len(kind.parts) == 2 else ANY
+    return Sql(func("map_extract_value", node, key), values.of_item)
+
+
+_WITHOUT_KEYS = {
+    "number": "a number", "bool": "a truth value", "text": "a text", "bytes": "bytes",
+    "class": "a class", "time": "a moment",
+}  # fmt: skip
+"""Kinds of values that have no keys, in words."""
+
+
+def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
+    """Return a position that counts from 0 as DuckDB counts: from 1, or from the end."""
+    if isinstance(at, Constant) and isinstance(at.value, int):
+        return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
+    node = exp.paren(low.as_sql(at, scope))
+    case = exp.Case(
+        ifs=[exp.If(this=node.copy() >= 0, true=node.copy() + first)],
+        default=node.copy() + (first - 1),
+    )
+    return exp.cast(case, "BIGINT")
+
+
+def _check_position(at: Value | None, text: str) -> None:
+    """Refuse a position that is no whole number, by its type. Raises QueryTypeError."""
+    if at is None or (isinstance(at, Constant) and at.value is None):
+        return
+    kind = kind_of(at)
+    if kind.name not in ("number", "class", "any"):
+        raise _no_index("bool" if kind.name == "bool" else WORDS[kind.name], text)
+    dtype = getattr(kind.htype, "dtype", "") if kind.name == "number" else ""
+    is_float = isinstance(at, Constant) and isinstance(at.value, float)
+    if is_float or kind.real or dtype.startswith("float"):
+        raise _no_index("a number that may have a fraction", text)
+
+
+def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.Expr:
+    """Return a JSON key or position as DuckDB's path."""
+    at = low.value(item, scope)
+    if isinstance(at, Constant) and isinstance(at.value, str):
+        escaped = at.value.replace('"', '\\"')
+        return exp.Literal.string(f'$."{escaped}"')
+    if isinstance(at, Constant) and type(at.value) is int and abs(at.value) < 1 << 31:
+        return exp.Literal.string(f"$[{at.value}]" if at.value >= 0 else f"$[#{at.value}]")
+    if isinstance(at, Constant) or kind_of(at).name not in ("number", "any"):
+        raise QueryTypeError(
+            f"JSON has keys, which are texts, and positions, which are whole numbers of up to 31 "
+            f"bits, but the subscript is {text_of(item)}."
+        )
+    _check_position(at, text_of(e))
+    return exp.cast(low.as_sql(at, scope), "BIGINT")
+
+
+def indexed(
+    low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
+) -> Value:
+    """Return a tensor indexed as NumPy does; ends may differ from row to row."""
+    if base.type.items is not None:
+        return _of_list(low, base, items, e, scope)
+    env = dict(base.env)
+
+    def tree(part: exp.Expr | None) -> Tree | None:
+        if part is None:
+            return None
+        found = low.as_tensor(low.value(part, scope), text_of(part))
+        env.update(found.env)
+        return found.tree
+
+    parts: list[Any] = []
+    for item in items:
+        if isinstance(item, Dots):
+            parts.append(...)
+        elif isinstance(item, exp.Slice):
+            ends = (item.this, item.expression, item.args.get("step"))
+            parts.append(tuple(tree(end) for end in ends))
+        else:
+            parts.append(None if isinstance(item, exp.Null) else tree(item))
+    _check_indices(parts, text_of(e))
+    type_ = _indexed_type(base, parts, text_of(e))
+    length = _length(base.tree, parts)
+    if length is not None:
+        return Tensor(length, base.env, text_of(e))
+    return Tensor(Index(base.tree, tuple(parts), type_, text_of(e)), env, text_of(e))
+
+
+def _of_list(
+    low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
+) -> Value:
+    """Return a part of a list, or one of its items; further indices are those of the item."""
+    assert base.type.items is not None
+    [first, *rest], env = items, dict(base.env)
+    if isinstance(first, Dots | exp.Null) or (rest and isinstance(first, exp.Slice)):
+        raise QueryTypeError(
+            f"{base.text} is {base.type}, whose items may differ in shape. Take one of them before "
+            f"its axes: {base.text}[0, …], but not {text_of(e)}."
+        )
+
+    def tree(part: exp.Expr | None) -> Tree | None:
+        if part is None:
+            return None
+        found = low.as_tensor(low.value(part, scope), text_of(part))
+        env.update(found.env)
+        return found.tree
+
+    if isinstance(first, exp.Slice):
+        index: Any = tuple(map(tree, (first.this, first.expression, first.args.get("step"))))
+    else:
+        index = tree(first)
+    _check_indices([index], text_of(e))
+    is_part = isinstance(first, exp.Slice) or index.type.ndim != 0
+    type_ = base.type if is_part else base.type.items.of
+    found = Tensor(Index(base.tree, (index,), type_, text_of(e)), env, text_of(e))
+    return subscript(low, found, rest, e, scope) if rest else found
+
+
+def _length(shape: Tree, items: list[Any]) -> Tree | None:
+    """Return the length of one axis, if that is what is asked of a shape: ``SHAPE(x)[0]``."""
+    if not isinstance(shape, Meta) or shape.what != "shape" or len(items) != 1:
+        return None
+    [item] = items
+    if not isinstance(item, Literal_) or item.type.ndim:
+        return None
+    return replace(shape, what=f"axis:{int(item.value)}", type=Type("int64"))
+
+
+def _check_indices(items: list[Any], text: str) -> None:
+    """Refuse what is no position. Raises QueryTypeError."""
+    for item in items:
+        step = item[2] if isinstance(item, tuple) else None
+        if isinstance(step, Literal_) and not np.any(step.value):
+            raise QueryTypeError(
+                "The step of a slice must not be 0. Leave it out for every element, or write ::-1 "
+                "for the reverse."
+            )
+        for part in item if isinstance(item, tuple) else (item,):
+            if part is None or part is ...:
+                continue
+            if part is not item and part.type.ndim:
+                raise QueryTypeError(
+                    f"An end of a slice is one whole number, but one in {text} is {part.type}. "
+                    "Take one element of it."
+                )
+            whole = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
+            mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
+            is_float = part.type.is_number and part.type.dtype != "bool"
+            computed = isinstance(part, Given) and is_float  # SQL's: seen per row
+            if not (whole or mask or computed):
+                raise _no_index(str(part.type), text)
+
+
+def _no_index(found: str, text: str) -> QueryTypeError:
+    """Return the error for an index that is of a type that has no positions."""
+    return QueryTypeError(
+        f"An index is a whole number, a list of them, a mask or a slice, got {found} in {text}. "
+        "CAST(… AS BIGINT) makes whole numbers."
+    )
+
+
+def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
+    """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
+    kept = base.type.meaning
+    if base.type.shape is None or any(_takes(item) is None for item in items):
+        of_all = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
+        return Type(
+            base.type.dtype, (None,) if of_all else None, kept if _all_slices(items) else None
+        )
+    whole = base.type.shape
+    named = sum(_takes(item) or 0 for item in items)
+    if any(_is_shapeless(item) for item in items):
+        return Type(base.type.dtype, None)
+    if items.count(...) > 1:
+        raise QueryTypeError(f"... stands once among indices, got {text}.")
+    if named > len(whole):
+        raise QueryTypeError(
+            f"{text} has {named} indices, and {base.text} has {len(whole)} axes: {base.type}."
+        )
+    fill = [(None, None, None)] * (len(whole) - named)
+    at = items.index(...) if ... in items else len(items)
+    items = [*items[:at], *fill, *items[at + 1 :]]
+    shape = _indexed_shape(base, items, text)
+    return Type(base.type.dtype, shape, kept if _keeps_meaning(base, items, shape) else None)
+
+
+def _is_shapeless(item: Any) -> bool:
+    """Tell whether an index is an array of which not even the number of axes is known."""
+    return item is not None and hasattr(item, "type") and item.type.shape is None
+
+
+def _takes(item: Any) -> int | None:
+    """Return how many axes an index takes; None where a mask's are not known."""
+    if item is None or item is ...:
+        return 0
+    is_mask = not isinstance(item, tuple) and item.type.dtype == "bool"
+    return item.type.ndim if is_mask else 1
+
+
+def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
+    """Return the shape of a tensor indexed on all axes, as NumPy has it.
+
+    Arrays of indices, and numbers beside them, are broadcast to some axes, which stand where the
+    arrays stand if those are side by side, and first otherwise.
+    """
+    sizes = iter(base.type.shape or ())
+    out: list[int | None] = []
+    places, shapes = [], []
+    for number, item in enumerate(items):
+        if item is None:
+            out.append(1)
+        elif isinstance(item, tuple):
+            out.append(_sliced(item, next(sizes)))
+        else:
+            taken = [next(sizes) for _ in range(_takes(item) or 0)]
+            is_mask = item.type.dtype == "bool"
+            if isinstance(item, Literal_) and not is_mask:
+                _check_inside(base, item, taken[0], text)
+            places.append((number, len(out)))
+            shapes.append((None,) if is_mask else tuple(item.type.shape))
+    if not any(shapes):
+        return tuple(out)
+    together = places[-1][0] - places[0][0] == len(places) - 1
+    at = places[0][1] if together else 0
+    return (*out[:at], *_broadcast(shapes), *out[at:])
+
+
+def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> None:
+    """Refuse positions that no row has. Raises QueryTypeError."""
+    for index in np.ravel(item.value).tolist():
+        if size is not None and not -size <= index < size:
+            raise QueryTypeError(
+                f"{text}: index {index} is outside an axis of {size}. {base.text} is {base.type}."
+            )
+
+
+def _broadcast(shapes: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Return the shape that arrays of indices are broadcast to.
+
+    >>> _broadcast([(2, 1), (), (None, 3)])
+    (2, 3)
+    """
+    most = max(map(len, shapes))
+    padded = [(1,) * (most - len(shape)) + shape for shape in shapes]
+    return tuple(
+        next((n for n in lengths if n not in (1, None)), None if None in lengths else 1)
+        for lengths in zip(*padded, strict=True)
+    )
+
+
+def _all_slices(items: list[Any]) -> bool:
+    return all(isinstance(item, tuple) or item is ... for item in items)
+
+
+def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
+    """Tell whether boxes are still boxes, one or several: the last axis is whole."""
+    if hasattr(base.type.meaning, "names"):
+        return True
+    last = items[-1] if items else None
+    is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
+    return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
+
+
+def _turns(item: tuple[Any, ...]) -> bool:
+    """Tell whether a slice goes backwards."""
+    return item[2] is not None and int(item[2].value) < 0
+
+
+def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
+    """Return the size of a sliced axis, None where it is not known."""
+    if size is None or not all(isinstance(p, Literal_ | None) for p in item):
+        return None
+    ends = (None if p is None else int(p.value) for p in item)
+    return len(range(*slice(*ends).indices(size)))

@@ -1,0 +1,248 @@
+"""Types of expressions, asked of DuckDB, which alone knows what its functions return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import duckdb
+from sqlglot import exp
+
+from deeplake_lite.query.database.calculator import calculator
+from deeplake_lite.query.database.convert import sql_type
+from deeplake_lite.query.values import ANY, BOOL, BYTES, JSON, NANOSECONDS, TEXT, TIME, Kind, Sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deeplake_lite.query.plan import Udf
+    from deeplake_lite.query.values import Value
+
+HUGE = "int128"
+"""Dtype of integers of 128 bits, such as sums, of which NumPy has none."""
+
+_KINDS = {
+    "BOOLEAN": BOOL, "VARCHAR": TEXT, "BLOB": BYTES, "JSON": JSON, "TIMESTAMP_NS": NANOSECONDS,
+    **dict.fromkeys(
+        ["DATE", "TIME", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+         "INTERVAL"], TIME),
+}  # fmt: skip
+"""Kinds of types but numbers and lists."""
+
+_DTYPES = {
+    "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
+    "UTINYINT": "uint8", "USMALLINT": "uint16", "UINTEGER": "uint32", "UBIGINT": "uint64",
+    "HUGEINT": HUGE, "UHUGEINT": HUGE, "BIGNUM": HUGE, "FLOAT": "float32", "DOUBLE": "float64",
+}  # fmt: skip
+
+
+class Types:
+    """Types of the expressions of one query, looked up where the language has to know them.
+
+    Nothing is computed: an expression is bound with typed nulls in place of its columns.
+
+    Parameters
+    ----------
+    udfs : callable
+        Returns what NumPy computes for DuckDB so far, by the names of the functions.
+    """
+
+    def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
+        self._udfs = udfs
+        self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
+        """Types by table and column, or expressions of what a query selects."""
+        self._queries: dict[str, list[str]] = {}
+        """Columns of the queries in FROM that were noted, by the names of their tables."""
+        self._parameters: dict[str, str] = {}
+        """Types of lambdas' parameters, by the names that DuckDB has for them."""
+
+    def note(self, table: str, column: str, dtype: str) -> None:
+        """Note the dtype of a column of a table in FROM."""
+        self._columns[table, column] = sql_type(dtype)
+
+    def note_parameter(self, name: str, kind: Kind) -> None:
+        """Note the DuckDB type of a lambda's parameter, if it follows from its kind."""
+        self._parameters.pop(name, None)
+        if type_ := _type_of(kind):
+            self._parameters[name] = type_
+
+    def note_query(self, table: str, query: exp.Expr) -> None:
+        """Note what the columns of a query in FROM are."""
+        selected = self._selected(query)
+        self._queries[table] = list(selected)
+        for name, item in selected.items():
+            self._columns[table, name] = item
+
+    def _selected(self, query: exp.Expr) -> dict[str, exp.Expr]:
+        """Return the expressions that a query selects, by name.
+
+        They refer to sources and to queries that were noted. Columns of the queries between,
+        whose names are no query's alone, are replaced by what these select.
+        """
+        if isinstance(query, exp.Subquery):
+            return self._selected(query.this)
+        if isinstance(query, exp.SetOperation):
+            sides = self._selected(query.this), self._selected(query.expression)
+            pairs = zip(*(side.items() for side in sides), strict=False)
+            return {name: _either(a, b) for (name, a), (_, b) in pairs}
+        if not isinstance(query, exp.Select):
+            return {}
+        from_ = query.args.get("from_")
+        tables = [from_, *query.args.get("joins", ())] if from_ else []
+        queries: dict[str, dict[str, exp.Expr]] = {}
+        for table in tables:
+            name = table.this.alias
+            if name in self._queries:
+                queries[name] = {n: exp.column(n, table=name) for n in self._queries[name]}
+            elif isinstance(table.this, exp.Subquery):
+                queries[name] = self._selected(table.this)
+        between = {name: q for name, q in queries.items() if name not in self._queries}
+        found: dict[str, exp.Expr] = {}
+        for item in query.selects:
+            if isinstance(item, exp.Alias):
+                found[item.alias] = _in_terms(item.this, between)
+            elif isinstance(item, exp.Subquery):
+                found[item.alias] = _in_terms(exp.Subquery(this=item.this.copy()), between)
+            elif isinstance(item, exp.Star):
+                found.update({n: e for columns in queries.values() for n, e in columns.items()})
+            elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+                found.update(queries.get(item.table, {}))
+            elif isinstance(item, exp.Column):
+                found[item.name] = _in_terms(item, between)
+        return found
+
+    def refined(self, value: Value) -> Value:
+        """Return a value with the kind of its DuckDB type, if that says more than its own kind."""
+        if not isinstance(value, Sql) or not _is_open(value.kind):
+            return value
+        found = self.of(value.node)
+        kind = None if found is None else _kind(found)
+        if kind is None:
+            return value
+        if kind.name == value.kind.name == "number":  # what is known of NaN stays
+            return replace(value, kind=replace(value.kind, dtype=kind.dtype))
+        return replace(value, kind=kind)
+
+    def is_null(self, value: Value) -> bool:
+        """Tell whether a value is the literal NULL, or a column of it."""
+        return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
+
+    def of(self, node: exp.Expr) -> str | None:
+        """Return the type of an expression in DuckDB's words; None where that is not known."""
+        whole = exp.paren(node.copy())
+        for select in list(whole.find_all(exp.Select)):
+            for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
+                select.set(clause, None)
+        for window in whole.find_all(exp.Window):
+            window.set("alias", None)  # a name of the clause WINDOW
+        for column in list(whole.find_all(exp.Column)):
+            if column.table:
+                found = self._of_column(column.table, column.name)
+                if found is None:
+                    return None
+                column.replace(_null(found))
+        bound = {name.name for e in whole.find_all(exp.Lambda) for name in e.expressions}
+        for name in list(whole.find_all(exp.Identifier)):
+            found = self._parameters.get(name.name)
+            if found is not None and name.name not in bound:
+                name.replace(_null(found))
+        udfs = self._udfs()
+        for call in list(whole.find_all(exp.Anonymous)):
+            if call.name in udfs:
+                dtype = udfs[call.name].tree.type.dtype
+                call.replace(_null(sql_type(dtype)))
+        return _described(whole.sql("duckdb"))
+
+    def _of_column(self, table: str, column: str) -> str | None:
+        found = self._columns.get((table, column))
+        if isinstance(found, exp.Expr):
+            found = self._columns[table, column] = self.of(found)
+        return found
+
+
+_PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOOLEAN"}
+"""Types of items of lists, by their kinds."""
+
+
+def _type_of(kind: Kind) -> str:
+    """Return the DuckDB type of an item of a list, or "" if its kind does not determine it.
+
+    >>> _type_of(Kind("list", item=Kind("number", dtype="int64"))), _type_of(ANY)
+    ('BIGINT[]', '')
+    """
+    if kind.name == "list":
+        item = _type_of(kind.of_item)
+        return f"{item}[]" if item else ""
+    if kind.parts and all(name for name, _ in kind.parts):
+        parts = [(name, _type_of(part)) for name, part in kind.parts]
+        named = ", ".join(f"{exp.to_identifier(n, quoted=True)} {type_}" for n, type_ in parts)
+        return f"STRUCT({named})" if all(type_ for _, type_ in parts) else ""
+    dtype = kind.number_dtype or (getattr(kind.htype, "dtype", "") if kind.name == "time" else "")
+    if dtype:
+        return "HUGEINT" if dtype == HUGE else sql_type(dtype)
+    return _PLAIN_TYPES.get(kind.name, "")
+
+
+def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
+    """Replace the columns of queries by the expressions that these select."""
+    whole = exp.paren(e.copy())
+    for column in list(whole.find_all(exp.Column)):
+        item = queries.get(column.table, {}).get(column.name)
+        if item is not None:
+            column.replace(exp.paren(item.copy()))
+    return whole
+
+
+def _either(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    """Return an expression of the type that UNION gives to two."""
+    sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
+    return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))
+
+
+def _null(type_: str) -> exp.Expr:
+    as_named = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=type_)
+    return exp.Cast(this=exp.null(), to=as_named)
+
+
+def _is_open(kind: Kind) -> bool:
+    """Tell whether DuckDB knows more of a value: its kind, or a number's dtype."""
+    if kind.name == "number":
+        return kind.htype is None and not kind.dtype
+    if kind.name == "list":
+        return not kind.names if kind.item is None else _is_open(kind.item)
+    return kind == ANY
+
+
+def _kind(type_: str) -> Kind | None:
+    """Return the kind of a type; None for structs, maps and what has no kind of its own.
+
+    >>> _kind("HUGEINT").dtype, _kind("DOUBLE[][3]").item.item.dtype, _kind("STRUCT(a INTEGER)")
+    ('int128', 'float64', None)
+    >>> _kind("DECIMAL(18,0)").dtype, _kind("DECIMAL(3,2)").dtype
+    ('int128', 'float64')
+    """
+    if type_.endswith("]"):
+        item = _kind(type_[: type_.rindex("[")])
+        return None if item is None else Kind("list", item=item)
+    if type_ in _KINDS:
+        return _KINDS[type_]
+    dtype = _DTYPES.get(type_) or _of_decimals(type_)
+    return None if dtype is None else Kind("number", real=dtype.startswith("f"), dtype=dtype)
+
+
+def _of_decimals(type_: str) -> str | None:
+    """Return the dtype of decimals, which results hold as floats where they have fractions."""
+    if not type_.startswith("DECIMAL("):
+        return None
+    return HUGE if type_.endswith(",0)") else "float64"
+
+
+@lru_cache(maxsize=4096)
+def _described(text: str) -> str | None:
+    try:
+        with calculator() as cursor:
+            [(_, type_, *_)] = cursor.execute(f"DESCRIBE SELECT {text}").fetchall()
+    except duckdb.Error:  # which comes, with its place, when the query runs
+        return None
+    return str(type_)

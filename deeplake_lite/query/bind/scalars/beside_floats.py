@@ -1,0 +1,201 @@
+"""Integers beside floats: compared exactly, and in one column as floats that hold them.
+
+SQL would round the integer. Rounding keeps the order, so the doubles of both sides decide unless
+they are equal, and then, from 2**53 on, the integers do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.constants import MOST, items_of
+from deeplake_lite.query.bind.expressions.types import HUGE
+from deeplake_lite.query.bind.scalars.exact import MIRRORED
+from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
+from deeplake_lite.query.values import NUMBER, REAL, Constant, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
+"""Comparisons that also hold for equal values, and what they are for others."""
+
+_EXACT = 2**53
+"""The greatest integer up to which doubles hold all."""
+
+_LEAST_ROUNDED = 2**24
+"""The greatest integer up to which floats of 32 bits hold all."""
+
+_SMALL = {"int8", "int16", "uint8", "uint16"}
+"""Integers that floats of 32 bits hold, too."""
+
+_OF_DOUBLES = _SMALL | {"int32", "uint32"}
+"""Integers that doubles hold."""
+
+
+def _is_integer(dtype: str) -> bool:
+    return dtype == HUGE or (bool(dtype) and np.dtype(dtype).kind in "iu")
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype != HUGE and bool(dtype) and np.dtype(dtype).kind == "f"
+
+
+def are_mixed(one: Kind, other: Kind) -> bool:
+    """Tell whether SQL would round an integer of one kind beside a float of the other."""
+    dtypes = one.number_dtype, other.number_dtype
+    for a, b in (dtypes, dtypes[::-1]):
+        if _is_integer(a) and _is_float(b):
+            return a not in (_OF_DOUBLES if b == "float64" else _SMALL)
+    return False
+
+
+def _double(node: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.paren(node.copy()), "DOUBLE")
+
+
+def _whole(node: exp.Expr) -> exp.Expr:
+    return exp.TryCast(this=exp.paren(node.copy()), to=exp.DataType.build("HUGEINT"))
+
+
+def compared(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
+    """Return a comparison of an integer and a float, in either order, that rounds neither.
+
+    The equality of doubles stays a condition of its own, by which DuckDB joins.
+    """
+    if _is_float(kinds[0].number_dtype):
+        return compared(MIRRORED[kind], sides[::-1], kinds[::-1])
+    number, real = sides
+    a, b = _double(number), _double(real)
+    if kinds[0].number_dtype in _OF_DOUBLES:
+        return kind(this=a, expression=b)
+    is_small = exp.Between(
+        this=exp.paren(number.copy()), low=exp.convert(-_EXACT), high=exp.convert(_EXACT)
+    )
+    whole = kind(this=exp.paren(number.copy()), expression=_whole(real))
+    same = exp.EQ(this=a, expression=b)
+    if kind is exp.EQ:
+        return exp.and_(same, exp.or_(is_small, whole))
+    strict = _STRICT.get(kind)
+    if strict is None:
+        tie = exp.and_(same, exp.not_(exp.paren(is_small)), whole)
+        return exp.paren(exp.or_(kind(this=a.copy(), expression=b.copy()), tie))
+    tie = exp.and_(same, exp.or_(is_small, whole))
+    return exp.paren(exp.or_(strict(this=a.copy(), expression=b.copy()), tie))
+
+
+def key(node: exp.Expr, kind: Kind) -> exp.Expr:
+    """Return what is equal where an integer or a float is: its double, and what that rounds off."""
+    double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))  # -0 is 0
+    rest: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
+    if not _is_float(kind.number_dtype):
+        rest = exp.Sub(this=_whole(node), expression=_whole(_double(node)))
+    pair = func(
+        "struct_pack",
+        exp.PropertyEQ(this=exp.to_identifier("double"), expression=double),
+        exp.PropertyEQ(this=exp.to_identifier("rest"), expression=rest),
+    )
+    present = exp.not_(exp.Is(this=exp.paren(node.copy()), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=present, true=pair)])
+
+
+_ROUNDED = (
+    "A column of integers and floats holds floats, and none of those is {} here. CAST the "
+    "integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
+)
+
+
+def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
+    """Return numbers, and lists of them, in a type that holds all, if any would be rounded.
+
+    Parameters
+    ----------
+    kinds : sequence of Kind
+        Of the values; of null, any other.
+
+    Raises
+    ------
+    QueryTypeError
+        For a constant that no double is; DuckDB raises it for a column's integer.
+    """
+    items = [_items_of(value, kind) for value, kind in zip(values, kinds, strict=True)]
+    flat = [pair for pairs in items for pair in pairs]
+    floats = _as_floats([value for value, _ in flat], [kind for _, kind in flat])
+    if all(value is made for (value, _), made in zip(flat, floats, strict=True)):
+        return list(values)
+    converted = iter(floats)
+    return [
+        _with_items(value, kind, list(islice(converted, len(pairs))))
+        for value, kind, pairs in zip(values, kinds, items, strict=True)
+    ]
+
+
+def _items_of(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
+    """Return the items of a constant list, one that stands for those of another, or the value."""
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return [(item, NUMBER) for item in items_of(value)]
+    if isinstance(value, Sql) and kind.name == "list":
+        item = kind.item or kind.of_item
+        return [(Sql(ITEM.copy(), item), item)]
+    return [(value, kind)]
+
+
+def _with_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
+    """Return a list with such items in the place of its own; of any other value, the value."""
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return Sql(as_list(*(_node(item) for item in items)), REAL.listed) if items else value
+    if isinstance(value, Sql) and kind.name == "list":
+        return Sql(each(value.node.copy(), _node(items[0])), REAL.listed)
+    return items[0]
+
+
+def _node(value: Value) -> exp.Expr:
+    assert isinstance(value, Sql | Constant)
+    return value.node.copy()
+
+
+def _as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
+    dtypes = {
+        k.number_dtype for k, v in zip(kinds, values, strict=True) if not isinstance(v, Constant)
+    }
+    floats = {dtype for dtype in dtypes if _is_float(dtype)}
+    large = any(_is_integer(d) and d not in _OF_DOUBLES for d in dtypes)
+    if large and any(map(_is_fraction, values)):
+        floats.add("float64")
+    if not floats:
+        return list(values)
+    wide = "float64" in floats or any(_is_integer(d) and d not in _SMALL for d in dtypes)
+    if not any(_is_integer(d) for d in dtypes) and not any(isinstance(v, Constant) for v in values):
+        return list(values)
+    return [_as_float(v, k, wide=wide) for v, k in zip(values, kinds, strict=True)]
+
+
+def _is_fraction(value: Value) -> bool:
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, float) and not number.is_integer()
+
+
+def _as_float(value: Value, kind: Kind, *, wide: bool) -> Value:
+    if isinstance(value, Constant):
+        number = value.value
+        if type(number) is not int or abs(number) <= _LEAST_ROUNDED or abs(number) > MOST:
+            return value
+        if float(number) != number:
+            raise QueryTypeError(_ROUNDED.format(number))
+        return Sql(_double(value.node), kind)
+    dtype = kind.number_dtype
+    if not isinstance(value, Sql) or not wide or not dtype:
+        return value
+    node = _double(value.node)
+    if _is_integer(dtype) and dtype not in _OF_DOUBLES:
+        text = exp.Literal.string(_ROUNDED.format("an integer"))
+        is_rounded = exp.NEQ(this=_whole(value.node), expression=_whole(node))
+        ifs = [exp.If(this=is_rounded, true=func("error", text))]
+        node = exp.Case(ifs=ifs, default=node)
+    return Sql(node, replace(kind, htype=None, dtype="", real=kind.real or _is_float(dtype)))

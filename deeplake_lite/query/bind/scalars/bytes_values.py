@@ -1,0 +1,51 @@
+"""Bytes in SQL: their parts and what they contain, by way of their hexadecimal digits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.parse.dialect import func
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def byte_at(node: exp.Expr, position: exp.Expr) -> exp.Expr:
+    """Return one byte as a number, by DuckDB's position; null where there is none."""
+    digits = func("array_slice", func("hex", node.copy()), _first(position), _last(position))
+    number = exp.DPipe(this=exp.Literal.string("0x"), expression=digits)
+    return exp.TryCast(this=exp.paren(number), to=exp.DataType.build("BIGINT"))
+
+
+def bytes_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
+    """Return some bytes, from one of DuckDB's positions to another."""
+    return func("unhex", func("array_slice", func("hex", node.copy()), _first(start), _last(stop)))
+
+
+def bytes_contain(node: exp.Expr, part: exp.Expr) -> exp.Expr:
+    """Return whether bytes contain others: their digits from an even place on."""
+    digits = func("hex", part.copy())
+    pattern = exp.DPipe(this=exp.Literal.string("^(..)*"), expression=digits)
+    return func("regexp_matches", func("hex", node.copy()), exp.paren(pattern))
+
+
+def _first(position: exp.Expr) -> exp.Expr:
+    """Return the place of a byte's first digit: 2 * p - 1, or 2 * p from the end."""
+    return _place(position, lambda p: 2 * p - 1, lambda p: 2 * p)
+
+
+def _last(position: exp.Expr) -> exp.Expr:
+    """Return the place of a byte's last digit: 2 * p, or 2 * p + 1 from the end."""
+    return _place(position, lambda p: 2 * p, lambda p: 2 * p + 1)
+
+
+def _place(
+    position: exp.Expr,
+    ahead: Callable[[exp.Expr], exp.Expr],
+    from_end: Callable[[exp.Expr], exp.Expr],
+) -> exp.Expr:
+    one = exp.paren(position.copy())
+    counted = exp.If(this=one >= 0, true=ahead(one.copy()))
+    return exp.Case(ifs=[counted], default=from_end(one.copy()))

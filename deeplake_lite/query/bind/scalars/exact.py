@@ -1,0 +1,204 @@
+"""Constant numbers beside integers: compared to the last digit, whatever says them.
+
+Every number that a query may give (an integer of any size, a `Decimal`, a literal with a fraction,
+a text in quotes) is a `Decimal` here. Beside integers it becomes an integer that compares in the
+same way, so that neither DuckDB nor NumPy converts the integers to floats: ``x < 2.5`` is
+``x < 3``, and ``x < 10**200`` is ``x <= 2**64 - 1``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.query.bind.expressions.constants import MOST, constant
+from deeplake_lite.query.bind.expressions.types import HUGE
+from deeplake_lite.query.values import Constant, Sql, Tensor
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.values import Value
+
+MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
+}  # fmt: skip
+"""Comparisons by those that say the same with their sides exchanged."""
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?\s*", re.ASCII | re.IGNORECASE)
+
+_OF_COLUMNS = -(2**63), 2**64 - 1
+"""The least and the greatest integer that a column of any type holds."""
+
+NO_INTEGER = 0.5
+"""A number that no integer equals."""
+
+
+def number_of(value: Value) -> Decimal | None:
+    """Return the number that a constant says, exactly; None for anything else, and for NaN.
+
+    >>> number_of(constant("9007199254740993.0")), number_of(constant(0.5))
+    (Decimal('9007199254740993.0'), Decimal('0.5'))
+    >>> number_of(constant("half")), number_of(constant(True))
+    (None, None)
+    """
+    if not isinstance(value, Constant):
+        return None
+    if value.number is not None:
+        return value.number
+    match value.value:
+        case bool():
+            return None
+        case int():
+            return Decimal(value.value)
+        case float() if not math.isnan(value.value):
+            return Decimal(value.value)
+        case str(text) if _NUMBER.fullmatch(text):
+            return Decimal(text.strip())
+    return None
+
+
+def beside_integers(
+    kind: type[exp.Expr], left: Value, right: Value
+) -> tuple[type[exp.Expr], Value, Value]:
+    """Return a comparison with a constant beside integers as an integer that compares alike.
+
+    Constants that no integer of DuckDB's holds become floats beside other numbers.
+    """
+    if isinstance(right, Constant):
+        kind, right = _beside(kind, left, right)
+    elif isinstance(left, Constant):
+        mirrored, left = _beside(MIRRORED[kind], right, left)
+        kind = MIRRORED[mirrored]
+    return kind, left, right
+
+
+def _beside(kind: type[exp.Expr], value: Value, given: Constant) -> tuple[type[exp.Expr], Constant]:
+    number, span = number_of(given), _integers(value, given)
+    if number is None or (_has_axes(value) and isinstance(given.value, str)):
+        return kind, given
+    if span is not None:
+        return _bound(kind, number, *span)
+    is_tensor = isinstance(value, Tensor) and value.type.is_number
+    if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
+        most = np.iinfo(np.int64).max if is_tensor else MOST
+        return (kind, given) if number.copy_abs() <= most else beside_floats(kind, number)
+    return kind, given
+
+
+def _has_axes(value: Value) -> bool:
+    """Tell whether a value is a tensor of several numbers, which takes no text of one."""
+    return isinstance(value, Tensor) and not value.is_scalar
+
+
+def _bound(
+    kind: type[exp.Expr], number: Decimal, least: int, most: int
+) -> tuple[type[exp.Expr], Constant]:
+    """Return a comparison with an integer that says of integers what one with a number says.
+
+    >>> kind, bound = _bound(exp.LT, Decimal("2.5"), 0, 255)
+    >>> kind.__name__, bound.value
+    ('LT', 3)
+    >>> kind, bound = _bound(exp.GT, Decimal(-1), 0, 255)
+    >>> kind.__name__, bound.value
+    ('GTE', 0)
+    """
+    if kind in (exp.EQ, exp.NEQ):
+        return kind, _equal(number, least, most)
+    is_less = kind in (exp.LT, exp.LTE)
+    if number > most:
+        return (exp.LTE if is_less else exp.GT), constant(most)
+    if number < least:
+        return (exp.LT if is_less else exp.GTE), constant(least)
+    rounded = math.ceil if kind in (exp.LT, exp.GTE) else math.floor
+    return kind, constant(rounded(number))
+
+
+def _equal(number: Decimal, least: int, most: int) -> Constant:
+    """Return the integer that equals a number, or a number that no integer equals."""
+    is_integer = least <= number <= most and number == math.floor(number)
+    return constant(math.floor(number) if is_integer else NO_INTEGER)
+
+
+def beside_huge_integers(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
+    """Return a comparison of integers of 128 bits with a number as one with an integer."""
+    kind, bound = _bound(kind, number, -MOST, MOST)
+    return (exp.LT, constant(-MOST)) if bound.value == NO_INTEGER else (kind, bound)
+
+
+def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
+    """Return a comparison of floats with a number as one with a float.
+
+    A number that no float holds lies between the greatest and infinity.
+    """
+    found = float(number)
+    if math.isinf(found) and number.is_finite():
+        if kind in (exp.EQ, exp.NEQ):  # never, or always
+            return (exp.LT, _as_double(-math.inf)) if kind is exp.EQ else (kind, constant(math.nan))
+        above = found > 0
+        is_less = kind in (exp.LT, exp.LTE)
+        kind = (exp.LT if above else exp.LTE) if is_less else (exp.GTE if above else exp.GT)
+    return kind, _as_double(found)
+
+
+def _as_double(value: float) -> Constant:
+    return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
+
+
+def equal_beside(given: Value, value: Value) -> Value:
+    """Return a constant as the integer that equals it, where it is compared with integers by ``=``.
+
+    Anything else, and a constant beside anything else, comes back as it is.
+    """
+    number = number_of(given)
+    if number is None or not isinstance(given, Constant):
+        return given
+    span = _integers(value, given)
+    return given if span is None else _equal(number, *span)
+
+
+def _integers(value: Value, given: Constant) -> tuple[int, int] | None:
+    """Return the least and the greatest integer that a value may be; None if it may be another."""
+    if isinstance(value, Tensor):
+        is_named = isinstance(given.value, str) and value.type.meaning is not None
+        dtype = np.dtype(value.type.dtype) if value.type.is_number else None
+        if dtype is None or dtype.kind not in "iu" or is_named:
+            return None
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if not isinstance(value, Sql):
+        return None
+    if value.kind.name == "class":
+        return None if isinstance(given.value, str) else _OF_COLUMNS
+    of_kind = value.kind.number_dtype
+    if of_kind == HUGE:
+        return -MOST, MOST
+    return _OF_COLUMNS if of_kind and np.dtype(of_kind).kind in "iu" else None
+
+
+# ---- texts
+
+
+def fraction(value: Value) -> Value:
+    """Return the text of a number with a fraction as that number, and anything else as it is.
+
+    Beside integers DuckDB would round such a text.
+
+    >>> fraction(constant(" 1.4")).value, fraction(constant("1.4 m")).value
+    (1.4, '1.4 m')
+    """
+    if isinstance(value, Constant) and isinstance(value.value, str) and "." in value.value:
+        return said(value)
+    return value
+
+
+def said(value: Value) -> Value:
+    """Return the text of a number as that number, and anything else as it is."""
+    is_text = isinstance(value, Constant) and isinstance(value.value, str)
+    number = number_of(value) if is_text else None
+    if number is None:
+        return value
+    return constant(number) if number.copy_abs() <= MOST else _as_double(float(number))

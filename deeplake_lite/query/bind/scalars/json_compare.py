@@ -1,0 +1,150 @@
+"""Comparisons of JSON values, with each other and with values of SQL's.
+
+Numbers are compared by value, objects regardless of the order of their keys. The number 1, the text
+"1" and true are three values; JSON's null is null.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.bind.expressions.constants import MOST
+from deeplake_lite.query.bind.scalars.exact import (
+    MIRRORED,
+    beside_floats,
+    beside_huge_integers,
+    number_of,
+)
+from deeplake_lite.query.bind.scalars.json_values import (
+    as_number,
+    equals_bool,
+    equals_text,
+    if_both,
+    is_number,
+    json_key,
+    json_order,
+    json_text,
+    only_bool,
+    only_text,
+    whole_number,
+)
+from deeplake_lite.query.bind.scalars.kinds import (
+    agree,
+    as_json,
+    as_text,
+    check_ordered,
+    is_json,
+    kind_of,
+)
+from deeplake_lite.query.bind.scalars.nan import but_nan
+from deeplake_lite.query.values import JSON, Constant, Sql, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def compare_json(
+    kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a comparison of two values, of which one is JSON or holds it.
+
+    Raises
+    ------
+    QueryTypeError
+        For bytes.
+    """
+    agree(left, right), agree(right, left)  # refuse what compares with its own kind alone
+    if kind is exp.EQ:
+        return equals_json(left, right, low, scope)
+    if is_json(right) and not is_json(left):
+        return compare_json(MIRRORED[kind], right, left, low, scope)
+    return _ordered(kind, left, right, low, scope)
+
+
+def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return whether two values are equal, of which one is JSON or holds it."""
+    value, other = (left, right) if is_json(left) else (right, left)
+    if is_json(value) and not isinstance(value, Constant):
+        node = low.as_sql(value, scope)
+        match kind_of(other).name:
+            case "text" | "class":
+                return equals_text(node, as_text(other, low, scope))
+            case "number" if not _is_huge(other):
+                return _compare_numbers(exp.EQ, node, other, low, scope)
+            case "bool":
+                return equals_bool(node, low.as_sql(other, scope))
+    keys = [json_key(as_json(side, low, scope)) for side in (left, right)]
+    return exp.EQ(this=keys[0], expression=keys[1])
+
+
+def _is_huge(value: Value) -> bool:
+    """Tell whether a value is an integer of more than 128 bits."""
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, int) and abs(number) > MOST
+
+
+def _ordered(
+    kind: type[exp.Expr], value: Value, other: Value, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return whether a JSON value is less or greater than another value; null of another kind."""
+    check_ordered(value, other)
+    node = low.as_sql(value, scope)
+    match kind_of(other).name:
+        case "text" | "class":
+            return kind(this=only_text(node), expression=as_text(other, low, scope))
+        case "number":
+            return _compare_numbers(kind, node, other, low, scope)
+        case "bool":
+            return kind(this=only_bool(node), expression=low.as_sql(other, scope))
+    return kind(this=json_order(node), expression=json_order(as_json(other, low, scope)))
+
+
+def _compare_numbers(
+    kind: type[exp.Expr], node: exp.Expr, other: Value, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a comparison of a JSON value with a number: of integers exact, of fractions as floats.
+
+    Of a JSON value of another kind `=` is false, and the others are null.
+    """
+    whole, real = whole_number(node), as_number(node)
+    if (number := number_of(other)) is not None:
+        (of_whole, integer), (of_real, given) = (
+            beside(kind, number) for beside in (beside_huge_integers, beside_floats)
+        )
+        sides = integer.node, given.node
+    else:
+        of_whole = of_real = kind
+        sides = low.as_sql(other, scope), low.as_sql(other, scope)
+    is_whole = exp.not_(exp.Is(this=whole.copy(), expression=exp.null()))
+    exact: exp.Expr = of_whole(this=whole, expression=exp.paren(sides[0]))
+    if number is None:
+        exact = _exactly(kind, whole, real, sides[0])
+    ifs = [exp.If(this=is_whole, true=exact)]
+    compared = exp.Case(ifs=ifs, default=of_real(this=real, expression=exp.paren(sides[1])))
+    ifs = [exp.If(this=is_number(node), true=compared)]
+    if kind is exp.EQ:
+        ifs.append(if_both(node, sides[1]))
+    found = exp.Case(ifs=ifs)
+    return but_nan(found, [(sides[1], other), (json_text(node), Sql(node, JSON))])
+
+
+def _exactly(kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return a comparison of an integer with a number of any type that rounds neither.
+
+    It is compared with the integer next to the number, and where it is that one, as that one is.
+    Beside numbers of more than 128 bits it is compared as a float.
+    """
+    other = exp.paren(other.copy())
+    near = exp.TryCast(this=other, to=exp.DataType.build("HUGEINT"))
+    found: exp.Expr = exp.and_(
+        exp.EQ(this=whole.copy(), expression=near), kind(this=near.copy(), expression=other.copy())
+    )
+    if kind is not exp.EQ:
+        beyond = exp.LT if kind in (exp.LT, exp.LTE) else exp.GT
+        found = exp.or_(beyond(this=whole.copy(), expression=near.copy()), found)
+    is_near = exp.not_(exp.Is(this=near.copy(), expression=exp.null()))
+    ifs = [exp.If(this=is_near, true=found)]
+    return exp.Case(ifs=ifs, default=kind(this=real.copy(), expression=other.copy()))

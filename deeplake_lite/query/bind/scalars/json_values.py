@@ -1,0 +1,207 @@
+"""JSON values in SQL: as numbers and texts, in order, their parts, how many they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.database.json_keys import JSON_KEY
+from deeplake_lite.query.parse.dialect import func
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.values import KindName
+
+
+def json_text(node: exp.Expr) -> exp.Expr:
+    """Return the text of a JSON value: a string without its quotes."""
+    return func("json_extract_string", node.copy(), exp.Literal.string("$"))
+
+
+def as_number(node: exp.Expr) -> exp.Expr:
+    """Return the number that a JSON value is, or null."""
+    return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
+
+
+def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
+    """Return the number that a JSON value is, or null; an error where a float does not hold it.
+
+    Parameters
+    ----------
+    text : str
+        What computes with it, as the query has it.
+    """
+    message = (
+        f"SQL computes with JSON in floats, which do not hold a whole number that {text} takes. "
+        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
+    )
+    number, whole = as_number(node), whole_number(node)
+    is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
+    wrong = func("error", exp.Literal.string(message))
+    return exp.Case(ifs=[exp.If(this=is_rounded, true=wrong)], default=number.copy())
+
+
+def as_bool(node: exp.Expr) -> exp.Expr:
+    """Return the truth value that a JSON value is, or null."""
+    return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
+
+
+def json_key(node: exp.Expr) -> exp.Expr:
+    """Return the text that all JSON values have that are equal to one; null for JSON's null."""
+    return func(JSON_KEY, exp.cast(node.copy(), "VARCHAR"))
+
+
+def is_number(node: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is a number, and no text of one."""
+    return is_of_type(node, *_WHOLE, "DOUBLE")
+
+
+def whole_number(node: exp.Expr) -> exp.Expr:
+    """Return the integer that a JSON number is, with all of its digits, up to 128 bits; or null."""
+    has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
+    number = as_number(node)
+    is_whole = exp.EQ(this=number, expression=func("trunc", number.copy()))
+    ifs = [
+        exp.If(this=has_digits, true=exp.TryCast(this=json_text(node), to=whole_type())),
+        exp.If(this=is_whole, true=exp.TryCast(this=number.copy(), to=whole_type())),
+    ]
+    return exp.Case(ifs=ifs)
+
+
+def whole_type() -> exp.DataType:
+    """Return the type of the largest integers of DuckDB's."""
+    return exp.DataType.build("HUGEINT")
+
+
+def only_number(node: exp.Expr) -> exp.Expr:
+    """Return the number that a JSON value is; null for texts of numbers, too."""
+    return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
+
+
+def only_text(node: exp.Expr) -> exp.Expr:
+    """Return the text that a JSON value is; null for other values."""
+    return exp.Case(ifs=[exp.If(this=is_of_type(node, "VARCHAR"), true=json_text(node))])
+
+
+def only_bool(node: exp.Expr) -> exp.Expr:
+    """Return the truth value that a JSON value is; null for texts of one, too."""
+    return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=as_bool(node))])
+
+
+def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is a text, and this one."""
+    same = exp.If(this=is_of_type(node, "VARCHAR"), true=_equal(json_text(node), other))
+    return exp.Case(ifs=[same, if_both(node, other)])
+
+
+def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is true or false, and as this one is."""
+    same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(as_bool(node), other))
+    return exp.Case(ifs=[same, if_both(node, other)])
+
+
+def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.EQ(this=left, expression=exp.paren(right.copy()))
+
+
+def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
+    """Return what is false where neither of two values is null."""
+    present = [
+        exp.not_(exp.Is(this=exp.paren(side), expression=exp.null()))
+        for side in (json_text(node), other.copy())
+    ]
+    return exp.If(this=exp.and_(*present), true=exp.false())
+
+
+_WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
+"""Types of whole numbers, as DuckDB calls those of JSON."""
+
+
+def json_order(node: exp.Expr) -> exp.Expr:
+    """Return what JSON values are sorted by: numbers by size, and behind them texts."""
+    text = json_text(node)
+    ifs = [
+        exp.If(this=is_number(node), true=exp.null()),
+        exp.If(this=is_of_type(node, "ARRAY", "OBJECT"), true=json_key(node)),
+    ]
+    parts = [
+        exp.PropertyEQ(this=exp.to_identifier(name), expression=part)
+        for name, part in (
+            ("number", only_number(node)),
+            ("exact", _only_whole(node)),
+            ("other", exp.Case(ifs=ifs, default=text)),
+            ("type", exp.Case(ifs=[ifs[0].copy()], default=func("json_type", node.copy()))),
+        )
+    ]
+    present = exp.not_(exp.Is(this=text.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=present, true=func("struct_pack", *parts))])
+
+
+def _only_whole(node: exp.Expr) -> exp.Expr:
+    """Return the integer that a JSON value is, with all of its digits; null for any other."""
+    return exp.Case(ifs=[exp.If(this=is_number(node), true=whole_number(node))])
+
+
+def json_length(node: exp.Expr) -> exp.Expr:
+    """Return how many items a JSON list has, keys an object, or characters a text; else null."""
+    ifs = [
+        exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy())),
+        exp.If(this=is_of_type(node, "OBJECT"), true=func("len", func("json_keys", node.copy()))),
+        exp.If(this=is_of_type(node, "VARCHAR"), true=func("length", json_text(node))),
+    ]
+    return exp.Case(ifs=ifs)
+
+
+def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
+    """Return a part of a JSON list, or of its text; positions are DuckDB's."""
+    items = exp.TryCast(this=node.copy(), to=exp.DataType.build("JSON[]"))
+    part = func("to_json", func("array_slice", items, start, stop))
+    text = func("to_json", func("array_slice", json_text(node), start.copy(), stop.copy()))
+    ifs = [exp.If(this=is_of_type(node, "VARCHAR"), true=text)]
+    return exp.Case(ifs=ifs, default=part)
+
+
+def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
+    """Return whether a JSON list has an item; of a text, whether an object has it as a key, too.
+
+    A text also has its parts.
+    """
+    document = exp.cast(func("to_json", value.copy()), "VARCHAR")
+    listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
+    items: exp.Expr = exp.cast(listed, "VARCHAR[]")
+    has_item: exp.Expr = func("list_contains", items, document)
+    if kind in ("number", "any"):
+        has_item = _has_number(items, value)
+    ifs = [exp.If(this=is_of_type(node, "ARRAY"), true=has_item)]
+    if kind == "text":
+        keys = func("json_keys", node.copy())
+        part = func("contains", json_text(node), value.copy())
+        ifs += [
+            exp.If(this=is_of_type(node, "OBJECT"), true=func("list_contains", keys, value.copy())),
+            exp.If(this=is_of_type(node, "VARCHAR"), true=part),
+        ]
+    return exp.Case(ifs=[*ifs, if_both(node, value)])
+
+
+def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Return whether one of several texts is a number: from 2**53 on by all of its digits."""
+    number = exp.cast(value.copy(), "DOUBLE")
+    size = exp.Abs(this=number)
+    is_large = exp.and_(size >= exp.convert(2**53), size.copy() < exp.convert(2.0**127))
+    whole = exp.TryCast(this=exp.paren(value.copy()), to=whole_type())
+    ifs = [exp.If(this=is_large, true=func("list_contains", _each(items, "HUGEINT"), whole))]
+    return exp.Case(ifs=ifs, default=func("list_contains", _each(items, "DOUBLE"), number.copy()))
+
+
+def _each(items: exp.Expr, dtype: str) -> exp.Expr:
+    """Return the numbers that texts are, null where they are none."""
+    number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build(dtype))
+    item = exp.to_identifier("lake_item")
+    of = exp.Comprehension(this=number, expression=item, iterator=items.copy())
+    return exp.Array(expressions=[of])
+
+
+def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
+    """Return whether a JSON value is of one of some types, as DuckDB calls them."""
+    types = [exp.Literal.string(name) for name in names]
+    return exp.In(this=func("json_type", node.copy()), expressions=types)

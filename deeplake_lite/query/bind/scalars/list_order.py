@@ -1,0 +1,62 @@
+"""Lists of floats in descending order: NaN is last, which to DuckDB is the greatest number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.query.bind.scalars.kinds import kind_of
+from deeplake_lite.query.bind.scalars.nan import is_nan, is_null
+from deeplake_lite.query.parse.dialect import as_list, func
+from deeplake_lite.query.values import Constant, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DESCENDING = {"ARRAY_REVERSE_SORT", "LIST_REVERSE_SORT"}
+_SORTS = {"ARRAY_SORT", "LIST_SORT"} | _DESCENDING
+_GRADES = {"ARRAY_GRADE_UP", "LIST_GRADE_UP"}
+
+
+def nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
+    """Return a call that sorts a list with NaN last; any other call as it is."""
+    words = [
+        a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)
+    ]
+    descends = name in _DESCENDING or "DESC" in words
+    if name not in _SORTS | _GRADES or not descends or not args or not _may_be_nan(args[0]):
+        return node
+    given, result = exp.to_identifier("lake_list"), exp.to_identifier("lake_sorted")
+    item = exp.to_identifier("lake_item")
+    value = func("list_extract", given, item) if name in _GRADES else item
+    of_nan = exp.and_(exp.not_(is_null(value)), is_nan(value))
+    of_number = exp.and_(exp.not_(is_null(value)), exp.not_(is_nan(value)))
+    parts = [_only(result, item, test) for test in (of_number, of_nan)]
+    nulls = _only(result, item, is_null(value))
+    parts = [nulls, *parts] if "NULLS FIRST" in words else [*parts, nulls]
+    joined = func("list_concat", func("list_concat", parts[0], parts[1]), parts[2])
+    sorted_ = func(node.name, given.copy(), *(n.copy() for n in node.expressions[1:]))
+    found = with_name(given, node.expressions[0], with_name(result, sorted_, joined))
+    present = exp.not_(is_null(node.expressions[0]))
+    return exp.Case(ifs=[exp.If(this=present, true=found)])
+
+
+def _may_be_nan(value: Value) -> bool:
+    if isinstance(value, Constant):
+        items = value.value if isinstance(value.value, list | np.ndarray) else []
+        return any(isinstance(item, float | np.floating) and np.isnan(item) for item in items)
+    item = kind_of(value).item
+    return item is not None and item.real
+
+
+def _only(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
+    return func("list_filter", items.copy(), exp.Lambda(this=test, expressions=[item.copy()]))
+
+
+def with_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
+    """Return an expression in which a name stands for a value, which is computed once."""
+    called = exp.Lambda(this=body, expressions=[name.copy()])
+    listed = as_list(value.copy())
+    return func("list_extract", func("list_transform", listed, called), exp.convert(1))

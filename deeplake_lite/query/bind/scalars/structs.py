@@ -1,0 +1,107 @@
+"""Structs and maps, with the kinds of what they hold, by which they compare."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.constants import items_of
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.kinds import as_part, kind_of, settled
+from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
+    """Return ``{'a': x}``, or the pairs of a map."""
+    pairs = [property_of(low, pair, scope) for pair in e.expressions]
+    node = e.copy()
+    node.set("expressions", [pair.node for pair in pairs])
+    return Sql(node, kind_of_parts(pairs))
+
+
+def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
+    """Return ``'a': x`` of a struct, or ``a := x`` of a call, with the kind of a struct of it."""
+    value = low.types.refined(as_part(settled(low.value(e.expression, scope), low, scope)))
+    name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
+    node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
+    return Sql(node, Kind(parts=((e.this.name, _plain(value)),)))
+
+
+def kind_of_parts(values: Iterable[Value]) -> Kind:
+    """Return the kind of a struct, a map or a list that is made of parts."""
+    parts: list[tuple[str, Kind]] = []
+    for value in values:
+        is_named = isinstance(value, Sql) and isinstance(value.node, exp.PropertyEQ)
+        parts += kind_of(value).parts if is_named else [("", _plain(value))]
+    return Kind(parts=tuple(parts))
+
+
+def kind_of_map(values: Sequence[Value]) -> Kind:
+    """Return the kind of a map of two lists, of its keys and of its values."""
+    kind = kind_of_parts(values)
+    keys = values[0] if len(values) == 2 else None
+    if isinstance(keys, Constant) and isinstance(keys.value, list):
+        kinds = {kind_of(item) for item in items_of(keys)}
+        return replace(kind, key=kinds.pop() if len(kinds) == 1 else ANY)
+    return kind if keys is None else replace(kind, key=kind_of(keys).of_item)
+
+
+_MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP_EXTRACT_VALUE"}
+"""Functions that look a key up in a map."""
+
+_MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
+"""Functions that look for a value in a map, and which argument that is."""
+
+_STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
+"""Functions that look for a value in a struct without names."""
+
+LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
+"""Functions that `check_lookup` checks."""
+
+
+def check_sought(kind: Kind, sought: Value) -> None:
+    """Refuse to look up a float among integers, or an integer among floats: SQL would round.
+
+    Raises
+    ------
+    QueryTypeError
+        For an integer that the float beside it may not hold.
+    """
+    if beside_floats.are_mixed(kind, kind_of(sought)):
+        raise QueryTypeError(
+            "SQL would round integers beside floats in this lookup. CAST the value that you look "
+            "for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
+        )
+
+
+def check_lookup(name: str, args: Sequence[Value]) -> None:
+    """Check what a function looks for in a map or a struct, as `check_sought` does."""
+    if len(args) < 2:
+        return
+    kind = kind_of(args[0])
+    if name in _MAPS and kind.key is not None:
+        check_sought(kind.key, args[1])
+    at = _MAP_VALUES.get(name)
+    if at is not None and kind.key is not None and len(args) > at:
+        check_sought(kind.parts[-1][1].of_item, args[at])
+    if name in _STRUCTS:
+        for _, part in kind.parts:
+            check_sought(part, args[1])
+
+
+def kind_of_part(kind: Kind, name: str) -> Kind:
+    """Return the kind of a struct's part by its name."""
+    return next((part for key, part in kind.parts if key == name), ANY)
+
+
+def _plain(value: Value) -> Kind:
+    return kind_of(value).computed

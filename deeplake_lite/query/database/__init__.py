@@ -1,0 +1,1 @@
+"""DuckDB: its connections, threads and errors, and columns on the way to it and back."""

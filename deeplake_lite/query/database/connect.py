@@ -1,0 +1,47 @@
+"""Databases of DuckDB in memory, which read nothing but what they are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import StorageError
+from deeplake_lite.query.database.json_keys import create_json_key
+from deeplake_lite.query.database.vector_room import create_have_room
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def connect(**config: Any) -> duckdb.DuckDBPyConnection:
+    """Return a new database with the functions that our queries call, and no access to files.
+
+    Parameters
+    ----------
+    **config : object
+        More of DuckDB's settings.
+
+    Raises
+    ------
+    StorageError
+        When the system gives it no memory, or no file descriptor.
+    """
+    import duckdb
+
+    try:
+        database = duckdb.connect(
+            config={
+                "enable_external_access": False,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "python_enable_replacements": False,
+                **config,
+            }
+        )
+    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        raise StorageError(
+            f"DuckDB, which runs the queries, did not start: {error}. Close files or free memory, "
+            "and run the query again."
+        ) from error
+    create_json_key(database)
+    create_have_room(database)
+    return database

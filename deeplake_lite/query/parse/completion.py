@@ -1,0 +1,98 @@
+"""What may stand at the cursor of a query that is being written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.query.bind.calls.known import AGGREGATES
+from deeplake_lite.query.bind.calls.special import SPECIAL
+from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.functions.user import OWN
+from deeplake_lite.query.parse.names import KEYWORDS, literal, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deeplake_lite.dataset.view import View
+
+type CompletionKind = Literal["column", "class", "source", "function", "keyword"]
+
+_WORDS = {word for keyword in KEYWORDS for word in keyword.split()}
+
+_AFTER_CLASS = re.compile(
+    r"""(?P<column>\w+|"[^"]+")\s*
+        (?:=|==|<>|!=|(?:NOT\s+)?IN\s*\((?:\s*'[^']*'\s*,)*)\s*
+        (?P<word>'[^']*)?$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_AFTER_FROM = re.compile(r"\b(?:FROM|JOIN)\s+(?P<word>\w*)$", re.IGNORECASE)
+_WORD = re.compile(r'(?:\b\w+\.)?(?P<word>\w*|"[^"]*)$')
+
+
+def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKind]]:
+    """Return what may stand at the cursor, the likeliest first.
+
+    Parameters
+    ----------
+    text : str
+        The query so far.
+    cursor : int
+        Position in it, from 0.
+    view : View
+        What is asked.
+
+    Returns
+    -------
+    list of (str, str)
+        Each takes the place of the word before the cursor, its quote included: columns, names of
+        classes after a comparison, sources after FROM, functions, keywords.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://complete-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
+    >>> complete("SELECT la", 9, ds)
+    [('label', 'column'), ('LAST(', 'function')]
+    >>> complete("SELECT * WHERE label = 't", 25, ds)
+    [("'tulip'", 'class')]
+    """
+    before = text[:cursor]
+    compared = _AFTER_CLASS.search(before)
+    names = _classes(view, compared["column"]) if compared else ()
+    if compared and names:
+        return _matching(compared["word"] or "", ((literal(n), "class") for n in names))
+    if before.count("'") % 2:
+        return []
+    if source := _AFTER_FROM.search(before):
+        return _matching(source["word"], [("dataset", "source")])
+    found = _WORD.search(before)
+    assert found is not None
+    columns: list[tuple[str, CompletionKind]] = [(quoted(n), "column") for n in view.columns]
+    if found[0] != found["word"]:  # behind the name of a source
+        return _matching(found["word"], columns)
+    functions = sorted({n for n in (*REGISTRY, *OWN, *AGGREGATES, *SPECIAL) if n.isidentifier()})
+    return _matching(
+        found["word"],
+        [
+            *columns,
+            *((f"{n}(", "function") for n in functions),
+            *((k, "keyword") for k in KEYWORDS),
+        ],
+    )
+
+
+def _matching(
+    word: str, known: Iterable[tuple[str, CompletionKind]]
+) -> list[tuple[str, CompletionKind]]:
+    """Return what begins with a word, whatever its case and quotes."""
+    start = word.casefold().lstrip("'\"")
+    return [(t, kind) for t, kind in known if t.casefold().lstrip("'\"").startswith(start)]
+
+
+def _classes(view: View, column: str) -> tuple[str, ...]:
+    """Return the names of a column's classes; none where it has none."""
+    name = column[1:-1].replace('""', '"') if column.startswith('"') else column
+    htype = view.schema[name].htype if name in view.columns else None
+    return tuple(htype.names) if isinstance(htype, ClassLabel) else ()

@@ -1,0 +1,133 @@
+"""Which parts of the parser's syntax trees are part of the language; any other is an error.
+
+The parser knows the SQL of many databases. What it has read and nobody looks at would be left out
+of the query without a word: ASOF of a join, SYMMETRIC of a BETWEEN, WITH TIES of a LIMIT.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, text_of
+
+_OPERANDS = frozenset({"this", "expression", "expressions"})
+"""Parts of a node that is not listed."""
+
+_SET = frozenset(
+    {"this", "expression", "distinct", "with_", "order", "limit", "offset", UNGROUP, CLAUSES}
+)
+
+PARTS: dict[str, frozenset[str]] = {
+    "alias": frozenset({"this", "alias"}),
+    "array": frozenset({"expressions", "value_constructor"}),  # of a query in parentheses
+    "attimezone": frozenset({"this", "zone"}),
+    "between": frozenset({"this", "low", "high"}),
+    "case": frozenset({"this", "ifs", "default"}),
+    "cast": frozenset({"this", "to"}),
+    "column": frozenset({"this", "table", "db", "catalog"}),
+    "concat": frozenset({"expressions", "coalesce", "safe"}),
+    "cte": frozenset({"this", "alias", "materialized"}),  # which says how, not what
+    "datatype": frozenset({"this", "kind", "expressions", "nested", "values"}),
+    "distinct": frozenset({"expressions", "on"}),
+    "dpipe": frozenset({"this", "expression", "safe"}),
+    "except": _SET,
+    "expand": frozenset({"before", "after"}),
+    "fetch": frozenset({"count", "direction", "limit_options"}),
+    "group": frozenset({"expressions", "all"}),
+    "identifier": frozenset({"this", "quoted"}),
+    "if": frozenset({"this", "true", "false"}),
+    "ilike": frozenset({"this", "expression", "negate"}),
+    "in": frozenset({"this", "expressions", "query", "field"}),
+    "intersect": _SET,
+    "interval": frozenset({"this", "unit"}),
+    "join": frozenset({"this", "kind", "method", "side", "on", "using"}),
+    "like": frozenset({"this", "expression", "negate"}),
+    "limit": frozenset({"expression", "limit_options"}),
+    "limitoptions": frozenset({"percent", "rows"}),
+    "literal": frozenset({"this", "is_string"}),
+    "offset": frozenset({"expression"}),
+    "ordered": frozenset({"this", "desc", "nulls_first"}),
+    "sample": frozenset({"this", "limit", "percent", "replace", "seed"}),
+    "select": frozenset(
+        {
+            "with_", "expressions", "distinct", "from_", "joins", "where", "group", "having",
+            "qualify", "windows", "order", "limit", "offset", UNGROUP, CLAUSES,
+        }
+    ),
+    "slice": frozenset({"this", "expression", "step"}),
+    "star": frozenset({"except_", "replace", "rename"}),
+    "strposition": frozenset({"this", "substr", "position"}),
+    "subquery": frozenset(
+        {"this", "alias", "with_", "order", "limit", "offset", "joins", UNGROUP, CLAUSES}
+    ),
+    "substring": frozenset({"this", "start", "length"}),
+    "table": frozenset({"this", "alias", "db", "catalog", "version", "joins"}),
+    "tablealias": frozenset({"this", "columns"}),
+    "trim": frozenset({"this", "expression", "position"}),
+    "trycast": frozenset({"this", "to", "safe"}),
+    "union": _SET,
+    "unnest": frozenset({"expressions", "alias"}),
+    "window": frozenset({"this", "alias", "over", "order", "partition_by", "spec"}),
+    "windowspec": frozenset(
+        {"kind", "start", "start_side", "end", "end_side", "exclude"}
+    ),
+    "with": frozenset({"expressions", "recursive"}),
+}  # fmt: skip
+"""Parts of nodes, by the node's key, where they are others than operands."""
+
+
+_WORDS = {
+    ("limit", "expressions"): "LIMIT BY", ("limit", "this"): "LIMIT within a call",
+    ("select", "locks"): "FOR UPDATE", ("select", "laterals"): "LATERAL VIEW",
+    ("subquery", "pivots"): "PIVOT", ("table", "pivots"): "PIVOT",
+}  # fmt: skip
+"""Users' words for parts that the parser calls otherwise."""
+
+
+def check_parts(tree: exp.Query, text: str) -> None:
+    """Refuse what the parser has read and the language does not have.
+
+    Raises
+    ------
+    QueryError
+        With the place in the text.
+    """
+    for node in tree.walk():
+        known = PARTS.get(node.key, _OPERANDS)
+        for name, part in node.args.items():
+            if part and name not in known:
+                first = part[0] if isinstance(part, list) else part
+                with (
+                    placed(text, node),
+                    placed(text, first if isinstance(first, exp.Expr) else None),
+                ):
+                    raise _unknown(name, node)
+        with placed(text, node):
+            if isinstance(node, exp.Join):
+                _check_join(node)
+
+
+def _check_join(join: exp.Join) -> None:
+    method, kind, side = (str(join.args.get(k) or "").upper() for k in ("method", "kind", "side"))
+    if method not in ("", "NATURAL"):
+        raise _unknown(f"{method} JOIN", join)
+    if kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
+        raise _unknown(f"{kind} JOIN", join)
+    is_tested = any(join.args.get(name) for name in ("on", "using")) or method == "NATURAL"
+    if not is_tested and (side or kind in ("INNER", "OUTER", "SEMI", "ANTI")):
+        raise QueryError(
+            "A join says which rows go together, ON a condition or USING columns, but it is "
+            f"{text_of(join).strip()}. CROSS JOIN has every pair."
+        )
+
+
+def _unknown(name: str, node: exp.Expr) -> QueryError:
+    if name == "sample":
+        return QueryError(
+            "SAMPLE BY draws rows, and USING SAMPLE and TABLESAMPLE are not part of the language. "
+            "Write SAMPLE BY 1 LIMIT 10, or LIMIT 50 PERCENT, at the end of the query."
+        )
+    words = _WORDS.get((node.key, name)) or name.strip("_").replace("_", " ").upper()
+    return QueryError(f"{words} is not part of the language: {text_of(node).strip()}.")

@@ -1,0 +1,1 @@
+"""From what DuckDB and NumPy computed to a view and its columns."""

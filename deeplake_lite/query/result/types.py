@@ -1,0 +1,127 @@
+"""What the columns of a result are: htypes, of what NumPy computes and of what DuckDB gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deeplake_lite.dataset.arrow.types import dtype_of, is_bytes, is_list, is_text
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    Bytes,
+    ClassLabel,
+    Image,
+    Json,
+    Scalar,
+    Sequence,
+    Text,
+)
+from deeplake_lite.query.result.json_parts import is_json
+from deeplake_lite.query.values import Grouped
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.query.functions import Type
+    from deeplake_lite.query.values import Kind, Tree
+
+
+def htype_of_tree(tree: Tree) -> Htype:
+    """Return the htype of a column that a tree computes."""
+    if isinstance(tree, Grouped) and tree.aggregate == "LIST":
+        return Sequence(htype_of_tree(tree.inner), nullable=True)
+    return htype_of_type(tree.type)
+
+
+def htype_of_type(type_: Type) -> Htype:
+    """Return the htype of computed values.
+
+    >>> from deeplake_lite.query.functions import Type
+    >>> htype_of_type(Type("float32", (None, 4))), htype_of_type(Type("str"))
+    (Array('float32', (None, 4), nullable=True), Text(nullable=True))
+    """
+    if type_.items is not None:
+        whole = type_.items.htype
+        of = type_.items.of
+        return Sequence(htype_of_type(of), nullable=True) if whole is None else whole.computed()
+    if type_.dtype == "bytes":
+        return Bytes(nullable=True)
+    shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
+    match type_.meaning:
+        case Image() if type_.dtype == "uint8" and (shape is None or len(shape) == 3):
+            return Image("raw", nullable=True)
+        case Boxes(format=format_, units=units) if type_.dtype == "float32" and shape is not None:
+            if shape[1:] == (4,):
+                return Boxes(format_, units, nullable=True)
+        case ClassLabel(names=names) if shape is not None and len(shape) <= 1:
+            return ClassLabel(list(names), multiple=len(shape) == 1, nullable=True)
+    if type_.dtype == "str":
+        return Text(nullable=True) if shape == () else Sequence(Text(), nullable=True)
+    if type_.dtype == "object":
+        return Json(nullable=True)
+    if shape == ():
+        return Scalar(type_.dtype, nullable=True)
+    return Array(type_.dtype, shape, nullable=True)
+
+
+def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
+    """Return the htype of values that DuckDB computed, of a kind.
+
+    >>> from deeplake_lite.query.values import ANY, Kind
+    >>> htype_of_arrow(pa.array([1, None]), ANY)
+    Scalar('int64', nullable=True)
+    >>> htype_of_arrow(pa.array([1]), Kind("class", names=("cat", "dog")))
+    ClassLabel(['cat', 'dog'])
+    """
+    names, nullable = list(kind.names), bool(array.null_count)
+    if (unchanged := _unchanged(array.type, kind)) is not None:
+        return Scalar(unchanged, nullable=nullable)
+    if is_list(array.type):
+        item = array.type.value_type
+        if is_json(array.type.value_field):
+            return Sequence(Json(nullable=True), nullable=True)
+        if is_list(item):
+            nested = htype_of_arrow(pa.array([], item), kind.of_item)
+            return Sequence(nested, nullable=True)
+        inner = _item(item, kind)
+        return Sequence(ClassLabel(names, nullable=True) if names else inner, nullable=True)
+    if kind.name == "class" and pa.types.is_integer(array.type):
+        return ClassLabel(names, nullable=nullable)
+    return _scalar(array.type, kind, nullable=nullable)
+
+
+def _item(type_: pa.DataType, kind: Kind) -> Htype:
+    """Return the htype of a list's items."""
+    unchanged = None if kind.item is None else _unchanged(type_, kind.item)
+    if unchanged is not None:
+        return Scalar(unchanged, nullable=True)
+    return _scalar(type_, kind.of_item, nullable=True)
+
+
+def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
+    """Return the dtype of the column whose values these are, where DuckDB has another for it."""
+    if not isinstance(kind.htype, Scalar):
+        return None
+    dtype, given = kind.htype.dtype, dtype_of(type_)
+    if given is None or given == dtype:
+        return None
+    if dtype == "float16":
+        return dtype if given == "float32" else None
+    if not dtype.endswith("]"):
+        return None
+    is_count = given == "int64" and dtype.startswith("timedelta64")
+    return dtype if is_count or given.split("[")[0] == dtype.split("[")[0] else None
+
+
+def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:
+    """Return the htype of values that are no lists, or of a list's."""
+    if kind.name == "json" and is_text(type_):
+        return Json(nullable=True)  # JSON's own null, too
+    if pa.types.is_null(type_):
+        return Scalar("int32", nullable=True)
+    if (dtype := dtype_of(type_)) is not None:
+        return Scalar(dtype, nullable=nullable)
+    if is_bytes(type_):
+        return Bytes(nullable=nullable)
+    return Json(nullable=nullable) if pa.types.is_nested(type_) else Text(nullable=nullable)

@@ -1,0 +1,1 @@
+"""Running a plan: sources, pruning, staging, SQL, and the clauses that follow it."""

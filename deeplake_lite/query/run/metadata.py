@@ -1,0 +1,124 @@
+"""What is known of values, or of their rows, without reading them: the leaves called `Meta`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.query.run import text_search
+from deeplake_lite.query.tensors.trees import masked, objects, rows_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.run.sources import Rows, Source
+    from deeplake_lite.query.values import Meta
+    from deeplake_lite.schema import Field
+
+
+def metadata(leaf: Meta, positions: Any) -> Any:
+    """Return what a leaf says of rows, an entry each; masked where their positions are null."""
+    rows, null = rows_of(positions)
+    return masked(_of_rows(leaf, rows), null)
+
+
+def _of_rows(leaf: Meta, rows: Rows) -> Any:
+    source, (what, _, of) = leaf.source, leaf.what.partition(":")
+    match what:
+        case "row_id":
+            return source.table.ids(source.at(rows))
+        case "random":
+            return _random(int(of), rows)
+    assert leaf.field is not None
+    match what:
+        case "bm25":
+            return text_search.scores(source, leaf.field, of)[rows]
+        case "hash":
+            digests = source.digests(leaf.field, rows)
+            present = source.present(leaf.field, rows) if of == "present" else None
+            return digests if present is None else masked(digests, ~present)
+        case "nbytes":
+            return source.sizes(leaf.field, rows)
+        case "present":
+            present = source.present(leaf.field, rows)
+            return np.ma.MaskedArray(present, ~present)
+        case "shape":
+            axes = leaf.type.shape[0] if leaf.type.shape else None  # as many as all values have
+            shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
+            return _shapes(shapes, _nulls(source, leaf.field, rows, shapes))
+    return _of_shapes(source, leaf.field, rows, what, of)
+
+
+def _shapes(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> Any:
+    """Return shapes that are padded with -1: masked, or objects where a value has no axes.
+
+    A mask could not tell null from a value without axes, of which the shape is empty.
+
+    >>> _shapes(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
+    [None, None]
+    >>> _shapes(np.array([[2, -1], [-1, -1]]), None).tolist()
+    [array([2]), array([], dtype=int64)]
+    """
+    missing = shapes < 0
+    null = np.zeros(len(shapes), bool) if null is None else null
+    is_told = not (missing.all(axis=1) & ~null).any() if shapes.shape[1] else not null.any()
+    if is_told:
+        return np.ma.MaskedArray(shapes, missing) if missing.any() else shapes
+    each = zip(shapes, null.tolist(), strict=True)
+    return objects([None if is_null else shape[shape >= 0] for shape, is_null in each])
+
+
+def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
+    """Return what depends on shapes, which are padded with -1 to the most axes."""
+    shapes = source.shapes(f, rows).astype(np.int64)
+    match what:
+        case "axis":
+            return _axis(shapes, int(of))
+        case "ndim":
+            return masked((shapes >= 0).sum(axis=1), _nulls(source, f, rows, shapes))
+        case "size":
+            count = np.where(shapes < 0, 1, shapes).prod(axis=1)
+            return masked(count, _nulls(source, f, rows, shapes))
+    raise AssertionError(what)
+
+
+def _nulls(
+    source: Source, f: Field, rows: Rows, shapes: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    """Tell which rows are null: those without axes, but for arrays that have none."""
+    null = (shapes < 0).all(axis=1)
+    if not f.htype.nullable or not null.any():
+        return None
+    null[null] = ~source.present(f, rows[null])
+    return null
+
+
+def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
+    """Return the length of an axis, masked where a shape, padded with -1, does not have it.
+
+    >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
+    array([3, 6])
+    """
+    if not shapes.shape[1]:
+        return np.ma.masked_all(len(shapes), np.int64)
+    ndim = (shapes >= 0).sum(axis=1)
+    at = ndim + axis if axis < 0 else np.full(len(shapes), axis)
+    missing = (at < 0) | (at >= ndim)
+    found = shapes[np.arange(len(shapes)), np.where(missing, 0, at)]
+    return np.ma.MaskedArray(found, missing) if missing.any() else found
+
+
+def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
+
+    >>> bool((_random(1, np.arange(3)) == _random(1, np.arange(3))).all())
+    True
+    """
+    with np.errstate(over="ignore"):
+        z = rows.astype(np.uint64) + np.uint64(1)
+        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed) * np.uint64(0xD1B54A32D192ED03)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return np.asarray((z >> np.uint64(11)) * 2.0**-53, np.float64)

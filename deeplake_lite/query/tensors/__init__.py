@@ -1,0 +1,1 @@
+"""Tensors of a query, computed by NumPy in blocks of rows."""

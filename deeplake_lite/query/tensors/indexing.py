@@ -1,0 +1,103 @@
+"""Indices of one row's value: what a row does not have is null."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.tensors.trees import objects, outside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.query.values import Index, Tree
+
+
+def indexed(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
+    """Return an index of a row's value: None where it lies beyond it, or either is null."""
+    if isinstance(value, list):
+        value = objects(value)
+    if value is None or index is None or lies_beyond(index, np.shape(value)):
+        return None
+    try:
+        return value[index]
+    except IndexError as error:
+        raise outside(text, error, np.shape(value)) from error
+
+
+def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | None:
+    """Return a row's index as NumPy's, of the values of its trees; None where one is null."""
+    out: list[Any] = []
+    for item in tree.items:
+        if item is ... or item is None:
+            out.append(item)
+        elif isinstance(item, tuple):
+            ends = [None if part is None else value_of(part) for part in item]
+            if any(end is None and part is not None for end, part in zip(ends, item, strict=True)):
+                return None
+            out.append(
+                _slice([None if e is None else _whole(e, tree.text) for e in ends], tree.text)
+            )
+        elif (found := value_of(item)) is None:
+            return None
+        else:
+            value = np.asarray(found)
+            out.append(_whole(value, tree.text) if value.ndim == 0 else value)
+    return tuple(out)
+
+
+def _slice(ends: list[int | None], text: str) -> slice:
+    """Return a slice. Raises ValueError for a step of 0, which those who know the row name."""
+    if ends[2] == 0:
+        raise ValueError(
+            f"the step of a slice must not be 0, but in {text} it is. Leave such rows out, as "
+            "WHERE step <> 0 does"
+        )
+    return slice(*ends)
+
+
+def _whole(value: Any, text: str) -> int:
+    """Return a position. Raises QueryTypeError for what is none."""
+    if np.ndim(value):
+        raise QueryTypeError(
+            f"{text}: an end of a slice is one whole number, not an array of shape "
+            f"{np.shape(value)}."
+        )
+    if not float(value).is_integer():
+        raise QueryTypeError(f"{text}: {value} is no whole number.")
+    return int(value)
+
+
+def lies_beyond(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Tell whether an index names an axis, or a position, that a shape does not have.
+
+    >>> lies_beyond((2, 0), (2, 4)), lies_beyond((..., 3), (2, 4)), lies_beyond((0, 0, 0), (2, 4))
+    (True, False, True)
+    """
+    taken = sum(map(_axes, index))
+    if taken > len(shape):
+        return True
+    axis = 0
+    for item in index:
+        if _is_position(item) and _outside(item, shape[axis]):
+            return True
+        axis += len(shape) - taken if item is ... else _axes(item)
+    return False
+
+
+def _axes(item: Any) -> int:
+    """Return how many axes a part of an index is of."""
+    if item is ... or item is None:
+        return 0
+    is_mask = isinstance(item, np.ndarray) and item.dtype == bool
+    return int(item.ndim) if is_mask else 1
+
+
+def _is_position(item: Any) -> bool:
+    return isinstance(item, int) or (isinstance(item, np.ndarray) and item.dtype.kind in "iu")
+
+
+def _outside(item: Any, size: int) -> bool:
+    return bool(np.size(item)) and bool(np.min(item) < -size or np.max(item) >= size)
