@@ -7,6 +7,7 @@ from collections import defaultdict
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ FOLDERS = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the folders before a test imports anything that looks at them; set the draw's seed."""
-    if not hasattr(config, "workerinput"):  # workers of pytest-xdist are given the options
-        config.option.draw = _seed(config)
+    worker = getattr(config, "workerinput", None)  # of pytest-xdist
+    config.option.draw = _seed(config) if worker is None else worker["draw"]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     if (browsers := cache / "ms-playwright").is_dir():  # Playwright's downloads stay where they are
         os.environ.setdefault("PLAYWRIGHT_BROWSERS_PATH", str(browsers))
@@ -39,6 +40,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("draw", "cases of parametrized tests")
     group.addoption("--every", action="store_true", help="run every case of every test")
     group.addoption("--draw", metavar="SEED", help="draw the cases that another run drew")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Have each worker of pytest-xdist draw the same cases."""
+    node.workerinput["draw"] = node.config.option.draw
 
 
 def pytest_report_header(config: pytest.Config) -> str:

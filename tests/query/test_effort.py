@@ -103,3 +103,27 @@ def test_the_error_says_how_to_write_it():
     for _ in range(40):
         text = f"SELECT (x BETWEEN 0 AND 1) AS x FROM ({text})"
     assert ds.query(text)["x"][:].tolist() == [True]
+
+
+def test_wide_sources_lists_and_chains_are_not_long_by_powers():
+    wide = {f"c{k}": "float64" if k % 2 else "int64" for k in range(300)}
+    ds = dl.create("memory://effort-wide", wide, overwrite=True)
+    ds.append({name: [1, 2] for name in wide})
+    ds.commit("rows")
+    inner = "SELECT *, c0 + 1 AS z FROM (SELECT * FROM dataset) WHERE c1 > 0"
+    assert len(ds.query(f"SELECT * FROM ({inner}) WHERE z > 0")) == 2
+    assert len(ds.query("SELECT * FROM dataset UNION SELECT * FROM dataset")) == 2
+    assert len(ds.query("SELECT c0 WHERE c0 IN $p", {"p": list(range(20_000))})) == 2
+
+
+@pytest.mark.parametrize("count", [250, 1_100])
+def test_rows_of_values_and_json_are_sought_in_long_lists(count):
+    ds = dl.create("memory://effort-lists", {"i": "int64", "j": dl.Json()}, overwrite=True)
+    ds.append({"i": [0, -1], "j": [1, {"k": 2}]})
+    ds.commit("rows")
+    numbers = ", ".join(map(str, range(count)))
+    assert len(ds.query(f"SELECT i WHERE j IN ({numbers})")) == 1
+    pairs = ", ".join(f"({k}, 1)" for k in range(count // 4))
+    assert len(ds.query(f"SELECT i WHERE (i, j) IN ({pairs})")) == 1
+    terms = " OR ".join(f"j['k'] = {k}" for k in range(count // 4))
+    assert len(ds.query(f"SELECT i WHERE {terms}")) == 1

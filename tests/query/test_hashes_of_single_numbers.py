@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -60,3 +60,29 @@ def test_equal_numbers_of_two_dtypes_have_one_hash(pair: tuple[str, str]) -> Non
         s, t = row["s"].item(), row["t"].item()
         if s == s or t == t:
             assert {row["x"], row["y"], row["z"]} == {s == t}, (s, t)
+
+
+def test_values_of_the_same_bits_have_hashes_of_their_own(make_lake):
+    ds = make_lake(
+        {"u": "uint8", "f": "float64", "h": "float32", "j": dl.Json()},
+        u=[1, 2, 0], f=[5e-324, 0.5, 0.25], h=[1, 0.5, 0.25], j=[1, 0.5, 0.25],
+    )  # fmt: skip
+    for a, b in combinations("ufhj", 2):
+        found = ds.query(f"SELECT HASH({a}) = HASH({b}) AS same, {a} = {b} AS equal")
+        assert found["same"][:].tolist() == found["equal"][:].tolist()
+
+
+def test_moments_have_hashes_by_value_whatever_their_unit(make_lake):
+    counts = [-1000, -1, -1500, -999, 1_000_000_001, 1000]
+    moments = np.array(counts, "datetime64[ns]")
+    ds = make_lake(
+        {"a": "datetime64[ns]", "b": "datetime64[us]"},
+        a=moments,
+        b=np.array(counts, "datetime64[us]"),
+    )
+    found = ds.query("SELECT COUNT(DISTINCT HASH(a)) AS n")["n"][0]
+    assert found == len(set(counts))
+    pairs = ds.query(
+        "SELECT HASH(x.a) = HASH(y.b) AS same, x.a = y.b AS equal FROM dataset AS x, dataset AS y"
+    )
+    assert pairs["same"][:].tolist() == pairs["equal"][:].tolist()

@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.exact_comparisons import comparable, holds_large_integers
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged, Text
 from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
@@ -91,7 +91,11 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
         As `equal`, and for values that have no order.
     """
     values = column[:]
-    side = _other_side(column, values, other, unknown=False)
+    if isinstance(column.htype, ClassLabel) and _has_other_names(column.htype, other):
+        values, side = column.htype.named(_listed(values)), _Other(_names_of(other), per_row=True)
+        _check_rows(column, values, side.value)
+    else:
+        side = _other_side(column, values, other, unknown=False)
     is_complex = isinstance(values, np.ndarray) and values.dtype.kind == "c"
     if is_complex or _depth_of_values(column.htype, values):
         raise _unordered(column, other)
@@ -111,6 +115,19 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
         raise _unordered(column, other) from error
 
 
+def _has_other_names(classes: ClassLabel, other: Any) -> bool:
+    """Tell whether something is a column of text, or of other classes: names are in their order."""
+    htype = getattr(other, "htype", None)
+    if isinstance(htype, ClassLabel):
+        return htype.names != classes.names
+    return isinstance(htype, Text)
+
+
+def _names_of(column: Column) -> list[Any]:
+    values = _listed(column[:])
+    return column.htype.named(values) if isinstance(column.htype, ClassLabel) else values
+
+
 def _unordered(column: Column, other: Any) -> InvalidValueError:
     return InvalidValueError(
         f"column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
@@ -128,11 +145,8 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
         unknown = True  # it may have more classes than this column
         other = htype.named(_listed(other))
     per_row = source is not None or _is_per_row(column, values, other)
-    if per_row and len(other) != len(values):
-        raise InvalidValueError(
-            f"column {column.name!r} has {len(values)} rows, but is compared with {len(other)} "
-            "values. Compare it with one value, or with one per row."
-        )
+    if per_row:
+        _check_rows(column, values, other)
     depth = _depth_of_values(column.htype, values)
     if not per_row and column.htype.name != "json" and _depth(other) < depth:
         raise InvalidValueError(
@@ -144,6 +158,14 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
         return _Other(_in_form(column, values, other, unknown=unknown), per_row)
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
+
+
+def _check_rows(column: Column, values: Any, other: Any) -> None:
+    if len(other) != len(values):
+        raise InvalidValueError(
+            f"column {column.name!r} has {len(values)} rows, but is compared with {len(other)} "
+            "values. Compare it with one value, or with one per row."
+        )
 
 
 def _as_values(other: Any) -> tuple[Any, Any]:

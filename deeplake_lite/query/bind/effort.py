@@ -9,10 +9,22 @@ from __future__ import annotations
 from deeplake_lite.errors import QueryError
 
 MOST_NODES = 200_000
-"""Parts of expressions that are made for a short query, at the most: some seconds."""
+"""Parts of expressions that are made for a short query, at the most: a few seconds."""
 
-NODES_PER_CHARACTER = 100
-"""How many more a long query may make per character of its text."""
+PER_CHARACTER = 2_000
+"""How many more there may be per character of the text, up to `LONG` of them."""
+
+LONG = 5_000
+"""Characters of a text that is nested; more are a list or a chain, with a few parts each."""
+
+PER_CHARACTER_OF_LISTS = 200
+"""How many more there may be per character beyond those."""
+
+PER_COLUMN = 4_000
+"""How many more there may be per column of each source, for which ``*`` stands."""
+
+PER_VALUE = 50
+"""How many more there may be per value of the parameters."""
 
 EXPRESSION = 100
 """As how many of them the lowering of an expression counts, which takes as long."""
@@ -31,7 +43,13 @@ class Effort:
     """
 
     def __init__(self, text: str) -> None:
-        self._left = MOST_NODES + NODES_PER_CHARACTER * len(text)
+        in_lists = max(len(text) - LONG, 0)
+        self._left = MOST_NODES + PER_CHARACTER * (len(text) - in_lists)
+        self._left += PER_CHARACTER_OF_LISTS * in_lists
+
+    def allow(self, nodes: int) -> None:
+        """Let there be some more."""
+        self._left += nodes
 
     def spend(self, nodes: int) -> None:
         """Count some more. Raises QueryError when they are too many."""

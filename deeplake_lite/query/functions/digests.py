@@ -37,15 +37,16 @@ def hash_(x: Arg) -> Bound:
 def _of_number(number: float) -> int:
     """Return the hash of a single number: DuckDB's, which scalars have."""
     given: float | str
+    form = ""
     is_whole = isinstance(number, int) or number.is_integer()
     if not is_whole or not -(2**127) <= number < 2**127:
-        given, type_ = float(number), "DOUBLE"
+        given, type_, form = float(number), "DOUBLE", ", 'fraction'"
     elif -(2**63) <= number < 2**63:
         given, type_ = int(number), "BIGINT"
     else:
         given, type_ = str(int(number)), "VARCHAR"
     with calculator() as cursor:
-        found = cursor.execute(f"SELECT hash(CAST(? AS {type_}))", [given]).fetchone()
+        found = cursor.execute(f"SELECT hash(CAST(? AS {type_}){form})", [given]).fetchone()
     assert found is not None
     return int(found[0])
 

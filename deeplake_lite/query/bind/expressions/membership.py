@@ -81,7 +81,12 @@ def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """Return whether any condition holds; of none, none does."""
     if not conditions:
         return exp.false()
-    return exp.paren(exp.or_(*conditions, copy=False), copy=False)
+    terms = list(conditions)
+    while len(terms) > 1:  # in pairs: nested as deep as a list is long, it would be too deep
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        rest = terms[-1:] if len(terms) % 2 else []
+        terms = [*(exp.Or(this=a, expression=b) for a, b in pairs), *rest]
+    return exp.Paren(this=terms[0])
 
 
 def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:

@@ -30,6 +30,14 @@ class Params:
         self._places = sorted({p.meta[AT] for p in found if AT in p.meta})
         self._names = {p.name for p in found} - {""}
 
+    @property
+    def size(self) -> int:
+        """How many values there are, with those of lists and arrays."""
+        values = self._values.values() if isinstance(self._values, Mapping) else self._values
+        return sum(
+            len(v) if hasattr(v, "__len__") and not isinstance(v, str) else 1 for v in values
+        )
+
     def named(self, name: str) -> Constant:
         """Return the value of ``$name``. Raises QueryError."""
         if not isinstance(self._values, Mapping) or name not in self._values:

@@ -62,7 +62,16 @@ def _of_number(node: exp.Expr) -> exp.Expr:
         is_whole = exp.EQ(this=whole, expression=exp.paren(node.copy()))
         form = whole.copy() if type_ == "BIGINT" else exp.cast(whole.copy(), "VARCHAR")
         ifs.append(exp.If(this=is_whole, true=func("hash", form)))
-    return exp.Case(ifs=ifs, default=func("hash", exp.cast(node.copy(), "DOUBLE")))
+    return exp.Case(ifs=ifs, default=_marked(exp.cast(node.copy(), "DOUBLE"), "fraction"))
+
+
+def _marked(node: exp.Expr, form: str) -> exp.Expr:
+    """Return the hash of a value in a form of its own.
+
+    DuckDB hashes bits, which the least float has as the integer 1 does, and a nanosecond as a
+    microsecond.
+    """
+    return func("hash", node, exp.Literal.string(form))
 
 
 def _of_bool(node: exp.Expr) -> exp.Expr:
@@ -77,7 +86,7 @@ def _of_time(node: exp.Expr, value: Value) -> exp.Expr:
     finer = func("epoch_ns", node.copy())
     rest = exp.Mod(this=finer, expression=exp.convert(1000))
     is_finer = exp.NEQ(this=rest, expression=exp.convert(0))
-    ifs = [exp.If(this=is_finer, true=func("hash", finer.copy()))]
+    ifs = [exp.If(this=is_finer, true=_marked(finer.copy(), "nanoseconds"))]
     return exp.Case(ifs=ifs, default=microseconds)
 
 
@@ -94,7 +103,7 @@ def _of_json(node: exp.Expr) -> exp.Expr:
 
 def _of_key(node: exp.Expr) -> exp.Expr:
     """Return the hash of a list or an object by its meaning; the text '{}' is no {}."""
-    return func("hash", json_key(node), exp.Literal.string("json"))
+    return _marked(json_key(node), "json")
 
 
 def _of_json_number(node: exp.Expr) -> exp.Expr:

@@ -1,5 +1,6 @@
 """Columns compared with values, lists, other columns, Series and Arrow arrays."""
 
+import operator
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -164,3 +165,27 @@ def test_the_extent_of_a_dtype_does_not_matter(make_lake):
     assert not (ds["x"] == 258).any()
     assert not (ds["x"] == 1.5).any()
     assert not (ds["x"] == "a").any()
+
+
+@pytest.mark.parametrize("operator", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_classes_and_names_of_another_column_are_in_the_order_of_names(make_lake, operator):
+    names, others = ["z", "b", "z", "b"], ["c", "a", "zz", "z"]
+    ds = make_lake(
+        {"l": dl.ClassLabel(["z", "b"]), "t": "text", "k": dl.ClassLabel(sorted(others))},
+        l=names, t=others, k=others,
+    )  # fmt: skip
+    expected = [operator(a, b) for a, b in zip(names, others, strict=True)]
+    assert operator(ds["l"], ds["t"]).tolist() == expected
+    assert operator(ds["l"], ds["k"]).tolist() == expected
+    swapped = [operator(b, a) for a, b in zip(names, others, strict=True)]
+    assert operator(ds["t"], ds["l"]).tolist() == swapped
+    assert operator(ds["k"], ds["l"]).tolist() == swapped
+    with pytest.raises(dl.InvalidValueError, match="has 2 rows, but is compared with 4"):
+        operator(ds[:2]["l"], ds["t"])
+
+
+def test_classes_of_the_same_names_are_in_the_order_of_numbers(make_lake):
+    classes = dl.ClassLabel(["z", "b"], nullable=True)
+    ds = make_lake({"l": classes, "k": classes}, l=["z", "b", None, "z"], k=["b", "z", "z", "z"])
+    assert (ds["l"] < ds["k"]).tolist() == [True, False, False, False]
+    assert (ds["l"] >= ds["k"]).tolist() == [False, True, False, True]
