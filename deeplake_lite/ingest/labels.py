@@ -17,9 +17,7 @@ from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.csv import (
     csv_source,
     named_by_numbers,
-    of_numbers,
-    types_without_values,
-    written_types,
+    read_types,
 )
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.file_names import FileNames, find_column, is_empty
@@ -86,7 +84,7 @@ class Asked:
 
     def types(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return the types of columns of a table, by the names that they get."""
-        given, known = types_of(self.schema), written_types(self.known)
+        given, known = types_of(self.schema), read_types(self.known)
         if isinstance(known.get(self.label), ClassLabel):
             known[self.label] = ClassLabel()  # the table may have more of them
         found = {new: known[new] for new in names.values() if new in known}
@@ -188,11 +186,9 @@ def _columns(
     """Return some rows of a table by the names that its columns get, as their types take them."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
-    numeric = [old for old, new in names.items() if new in {*of_numbers(known)}]
     given = {old: types[new] for old, new in names.items() if new in types}
     classes = [old for old, type_ in given.items() if resolve(type_) == ClassLabel()]
-    empty = types_without_values({old: known[new] for old, new in names.items() if new in known})
-    rows = csv_table(str(path), texts, classes, numeric, empty)
+    rows = csv_table(str(path), texts, classes)
     taken = rows.take(pa.array(at, pa.int64()))
     columns: dict[str, Any] = {new: ArrowColumn.of(taken.column(old)) for old, new in names.items()}
     declared = {old: type_ for old, type_ in given.items() if old not in classes}
