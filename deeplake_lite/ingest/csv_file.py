@@ -80,6 +80,9 @@ class CsvFile:
     skips: bool = False
     """Whether records of too few or too many values are left out, instead of an error."""
 
+    keeps_blank_lines: bool = True
+    """Whether an empty line of a file of a single column is an empty value, instead of no row."""
+
     left_out: dict[int, Skipped] = field(default_factory=dict)
     """Those records, by their number."""
 
@@ -127,10 +130,12 @@ class CsvFile:
 
     @cached_property
     def _blank_lines(self) -> int | None:
-        """How many empty lines are before the header; None where a file has several columns.
+        """How many empty lines are before the header; None where an empty line is no row.
 
-        An empty line is a row of a file of one column, and none of any other.
+        It is a row of a file of one column, and none of any other.
         """
+        if not self.keeps_blank_lines:
+            return None
         with pa.input_stream(self.path) as stream:
             start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
         lines = start.decode(errors="replace").splitlines()
@@ -187,13 +192,15 @@ def csv_table(
     texts: Collection[str] = (),
     classes: Collection[str] = (),
 ) -> pa.Table:
-    """Return all rows of a CSV file, in types that hold every value as it is written.
+    """Return all rows of a table of labels, in types that hold every value as it is written.
 
+    An empty line is no row: in a file of a single column, which names files, it names none.
     The delimiter is the first of `DELIMITERS` that the header has. Columns of `texts` are read as
     texts; so are those of `classes` unless all their values are integers. Raises InvalidValueError.
     """
     given = dict.fromkeys((*texts, *classes), pa.string())
-    file, numbers = CsvFile(path, delimiter_of(path)), {*classes} - {*texts}
+    file = CsvFile(path, delimiter_of(path), keeps_blank_lines=False)
+    numbers = {*classes} - {*texts}
     rows, types, _ = typed_rows(file, given, classes=numbers, at_once=True)
     return pa.table([converted(rows, f) for f in types], types)
 

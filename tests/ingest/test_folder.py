@@ -252,6 +252,31 @@ def test_a_table_that_does_not_fit_says_why(photos, url, text, options, message)
         dl.from_folder(folder, url, labels="nowhere.csv")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["file_name", "1.png", "2.png", "", ""],
+        ["file_name", "", "1.png", "", "2.png"],
+        ["", "file_name", "1.png", "2.png", ""],
+        ["file_name,x", "1.png,5", "", "2.png,6", "", ""],
+    ],
+)
+def test_an_empty_line_of_a_table_names_no_file(photos, url, lines, end):
+    folder = photos("1.png", "2.png")
+    (folder / "t.csv").write_text(end.join(lines), newline="")
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ds["path"][:] == ["1.png", "2.png"]
+    assert len(ds["image"][:]) == 2
+
+
+def test_an_empty_name_in_quotes_is_a_row_without_a_picture(photos, url):
+    folder = photos("1.png")
+    (folder / "t.csv").write_text('file_name\n1.png\n""\n')
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ds["path"][:] == ["1.png", "t.csv, row 1"]
+
+
 PATHS = {
     "from the folder": ("train/0.png", "train/0.png"),
     "by way of others": ("./val/../train/0.png", "train/0.png"),
