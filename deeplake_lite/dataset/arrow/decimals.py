@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from deeplake_lite.dataset.arrow.types import is_list
+from deeplake_lite.dataset.arrow.types import has_fractions, is_list
 
 _LONG = "[0-9.]{16,}|E"
 """Matches decimals that a float64 may not give back: long ones, and those with an exponent."""
@@ -32,9 +32,9 @@ def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))
     (2, Decimal('12345678901234567.5'))
     """
-    leaves, rows = _leaves(array)
-    if not kinds.is_decimal(leaves.type) or leaves.type.scale <= 0:
+    if not has_fractions(array.type):
         return None
+    leaves, rows = _leaves(array)
     texts = leaves.cast(pa.string())
     long = pc.fill_null(pc.match_substring_regex(texts, _LONG), False).to_numpy(
         zero_copy_only=False
