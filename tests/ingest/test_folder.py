@@ -277,6 +277,31 @@ def test_an_empty_name_in_quotes_is_a_row_without_a_picture(photos, url):
     assert ds["path"][:] == ["1.png", "t.csv, row 1"]
 
 
+OTHERS = {
+    "JSON": b'\xef\xbb\xbf\n{"images": [{"file_name": "1.png"}]}',
+    "JSON ": b'[\n {"file_name": "1.png", "label": 1}]',
+    "Parquet": b"PAR1\x15\x04\x15\x10",
+    "an Excel file": b"PK\x03\x04\x14\x00",
+}
+
+
+@pytest.mark.parametrize("name", ["ann.json", "ann.csv", "ann"])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_table_of_another_format_is_refused_as_such(photos, url, kind, name):
+    folder = photos("1.png")
+    (folder / name).write_bytes(OTHERS[kind])
+    message = rf"labels must be a CSV file, but '.*{name}' is {kind.strip()}"
+    with pytest.raises(dl.InvalidValueError, match=message):
+        dl.from_folder(folder, url, labels=name, progress=False)
+
+
+@pytest.mark.parametrize("header", ["[file],label", "file,{label}", '"file",label'])
+def test_odd_headers_of_a_table_make_no_other_format(photos, url, header):
+    folder = photos("1.png")
+    (folder / "t.csv").write_text(f"{header}\n1.png,a\n")
+    assert len(dl.from_folder(folder, url, labels="t.csv", progress=False)) == 1
+
+
 PATHS = {
     "from the folder": ("train/0.png", "train/0.png"),
     "by way of others": ("./val/../train/0.png", "train/0.png"),
