@@ -7,7 +7,9 @@ that a float column rounds numbers, integers too, to its width.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -315,12 +317,31 @@ def _numbers(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
         limits = np.iinfo(target if target.kind in "iu" else np.int64)
         fit = limits.min <= array.min() and array.max() <= limits.max
         return array.astype(limits.dtype) if fit else array
+    if Decimal in kinds and target.kind in "fc":
+        array = _with_floats(array)
+        kinds = set(map(type, array.flat))
     with suppress(OverflowError):  # an integer that no float is near
         if _all(kinds, int, float, np.integer, np.floating):
             return array.astype(np.float64)
         if _all(kinds, int, float, complex, np.number):
             return array.astype(np.complex128)
     return array
+
+
+def _with_floats(array: NDArray[Any]) -> NDArray[Any]:
+    """Return objects with floats in place of decimals, but for those that no float is near.
+
+    >>> _with_floats(np.array([Decimal("0.1"), Decimal("1e400")], object))
+    array([0.1, Decimal('1E+400')], dtype=object)
+    """
+    items = [_float(item) if isinstance(item, Decimal) else item for item in array.flat]
+    return np.fromiter(items, object, len(items)).reshape(array.shape)
+
+
+def _float(number: Decimal) -> float | Decimal:
+    if number.is_snan() or (number.is_finite() and math.isinf(float(number))):
+        return number
+    return float(number)
 
 
 def _all(kinds: Iterable[type], *those: type) -> bool:

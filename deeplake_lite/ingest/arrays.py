@@ -44,7 +44,7 @@ from deeplake_lite.ingest.source import Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
@@ -157,12 +157,14 @@ class MemorySource:
                 f"must be a dict of arrays and lists by column, got {type(arrays).__name__}. "
                 "A DataFrame goes to dl.from_dataframe."
             )
+        types = types_of(schema)
         values = {name: _sequence(name, value) for name, value in arrays.items()}
+        values |= {n: _with_decimals(v) for n, v in values.items() if n not in types}
         lengths = {name: len(value) for name, value in values.items()}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
             raise InvalidValueError(f"columns have one length, got {listed}. Cut or fill them.")
-        return cls(values, key, types_of(schema), title)
+        return cls(values, key, types, title)
 
     @property
     def rows(self) -> int:
@@ -201,6 +203,12 @@ class MemorySource:
             names = sorted({str(v) for v in _plain(values) if v is not None})
             return ClassLabel(names, nullable=found.nullable)
         return found if given is None else replace(given, nullable=found.nullable)
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Refuse decimals that float64 rounds in columns whose type was found."""
+        for name in names:
+            if isinstance(column := self.values[name], ArrowColumn):
+                column.check_unrounded(name)
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on."""
@@ -483,6 +491,21 @@ def _sequence(name: str, values: Any) -> Any:
     array = array_of(values)
     is_list = array.dtype == object and array.ndim == 1 and not np.ma.isMaskedArray(array)
     return without_arrow(list(array)) if is_list else array
+
+
+def _with_decimals(values: Any) -> Any:
+    """Return a list of decimals, or of lists of decimals, as a column of Arrow; others as is."""
+    if not isinstance(values, list) or not values:
+        return values
+    lists = all(isinstance(value, list | None) for value in values)
+    items = [v for value in values for v in value or ()] if lists else values
+    kinds = {type(item) for item in items if item is not None}
+    if kinds != {Decimal}:
+        return values
+    try:
+        return ArrowColumn.of(pa.array(values))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return values  # NaN, or more digits than Arrow has
 
 
 def _series(name: str, values: Any) -> Any:

@@ -1,7 +1,7 @@
 """What a column of Arrow data is in a lake.
 
-- integers, floats, truth values: `Scalar` of the same dtype; decimals become float64, whole ones
-  int64
+- integers, floats, truth values: `Scalar` of the same dtype; whole decimals become int64, others
+  float64, unless it rounds one of them
 - timestamps, dates, times, durations: `Scalar` datetime64, timedelta64; time zones become UTC
 - strings: `Text`; a dictionary of strings: `ClassLabel`; binary: `Bytes`
 - fixed-size lists of numbers: `Array` of that shape; lists of numbers: `Array` of any length
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.dataset.arrow.decimals import first_rounded
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.types import (
     dtype_of,
@@ -41,7 +42,9 @@ from deeplake_lite.htypes import (
     Scalar,
     Sequence,
     Text,
+    resolve,
 )
+from deeplake_lite.htypes.base import pasted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,10 +146,58 @@ class ArrowColumn:
             return class_label(set(texts_in(self.array.unique())))
         return htype_of(kind, nullable=nullable)
 
+    def check_unrounded(self, name: str) -> None:
+        """Refuse decimals that float64 rounds, where that type was found. Raises SchemaError."""
+        if noted_htype(self.field) is None:
+            check_unrounded(self.array, name, self.htype())
+
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
         values = values_of(self.array.slice(start, stop - start), noted_htype(self.field) or htype)
         return values if self.field is None else parsed(values, self.field)
+
+
+def check_unrounded(array: pa.Array, name: str, found: Htype, start: int = 0) -> None:
+    """Refuse decimals that the type found for their column rounds; `start` is the first row.
+
+    Raises
+    ------
+    SchemaError
+        For the column, with the types that take its values.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> check_unrounded(pa.array([Decimal("12345678901234567.5")]), "x", Scalar("float64"))
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.SchemaError: Column 'x': row 0 has the decimal 12345678901234567.5, ...
+    """
+    rounded = first_rounded(array)
+    if rounded is None:
+        return
+    row, number = rounded
+    raise SchemaError(
+        f"Column {name!r}: row {start + row} has the decimal {number}, which float64 rounds. "
+        f"To accept that, give the type: schema={{{name!r}: {pasted(found)}}}. Texts keep the "
+        f"digits: schema={{{name!r}: {pasted(_with_texts(found))}}}, or str(value) in a list."
+    )
+
+
+def _with_texts(htype: Htype) -> Htype:
+    """Return the type for texts in place of the numbers of another type.
+
+    >>> _with_texts(Array("float64", (None,)))
+    Sequence(Text(nullable=True))
+    """
+    if isinstance(htype, Array):
+        item: Htype = Text(nullable=True)
+        for _ in htype.shape or ():
+            item = Sequence(item)
+        return replace(item, nullable=htype.nullable)
+    if isinstance(htype, Sequence):
+        return replace(htype, of=_with_texts(resolve(htype.of)))
+    return Text(nullable=htype.nullable)
 
 
 def texts_in(array: pa.Array) -> list[str | None]:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
+from datetime import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,7 +25,7 @@ from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Link, Scalar, Sequence, Text, resolve
+from deeplake_lite.htypes import ClassLabel, Scalar, Sequence, resolve
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.htypes.json_values import object_of
 from deeplake_lite.ingest.classes import takes_class_numbers
@@ -55,6 +56,12 @@ if TYPE_CHECKING:
 
 _COARSE = [f"datetime64[{unit}]" for unit in ("Y", "M", "W", "h", "m")]
 """Moments that are read as texts, because Arrow has no such units."""
+
+_COUNT = re.compile(r"[+-]?[0-9]{1,19}")
+"""Matches durations that are counts of their column's unit."""
+
+_CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
+"""Matches durations that are times of a day."""
 
 
 @takes_options
@@ -92,7 +99,9 @@ def from_csv(
 
     Notes
     -----
-    Types are found by Arrow: integers, floats, truth values, dates, timestamps, text. In columns of
+    A column that the lake has, or that `schema` names, is read by its type, and a value that the
+    type does not take is an error of its row. Other types are found by Arrow: integers, floats,
+    truth values, dates, timestamps, text. In columns of
     these, empty values are null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null``
     that pandas reads as missing; ``nan`` is NaN in a column of floats. In a column of texts they
     are texts: empty ones and words. A column of nothing else is one of texts, unless the lake has
@@ -133,10 +142,8 @@ def from_csv(
         key=on,
         columns=columns,
         delimiter=delimiter,
-        schema={**written_types(known), **types_of(options.get("schema"))},
+        schema={**read_types(known), **types_of(options.get("schema"))},
         named=named_by_numbers(known),
-        numeric=of_numbers(known),
-        empty=types_without_values(known),
         on_error=options.get("on_error", "raise"),
     )
     return ingest(source, url, **options)
@@ -186,15 +193,11 @@ def csv_source(
     delimiter: str = ",",
     schema: Types = None,
     named: Collection[str] = (),
-    numeric: Collection[str] = (),
-    empty: Mapping[str, pa.DataType] | None = None,
     on_error: OnError = "raise",
 ) -> CsvSource:
     """Return the source for a CSV file.
 
-    Numbers are names in the columns `named`, and truth values are texts in those that are
-    `numeric`. `empty` has the types of columns that have no value in the file. Raises
-    NotFoundError, InvalidValueError.
+    Numbers are names of classes in the columns `named`. Raises NotFoundError, InvalidValueError.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:
@@ -202,14 +205,8 @@ def csv_source(
     file = CsvFile(files[0], delimiter, skips=on_error == "skip")
     given = types_of(schema)
     classes = [n for n, spec in given.items() if takes_class_numbers(resolve(spec))]
-    spans = types_without_values({n: resolve(spec) for n, spec in given.items()})
     rows, arrow, texts = typed_rows(
-        file,
-        _arrow_types(given),
-        columns,
-        classes={*classes} - {*named},
-        numeric=numeric,
-        empty={**(empty or {}), **spans},
+        file, _arrow_types(given), columns, classes={*classes} - {*named}
     )
     full = () if file.is_large else (f.name for f in arrow if not converted(rows, f).null_count)
     return CsvSource(
@@ -236,14 +233,17 @@ def lake_types(url: str, options: Options) -> dict[str, Htype]:
     return {f.name: f.htype for f in ds.schema}
 
 
-def written_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
-    """Return those types of a lake's columns whose values a CSV file has in a form of their own.
+def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
+    """Return the types by which a CSV file is read whose rows go to the columns of a lake.
 
-    What such a column takes is never to be found by looking at the file: JSON takes any text, and a
-    text or the name of a class may look like a number.
+    They are the lake's: a type that was found in the file would be that of all values, so that a
+    single wrong one made every row wrong. Classes without names are read as their numbers.
+
+    >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
+    {'a': Scalar('int8'), 'b': Scalar('int64', nullable=True), 'c': ClassLabel(['cat'])}
     """
-    forms = (written_as_json, _is_complex, _is_span, _is_coarse, _is_written_as_text, _is_a_file)
-    return {name: htype for name, htype in known.items() if any(form(htype) for form in forms)}
+    numbers = Scalar("int64", nullable=True)
+    return {name: numbers if _has_no_names(htype) else htype for name, htype in known.items()}
 
 
 def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
@@ -259,36 +259,8 @@ def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
     ]
 
 
-def types_without_values(known: Mapping[str, Htype]) -> dict[str, pa.DataType]:
-    """Return the Arrow types that columns of a lake have where a file has no value of them.
-
-    All there is are empty values and words such as NA, of which nan is a float.
-
-    >>> types_without_values({"a": Scalar("float32"), "b": Scalar("int8")})
-    {'a': DataType(double), 'b': DataType(null)}
-    """
-    return {name: pa.float64() if _is_float(htype) else pa.null() for name, htype in known.items()}
-
-
-def of_numbers(known: Mapping[str, Htype]) -> list[str]:
-    """Return the columns of a lake that take numbers, which the words true and false are not.
-
-    >>> of_numbers({"a": Scalar("int8"), "b": ClassLabel(), "c": Scalar("bool"), "d": Text()})
-    ['a', 'b']
-    """
-    return [
-        name
-        for name, htype in known.items()
-        if isinstance(htype, ClassLabel) or (isinstance(htype, Scalar) and htype.dtype != "bool")
-    ]
-
-
-def _is_written_as_text(htype: Htype) -> bool:
-    return isinstance(htype, Text) or (isinstance(htype, ClassLabel) and bool(htype.names))
-
-
-def _is_a_file(htype: Htype) -> bool:
-    return htype.takes_files or isinstance(htype, Link)
+def _has_no_names(htype: Htype) -> bool:
+    return isinstance(htype, ClassLabel) and not htype.names and not htype.multiple
 
 
 def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -310,7 +282,7 @@ def written_as_json(htype: Htype) -> bool:
 
 
 def parse_values(values: Any, htype: Htype) -> Any:
-    """Return values that a CSV file has as JSON, complex numbers as texts, or counts of a unit.
+    """Return the values of texts: JSON, complex numbers, durations, moments of a coarse unit.
 
     An empty text is None. What is not JSON stays text, which an array does not take. In a column of
     JSON, which takes any text, it becomes bytes. Values of other types are what they are.
@@ -320,13 +292,15 @@ def parse_values(values: Any, htype: Htype) -> Any:
     ([{'a': 1}, None, b'x'], [[1, 2], 'x'])
     >>> parse_values(["(1+2j)", ""], Scalar("complex64"))
     [(1+2j), None]
-    >>> parse_values([5, None], Scalar("timedelta64[s]"))
-    [np.timedelta64(5,'s'), None]
+    >>> parse_values(["5", "5 s", "00:05", "NA"], Scalar("timedelta64[s]"))
+    [np.timedelta64(5,'s'), '5 s', datetime.time(0, 5), None]
     """
     if _is_coarse(htype):
-        return [_moment(v) if isinstance(v, str) else v for v in with_none(values)]
+        return [_trimmed(v) if isinstance(v, str) else v for v in with_none(values)]
+    if _is_span(htype):
+        return [_span(v, htype) if isinstance(v, str) else v for v in with_none(values)]
     if not written_as_json(htype):
-        return [_number(v, htype) for v in with_none(values)] if _has_form(htype) else values
+        return [_number(v, htype) for v in with_none(values)] if _is_complex(htype) else values
     wrong = str.encode if htype.layout == resolve("json").layout else str
     return [
         _of_json(_parse(value, wrong), htype) if isinstance(value, str) else value
@@ -357,16 +331,8 @@ def _number(value: Any, htype: Htype) -> Any:
     return value
 
 
-def _has_form(htype: Htype) -> bool:
-    return _is_span(htype) or _is_complex(htype)
-
-
 def _is_span(htype: Htype) -> bool:
     return isinstance(htype, Scalar) and htype.dtype.startswith("timedelta64")
-
-
-def _is_float(htype: Htype) -> bool:
-    return isinstance(htype, Scalar) and htype.dtype.startswith("float")
 
 
 def _is_coarse(htype: Htype) -> bool:
@@ -378,9 +344,31 @@ def _is_complex(htype: Htype) -> bool:
     return isinstance(htype, Scalar) and htype.dtype.startswith("complex")
 
 
-def _moment(text: str) -> str | None:
-    """Return a moment as its type reads it; None for a text that stands for nothing."""
+def _trimmed(text: str) -> str | None:
+    """Return a text without space around it; None where it stands for nothing."""
     return None if text.strip() in NULLS else text.strip()
+
+
+def _span(text: str, htype: Htype) -> Any:
+    """Return a count of a type's unit, or a time since midnight; others as the type reads them.
+
+    >>> _span(" +5", Scalar("timedelta64[ms]")), _span("soon", Scalar("timedelta64[ms]"))
+    (np.timedelta64(5,'ms'), 'soon')
+    """
+    trimmed = _trimmed(text)
+    if trimmed is None:
+        return None
+    if _COUNT.fullmatch(trimmed) and abs(int(trimmed)) < 2**63:
+        return _number(int(trimmed), htype)
+    try:
+        return time.fromisoformat(trimmed) if _CLOCK.fullmatch(trimmed) else trimmed
+    except ValueError:
+        return trimmed
+
+
+def _is_parsed(htype: Htype) -> bool:
+    """Tell whether values are read as texts, of which `parse_values` makes them."""
+    return _is_complex(htype) or _is_coarse(htype) or _is_span(htype)
 
 
 def _complex(text: str) -> Any:
@@ -415,10 +403,10 @@ def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
     found: dict[str, pa.DataType] = {}
     for name, spec in schema.items():
         htype = resolve(spec)
-        if not isinstance(htype, Scalar) or _is_complex(htype) or _is_coarse(htype):
+        if not isinstance(htype, Scalar) or _is_parsed(htype):
             found[name] = pa.string()
         elif htype.dtype == "float16":  # which Arrow does not read from texts
             found[name] = pa.float32()
-        elif not htype.dtype.startswith("timedelta"):
+        else:
             found[name] = pa.from_numpy_dtype(htype.dtype)
     return found

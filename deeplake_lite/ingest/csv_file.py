@@ -80,6 +80,9 @@ class CsvFile:
     skips: bool = False
     """Whether records of too few or too many values are left out, instead of an error."""
 
+    keeps_blank_lines: bool = True
+    """Whether an empty line of a file of a single column is an empty value, instead of no row."""
+
     left_out: dict[int, Skipped] = field(default_factory=dict)
     """Those records, by their number."""
 
@@ -127,10 +130,12 @@ class CsvFile:
 
     @cached_property
     def _blank_lines(self) -> int | None:
-        """How many empty lines are before the header; None where a file has several columns.
+        """How many empty lines are before the header; None where an empty line is no row.
 
-        An empty line is a row of a file of one column, and none of any other.
+        It is a row of a file of one column, and none of any other.
         """
+        if not self.keeps_blank_lines:
+            return None
         with pa.input_stream(self.path) as stream:
             start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
         lines = start.decode(errors="replace").splitlines()
@@ -186,20 +191,17 @@ def csv_table(
     path: str,
     texts: Collection[str] = (),
     classes: Collection[str] = (),
-    numeric: Collection[str] = (),
-    empty: Mapping[str, pa.DataType] | None = None,
 ) -> pa.Table:
-    """Return all rows of a CSV file, in types that hold every value as it is written.
+    """Return all rows of a table of labels, in types that hold every value as it is written.
 
+    An empty line is no row: in a file of a single column, which names files, it names none.
     The delimiter is the first of `DELIMITERS` that the header has. Columns of `texts` are read as
-    texts; so are those of `classes` unless all their values are integers, and truth values of
-    `numeric`. `empty` is that of `typed_rows`. Raises InvalidValueError.
+    texts; so are those of `classes` unless all their values are integers. Raises InvalidValueError.
     """
     given = dict.fromkeys((*texts, *classes), pa.string())
-    file, numbers = CsvFile(path, delimiter_of(path)), {*classes} - {*texts}
-    rows, types, _ = typed_rows(
-        file, given, classes=numbers, numeric=numeric, empty=empty, at_once=True
-    )
+    file = CsvFile(path, delimiter_of(path), keeps_blank_lines=False)
+    numbers = {*classes} - {*texts}
+    rows, types, _ = typed_rows(file, given, classes=numbers, at_once=True)
     return pa.table([converted(rows, f) for f in types], types)
 
 
@@ -218,8 +220,6 @@ def typed_rows(
     columns: Sequence[str] | None = None,
     *,
     classes: Collection[str] = (),
-    numeric: Collection[str] = (),
-    empty: Mapping[str, pa.DataType] | None = None,
     at_once: bool = False,
 ) -> tuple[pa.Table, pa.Schema, list[str]]:
     """Return the first rows, or all; the columns and their types; and which are read as text.
@@ -233,10 +233,6 @@ def typed_rows(
         The columns to take, all if left out.
     classes : collection of str
         Columns of `given` that have their type unless all their values are integers.
-    numeric : collection of str
-        Columns of numbers in the lake that takes the rows. Truth values in them are texts.
-    empty : mapping, optional
-        Types of columns in which only texts of `NULLS` are found; texts if left out.
     at_once : bool
         Whether a large file is read as a whole, too.
     """
@@ -250,21 +246,14 @@ def typed_rows(
         if f.name not in known and _is_number(f.type)
         if f.name not in classes or kinds.is_integer(f.type)
     ]
-    words = [f.name for f in found if f.name in numeric and kinds.is_boolean(f.type)]
-    nulls = _types_of_nulls(found, empty or {}) if rows.num_rows else {}
-    nulls = {name: kind for name, kind in nulls.items() if name not in given}
-    texts = [*dict.fromkeys((*given, *numbers, *words, *nulls))]
+    words = [f.name for f in found if f.name not in given and kinds.is_null(f.type)]
+    words = words if rows.num_rows else []
+    texts = [*dict.fromkeys((*given, *numbers, *words))]
     if len(texts) > len(known):
         rows = read(texts)
-    types = {**given, **dict.fromkeys(words, pa.string()), **nulls}
+    types = {**given, **dict.fromkeys(words, pa.string())}
     types |= {name: _exact_type(rows.column(name), found.field(name).type) for name in numbers}
     return rows, pa.schema([f.with_type(types.get(f.name, f.type)) for f in found]), texts
-
-
-def _types_of_nulls(found: pa.Schema, empty: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
-    """Return the types of columns without a value that Arrow knows, but for those of nulls."""
-    types = {f.name: empty.get(f.name, pa.string()) for f in found if kinds.is_null(f.type)}
-    return {name: kind for name, kind in types.items() if not kinds.is_null(kind)}
 
 
 # ---- converting

@@ -29,7 +29,7 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
     from deeplake_lite.ingest.options import Options, Types
@@ -259,6 +259,9 @@ class FolderSource:
         paths = [self.folder / f.path for f in self.files if f.path not in self._bare]
         found = set(formats_of(paths)) - {None}
         return str(found.pop()) if len(found) == 1 else "auto"
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: neither folders nor tables of labels have decimals."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +19,14 @@ from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.csv import (
     csv_source,
     named_by_numbers,
-    of_numbers,
-    types_without_values,
-    written_types,
+    read_types,
 )
-from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
+from deeplake_lite.ingest.csv_file import HEADER_BYTES, csv_table, delimiter_of
 from deeplake_lite.ingest.file_names import FileNames, find_column, is_empty
 from deeplake_lite.ingest.layout import Found, own_columns, picture_column
 from deeplake_lite.ingest.options import types_of
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.tabular import reading
 from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:
@@ -35,6 +36,15 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.ingest.layout import Scanned
     from deeplake_lite.ingest.options import Types
+
+
+_OTHER_FORMATS = {
+    "JSON": re.compile(rb"\s*(\{|\[\s*[\[\]{\"])"),
+    "Parquet": re.compile(rb"PAR1"),
+    "Arrow": re.compile(rb"ARROW1"),
+    "an Excel file or a ZIP archive": re.compile(rb"PK\x03\x04"),
+}
+"""Formats of tables that are no CSV, by what their files begin with."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class Asked:
 
     def types(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return the types of columns of a table, by the names that they get."""
-        given, known = types_of(self.schema), written_types(self.known)
+        given, known = types_of(self.schema), read_types(self.known)
         if isinstance(known.get(self.label), ClassLabel):
             known[self.label] = ClassLabel()  # the table may have more of them
         found = {new: known[new] for new in names.values() if new in known}
@@ -126,7 +136,7 @@ def read_labels(
     NotFoundError
         When there is no such table or column.
     InvalidValueError
-        When it names a file twice, or no column names files, or several do.
+        When it is no CSV, or names a file twice, or no column names files, or several do.
     """
     path = Path(table) if Path(table).exists() else folder / table
     if path.is_dir():
@@ -136,6 +146,7 @@ def read_labels(
         )
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
+    _check_is_csv(path)
     rows = csv_table(str(path))
     files = [*found.pictures, *found.others]
     file_names = FileNames([f.path for f in files], len(found.pictures), folder, path)
@@ -155,6 +166,18 @@ def read_labels(
     schema = {**asked.rest(names), **replace(asked, known={}).types(names)}
     skipped, base = tuple(order.missing), str(path.parent)
     return Labels(listed, frozenset(order.bare), columns, skipped, types, image, schema, base)
+
+
+def _check_is_csv(path: Path) -> None:
+    """Refuse a file of another format, whatever it is called. Raises InvalidValueError."""
+    with reading(str(path)), pa.input_stream(str(path)) as stream:
+        start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
+    for name, begins in _OTHER_FORMATS.items():
+        if begins.match(start):
+            raise InvalidValueError(
+                f"labels must be a CSV file, but {str(path)!r} is {name}. Write its rows to a CSV "
+                "with a column of file names, as pandas' to_csv does."
+            )
 
 
 def _columns_meant(headers: list[str], chosen: str) -> dict[str, str]:
@@ -188,11 +211,9 @@ def _columns(
     """Return some rows of a table by the names that its columns get, as their types take them."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
-    numeric = [old for old, new in names.items() if new in {*of_numbers(known)}]
     given = {old: types[new] for old, new in names.items() if new in types}
     classes = [old for old, type_ in given.items() if resolve(type_) == ClassLabel()]
-    empty = types_without_values({old: known[new] for old, new in names.items() if new in known})
-    rows = csv_table(str(path), texts, classes, numeric, empty)
+    rows = csv_table(str(path), texts, classes)
     taken = rows.take(pa.array(at, pa.int64()))
     columns: dict[str, Any] = {new: ArrowColumn.of(taken.column(old)) for old, new in names.items()}
     declared = {old: type_ for old, type_ in given.items() if old not in classes}

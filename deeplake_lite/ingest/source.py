@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from deeplake_lite.htypes import Htype
 
@@ -77,6 +77,12 @@ class Source(Protocol):
     @property
     def left_out(self) -> Collection[Skipped]:
         """Files and records that are not rows. Complete once all blocks have been read."""
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Refuse decimals that float64 rounds in columns whose type was found in the source.
+
+        Raises SchemaError. A type that the user or the lake declares may round them.
+        """
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on, in an order that is always the same."""

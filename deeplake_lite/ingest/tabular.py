@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite import checks
-from deeplake_lite.dataset.arrow.types import is_text
+from deeplake_lite.dataset.arrow.types import has_fractions, is_text
 from deeplake_lite.dataset.write.tables import noted_htype, parsed, unnamed_indexes
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
-from deeplake_lite.ingest.columns import class_label, htype_of, texts_in, values_of
+from deeplake_lite.ingest.columns import check_unrounded, class_label, htype_of, texts_in, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
@@ -68,6 +68,15 @@ class TabularSource:
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
         return {f.name: self._htype(f) for f in self.arrow}
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Refuse decimals that float64 rounds in columns whose type was found."""
+        for f in (self.arrow.field(name) for name in names):
+            if noted_htype(f) is None and has_fractions(f.type):
+                row = 0
+                for batch in self.read([f.name]):
+                    check_unrounded(batch.column(0), f.name, self.columns[f.name], row)
+                    row += batch.num_rows
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on."""

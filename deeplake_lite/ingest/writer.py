@@ -80,6 +80,8 @@ def ingest(
     ds = _open_or_create(url, branch, columns, limits, storage_options)
     at_first = ds.version
     try:
+        declared = types if made else {*types, *ds.columns}
+        source.check_unrounded([name for name in columns if name not in declared])
         fit(ds, columns, types)
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():

@@ -109,7 +109,9 @@ def test_texts_of_any_number_are_sequences():
     assert found[:] == [["a"], ["bc", "d"]]
 
 
-@pytest.mark.parametrize("rows", [[Decimal("0.1")], [[Decimal("0.1")]], [Decimal(1), 2]])
+@pytest.mark.parametrize(
+    "rows", [[Decimal("NaN")], [[Decimal("0.1"), 0.1]], [Decimal(1), 2], [Decimal("0.1"), "a"]]
+)
 def test_decimals_have_no_type_which_says_what_to_do(rows):
     with pytest.raises(dl.SchemaError, match=r"Decimal.*; float\(value\) rounds a Decimal"):
         take(rows)

@@ -144,6 +144,24 @@ def test_a_type_that_is_given_takes_a_plus(take, dtype):
     assert ds["n"][:].tolist() == [5, 7]
 
 
+@pytest.mark.parametrize("unit", ["M", "s"])
+@pytest.mark.parametrize("word", ["", "NA", "nan"])
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("where", ["schema", "lake"])
+def test_words_for_nothing_are_null_beside_durations_in_words(take, unit, word, quote, where):
+    htype = dl.Scalar(f"timedelta64[{unit}]", nullable=True)
+    url = f"memory://csv-nulls-{next(fresh)}"
+    if where == "lake":
+        dl.create(url, {"n": "int64", "t": htype})
+    options = {} if where == "lake" else {"schema": {"t": htype}}
+    ds = take(rows(f"5 {unit}", f"{quote}{word}{quote}", " +7"), url=url, **options)
+    assert [ds["t"][row] for row in range(3)] == [
+        np.timedelta64(5, unit), None, np.timedelta64(7, unit),
+    ]  # fmt: skip
+    with pytest.raises(dl.InvalidValueError, match=r"row 1: .*null"):
+        take(rows(f"5 {unit}", word), schema={"t": htype.dtype})
+
+
 UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]
 MOMENTS = [np.datetime64("2026-01-01"), np.datetime64("1965-12-02")]
 

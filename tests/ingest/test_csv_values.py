@@ -23,10 +23,11 @@ def take(request, tmp_path, monkeypatch):
     if request.param == "block by block":
         monkeypatch.setattr(csv_file, "AT_ONCE", 0)
 
-    def take(text, **options):
+    def take(text, url=None, **options):
         path = tmp_path / f"{next(fresh)}.csv"
         path.write_text(text, newline="")
-        return dl.from_csv(path, f"memory://csv-values-{path.stem}", progress=False, **options)
+        url = url or f"memory://csv-values-{path.stem}"
+        return dl.from_csv(path, url, progress=False, **options)
 
     return take
 
@@ -116,6 +117,70 @@ def test_a_value_of_another_type_is_an_error_of_its_row(take, dtype, value):
     assert ds["x"][:].tolist() == [0, 1, 2, 4]
     [skipped] = ds.ingested.skipped
     assert skipped.path.endswith(".csv, row 3")
+
+
+ONE_WRONG = {
+    "int64": ["1", "2", "2.5"],
+    "int8": ["1", "007", "300"],
+    "uint64": ["1", "18446744073709551615", "-1"],
+    "float16": ["1", "2.5", "q"],
+    "float32": ["1", "12345678901234567.5", "q"],
+    "float64": ["0.5", "nan", "true"],
+    "bool": ["true", "1", "2"],
+    "datetime64[s]": ["2026-01-02", "2026-01-02T03:04:05Z", "soon"],
+    "datetime64[h]": ["2026-01-02", "2026-01-02T03", "soon"],
+    "timedelta64[s]": ["5", "7", "soon"],
+    "timedelta64[ms]": ["5 s", "7", "0.5"],
+    "timedelta64[us]": ["10:00:00", "00:00:05.5", "25:00:00"],
+    "complex64": ["1", "1+2j", "q"],
+    "class numbers": ["0", "1", "rose"],
+}
+"""Two values that a type takes, and one that it does not take."""
+
+
+@pytest.mark.parametrize("first", ["", "NA", None])
+@pytest.mark.parametrize("name", ONE_WRONG)
+def test_one_wrong_value_leaves_the_others_of_a_column_of_the_lake(take, name, first):
+    of = dl.ClassLabel if name == "class numbers" else dl.Scalar
+    htype = of(*(() if of is dl.ClassLabel else (name,)), nullable=True)
+    values = [*([] if first is None else [first]), *ONE_WRONG[name]]
+    text = "v,x\n" + "".join(f"{value},1\n" for value in values)
+    url = f"memory://one-wrong-{next(fresh)}"
+    dl.create(url, {"v": htype, "x": "int64"}).commit("empty")
+    wrong = len(values) - 1
+    with pytest.raises(dl.InvalidValueError, match=rf"column 'v': \d+\.csv, row {wrong}: "):
+        take(text, url=url)
+    ds = take(text, url=url, on_error="skip")
+    assert ds.ingested.added == wrong
+    assert [s.path.split(", ")[1] for s in ds.ingested.skipped] == [f"row {wrong}"]
+    if of is dl.Scalar:
+        same = take(text, schema={"v": htype}, on_error="skip")
+        assert repr(ds["v"][:]) == repr(same["v"][:])
+
+
+def test_a_type_of_the_lake_is_that_of_every_block(take, monkeypatch):
+    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 64)
+    url = f"memory://every-block-{next(fresh)}"
+    dl.create(url, {"n": "float64", "c": dl.ClassLabel()}).commit("empty")
+    rows = [*("0,0" for _ in range(50)), "0.5,1", "q,0", "1,rose"]
+    ds = take("n,c\n" + "".join(f"{row}\n" for row in rows), url=url, on_error="skip")
+    assert ds["n"][:].tolist() == [0.0] * 50 + [0.5]
+    assert [s.path.split(", ")[1] for s in ds.ingested.skipped] == ["row 51", "row 52"]
+
+
+def test_one_wrong_value_leaves_the_others_of_a_table_of_labels(tmp_path):
+    url = f"memory://labels-{next(fresh)}"
+    names = [f"{i}.png" for i in range(3)]
+    for name in names:
+        (tmp_path / name).write_bytes(png((2, 3, 3)))
+    dl.create(url, {
+        "image": "image", "path": "text", "n": "int64", "label": dl.ClassLabel(nullable=True),
+    }).commit("empty")  # fmt: skip
+    rows = zip(names, ["1", "2.5", "3"], ["0", "1", "rose"], strict=True)
+    (tmp_path / "labels.csv").write_text("file,n,label\n" + "\n".join(map(",".join, rows)))
+    ds = dl.from_folder(tmp_path, url, labels="labels.csv", on_error="skip", progress=False)
+    assert [row["n"] for row in ds] == [1]
+    assert [s.path for s in ds.ingested.skipped[-2:]] == names[1:]
 
 
 def test_many_wrong_values_are_all_named(take):

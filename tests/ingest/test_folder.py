@@ -252,6 +252,56 @@ def test_a_table_that_does_not_fit_says_why(photos, url, text, options, message)
         dl.from_folder(folder, url, labels="nowhere.csv")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["file_name", "1.png", "2.png", "", ""],
+        ["file_name", "", "1.png", "", "2.png"],
+        ["", "file_name", "1.png", "2.png", ""],
+        ["file_name,x", "1.png,5", "", "2.png,6", "", ""],
+    ],
+)
+def test_an_empty_line_of_a_table_names_no_file(photos, url, lines, end):
+    folder = photos("1.png", "2.png")
+    (folder / "t.csv").write_text(end.join(lines), newline="")
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ds["path"][:] == ["1.png", "2.png"]
+    assert len(ds["image"][:]) == 2
+
+
+def test_an_empty_name_in_quotes_is_a_row_without_a_picture(photos, url):
+    folder = photos("1.png")
+    (folder / "t.csv").write_text('file_name\n1.png\n""\n')
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ds["path"][:] == ["1.png", "t.csv, row 1"]
+
+
+OTHERS = {
+    "JSON": b'\xef\xbb\xbf\n{"images": [{"file_name": "1.png"}]}',
+    "JSON ": b'[\n {"file_name": "1.png", "label": 1}]',
+    "Parquet": b"PAR1\x15\x04\x15\x10",
+    "an Excel file": b"PK\x03\x04\x14\x00",
+}
+
+
+@pytest.mark.parametrize("name", ["ann.json", "ann.csv", "ann"])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_table_of_another_format_is_refused_as_such(photos, url, kind, name):
+    folder = photos("1.png")
+    (folder / name).write_bytes(OTHERS[kind])
+    message = rf"labels must be a CSV file, but '.*{name}' is {kind.strip()}"
+    with pytest.raises(dl.InvalidValueError, match=message):
+        dl.from_folder(folder, url, labels=name, progress=False)
+
+
+@pytest.mark.parametrize("header", ["[file],label", "file,{label}", '"file",label'])
+def test_odd_headers_of_a_table_make_no_other_format(photos, url, header):
+    folder = photos("1.png")
+    (folder / "t.csv").write_text(f"{header}\n1.png,a\n")
+    assert len(dl.from_folder(folder, url, labels="t.csv", progress=False)) == 1
+
+
 PATHS = {
     "from the folder": ("train/0.png", "train/0.png"),
     "by way of others": ("./val/../train/0.png", "train/0.png"),

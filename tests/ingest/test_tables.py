@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gzip
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -388,6 +389,74 @@ DECIMALS = pa.array([Decimal("5.00"), Decimal("0.10")], pa.decimal128(20, 2))
 def test_decimals_become_the_type_that_was_asked_for(new_url, htype, values):
     ds = dl.from_dataframe(pa.table({"x": DECIMALS}), new_url(), schema={"x": htype})
     assert values_in(ds) == values
+
+
+LONG = Decimal("12345678901234567.5")
+WIDE = pa.decimal128(38, 20)
+ROUNDED = {
+    "a Series": pd.Series([Decimal("0.1"), LONG]),
+    "decimal128": pa.array([Decimal("0.1"), LONG], WIDE),
+    "decimal256": pa.array([Decimal("0.1"), LONG], pa.decimal256(76, 40)),
+    "chunks": pa.chunked_array([[Decimal("0.1")], [LONG]], WIDE),
+    "a dictionary": pa.array([Decimal("0.1"), LONG], WIDE).dictionary_encode(),
+    "lists": pa.array([[], [Decimal("0.1"), LONG]], pa.list_(WIDE)),
+    "lists of one size": pa.array([[Decimal("0.1")], [LONG]], pa.list_(WIDE, 1)),
+    "lists of lists": pa.array([[[]], [[], [LONG]]], pa.list_(pa.large_list(WIDE))),
+    "a list": [Decimal("0.1"), LONG],
+    "a list of lists": [[Decimal("0.1")], [LONG]],
+    "small ones": [Decimal("0.1"), Decimal("1.23456789012345678E-30")],
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_decimals_that_float64_rounds_are_refused_where_the_type_is_found(new_url, name):
+    values = ROUNDED[name]
+    number = "1.23456789012345678E-30" if name == "small ones" else "12345678901234567.5"
+    message = rf"Column 'x': row 1 has the decimal {re.escape(number)}0*, which float64 rounds"
+    url = new_url()
+    with pytest.raises(dl.SchemaError, match=message) as refused:
+        dl.from_arrays({"x": values}, url, progress=False)
+    floats, texts = (
+        eval(found, {"dl": dl}) for found in re.findall(r"\{.*?\}", str(refused.value))
+    )
+    for schema in [floats] if isinstance(values, list) else [floats, texts]:
+        assert len(dl.from_arrays({"x": values}, new_url(), schema=schema, progress=False)) == 2
+    dl.create(url, floats).commit("empty")
+    assert len(dl.from_arrays({"x": values}, url, progress=False)) == 2
+
+
+def test_decimals_of_parquet_that_float64_rounds_are_refused_by_row(new_url, tmp_path):
+    numbers = [Decimal("0.1")] * 9_000 + [LONG]
+    pq.write_table(
+        pa.table({"x": pa.array(numbers, WIDE), "n": range(9_001)}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(dl.SchemaError, match="row 9000 has the decimal 12345678901234567"):
+        dl.from_parquet(tmp_path / "a.parquet", new_url(), progress=False)
+    for options in ({"schema": {"x": "float64"}}, {"columns": ["n"]}):
+        ds = dl.from_parquet(tmp_path / "a.parquet", new_url(), progress=False, **options)
+        assert len(ds) == 9_001
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal128(38, 20), pa.decimal256(76, 37), pa.decimal64(18, 3)]
+)
+def test_decimals_become_the_nearest_floats(new_url, kind):
+    texts = ["0.70", "3694.1", "0.1", "-2.675", "104.125", "0.007", "12345678.9", "1e3"]
+    numbers = pa.array([Decimal(text) for text in texts], kind)
+    ds = dl.from_dataframe(pa.table({"x": numbers, "l": [[n] for n in numbers]}), new_url())
+    assert ds["x"][:].tolist() == [float(text) for text in texts]
+    assert [item.tolist() for item in ds["l"][:]] == [[float(text)] for text in texts]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_a_list_of_decimals_is_taken_by_a_column_of_floats(new_url, dtype):
+    values = [Decimal("0.1"), None, LONG]
+    ds = dl.create(new_url(), {"x": dl.Scalar(dtype, nullable=True), "l": dl.Array(dtype, (None,))})
+    ds.append({"x": values, "l": [[Decimal("0.5"), 1], [], [LONG]]})
+    assert ds["x"][:].tolist() == [np.dtype(dtype).type(0.1), None, np.dtype(dtype).type(LONG)]
+    assert ds["l"][2].tolist() == [np.dtype(dtype).type(LONG)]
+    with pytest.raises(dl.InvalidValueError, match="row 0"):
+        ds.append({"x": [Decimal("1e400")], "l": [[]]})
 
 
 def test_the_digits_of_a_whole_decimal_come_through_unsigned(new_url):

@@ -30,6 +30,18 @@ def dtype_of(kind: pa.DataType) -> str | None:
     return None
 
 
+def has_fractions(kind: pa.DataType) -> bool:
+    """Tell whether a type is one of decimals with fractions, or of lists of them.
+
+    >>> has_fractions(pa.list_(pa.decimal128(10, 2))), has_fractions(pa.decimal128(20, 0))
+    (True, False)
+    """
+    kind = unwrapped(kind)
+    if isinstance(kind, pa.FixedShapeTensorType) or kinds.is_dictionary(kind) or is_list(kind):
+        return has_fractions(kind.value_type)
+    return bool(kinds.is_decimal(kind) and kind.scale > 0)
+
+
 def unwrapped(kind: pa.DataType) -> pa.DataType:
     """Return what an extension or a run-end encoding holds; tensors of a fixed shape stay.
 

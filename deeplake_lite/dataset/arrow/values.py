@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in, tensors_in
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
 from deeplake_lite.dataset.read.values import with_none
@@ -157,7 +158,7 @@ def _decimals(array: pa.Array, of: Htype | None) -> Any:
     dtype = str(getattr(of, "dtype", dtype_of(array.type)))
     is_whole = np.dtype(dtype).kind in "iu" or (isinstance(of, Json) and array.type.scale <= 0)
     if not is_whole:
-        return _numbers(array.cast(pa.float64()))
+        return _numbers(as_floats(array))
     try:
         return _numbers(array.cast(pa.uint64() if dtype == "uint64" else pa.int64()))
     except pa.ArrowInvalid:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import xxhash
 
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.types import is_bytes, is_list, is_text
 from deeplake_lite.dataset.export.portable import common_times
 from deeplake_lite.dataset.export.strings import plain
@@ -104,7 +105,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     """
     array = in_one(column)
     if pa.types.is_decimal(array.type):
-        array = array.cast(pa.float64())
+        array = as_floats(array)
     if array.type == pa.month_day_nano_interval():
         array = durations_of(array)
     if is_list(array.type) and pa.types.is_struct(array.type.value_type):
