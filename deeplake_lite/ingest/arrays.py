@@ -401,8 +401,8 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
     return _of_array(dtype, shape)
 
 
-_TOGETHER = ("biufc", "m", "M", "U", "S")
-"""Kinds of dtypes that have a type in common."""
+_TOGETHER = ("b", "iufc", "m", "M", "U", "S")
+"""Kinds of dtypes that have a type in common; truth values are no numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
@@ -420,7 +420,7 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
         common = np.result_type(*dtypes)
     except TypeError as error:  # months beside days, which have no length in common
         raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.") from error
-    if common.kind == "f" and all(dtype.kind in "bui" for dtype in dtypes):
+    if common.kind == "f" and all(dtype.kind in "ui" for dtype in dtypes):
         return _common_integer(arrays)
     if common.kind in "fc" and np.finfo(common).nmant < _LONGEST:
         for array in arrays:
