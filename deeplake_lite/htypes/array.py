@@ -16,6 +16,7 @@ from deeplake_lite.htypes.arrays import (
     as_array,
     as_block,
     as_buffer,
+    as_recorded,
     check_recorded,
     each,
     from_buffer,
@@ -228,5 +229,4 @@ def _axes_of(value: Any) -> int:
 
 def shapes_of(arrays: Sequence[NDArray[Any]], ndim: int) -> NDArray[np.int32]:
     """Return the shapes of arrays as (n, ndim) int32, -1 for axes that an array does not have."""
-    shapes = [(*array.shape, *(-1,) * (ndim - array.ndim)) for array in arrays]
-    return np.array(shapes, np.int32).reshape(len(arrays), ndim)
+    return as_recorded([array.shape for array in arrays], ndim)

@@ -30,6 +30,7 @@ type Shape = tuple[int | None, ...]
 _TAKES = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
 _THREADS = 8
 _SHARE = 64  # values that a thread takes at a time
+_LONGEST_AXIS = 2**31 - 1  # elements: sizes are recorded as int32
 _COPIED = 1 << 20  # bytes: below it a copy costs less than a view, and cells own their memory
 
 
@@ -185,6 +186,29 @@ def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any
             f"A cell of dtype {dtype} and shape {shape} has {memoryview(data).nbytes:,} bytes. "
             f"Run ds.verify() to find the damage."
         ) from error
+
+
+def as_recorded(shapes: Sequence[tuple[int, ...]], ndim: int) -> NDArray[np.int32]:
+    """Return shapes as a lake records them: (n, ndim) int32, -1 for axes that one does not have.
+
+    Raises
+    ------
+    InvalidValueError
+        For an axis longer than int32 counts, as an array without elements may have it.
+
+    >>> as_recorded([(2, 3), (4,)], 2).tolist()
+    [[2, 3], [4, -1]]
+    """
+    padded = [(*shape, *(-1,) * (ndim - len(shape))) for shape in shapes]
+    sizes = np.array(padded, np.int64).reshape(len(padded), ndim)
+    if (sizes > _LONGEST_AXIS).any():
+        row = int(np.flatnonzero((sizes > _LONGEST_AXIS).any(axis=1))[0])
+        raise InvalidValueError(
+            f"an axis must have at most {_LONGEST_AXIS:,} elements, but the shape is "
+            f"{tuple(shapes[row])}. Reshape it, or split it into several rows.",
+            row=row,
+        )
+    return sizes.astype(np.int32)
 
 
 def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:

@@ -18,7 +18,13 @@ from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import ImageCodec, put
 from deeplake_lite.codecs.limits import NO_LIMITS
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError, TooLargeError
-from deeplake_lite.htypes.arrays import cast, check_recorded, each, each_in_threads
+from deeplake_lite.htypes.arrays import (
+    as_recorded,
+    cast,
+    check_recorded,
+    each,
+    each_in_threads,
+)
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
@@ -201,7 +207,7 @@ class Image(Htype):
             cells = each_in_threads(values, partial(self._encode_one, check=check))
         if notice := next((cell.notice for cell in cells if cell.notice), ""):
             note(notice)
-        shapes = np.array([cell.shape for cell in cells], np.int32).reshape(len(cells), 3)
+        shapes = as_recorded([cell.shape for cell in cells], 3)
         return RaggedCells([cell.data for cell in cells], shapes)
 
     def _encode_one(self, value: Any, check: Check) -> _Cell:

@@ -14,7 +14,13 @@ from deeplake_lite import codecs
 from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import ImageCodec
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes.arrays import as_array, check_recorded, each, each_in_threads
+from deeplake_lite.htypes.arrays import (
+    as_array,
+    as_recorded,
+    check_recorded,
+    each,
+    each_in_threads,
+)
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
@@ -175,9 +181,7 @@ class Mask(Htype):
         else:
             run = each if set(map(type, values)) <= {bytes} else each_in_threads
             cells = run(values, partial(self._encode_classes, check=check))
-        shapes = np.array([shape for _, shape in cells], np.int32).reshape(
-            len(cells), self.layout.ndim
-        )
+        shapes = as_recorded([shape for _, shape in cells], self.layout.ndim)
         return RaggedCells([data for data, _ in cells], shapes)
 
     def _encode_objects(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
