@@ -66,6 +66,8 @@ def _tensor(item: pa.StructScalar) -> Any:
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
         return item.as_py()
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
+    if numbers.null_count and flat.dtype.kind in "mM":  # no array holds a null
+        flat = np.array([None if np.isnat(time) else time for time in flat], object)
     return flat.reshape(sizes)
 
 
