@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.foreign import is_column
-from deeplake_lite.htypes.tensors import array_of
+from deeplake_lite.htypes.tensors import array_of, with_numpys_dtype
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.pool import Pool
 
@@ -102,7 +102,9 @@ def as_array(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    array = value if type(value) is np.ndarray else _numpy(value, dtype, shape)
+    array = with_numpys_dtype(
+        value if type(value) is np.ndarray else _numpy(value, dtype, shape)
+    )
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
         return np.zeros([size or 0 for size in shape], dtype)  # an empty list has lost its rank
     if not fits(array.shape, shape):
@@ -261,7 +263,7 @@ def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
         ) from error
     if is_list and np.dtype(dtype).kind in "iu" and array.dtype == np.float64:
         array = _whole(value, array)
-    return array.astype(object) if array.dtype.kind == "V" else array
+    return array
 
 
 def _times(value: Any, dtype: str) -> NDArray[Any]:
@@ -423,7 +425,9 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError
                 "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
                 f"{target.name!r}, nullable=True))"
             )
-    elif array.dtype.kind in "USmM":
+    elif array.dtype.kind == "V" and array.dtype.names:
+        ways = f"Take one of its fields, x[{array.dtype.names[0]!r}], or give each a column"
+    elif array.dtype.kind in "USVmM":
         ways = f"Convert it to {target.name} first"
     elif target.kind in "iu":
         ways = f"Round it first, np.rint(x).astype({target.name!r}), or declare a float column"
