@@ -33,6 +33,7 @@ from deeplake_lite.htypes.pillow import (
     CODECS,
     RECOLOURED,
     alone_with,
+    file_behind,
     frames_of,
     is_pillow,
     pillow_pixels,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 _FILES = ("jpeg", "png", "webp", "tiff", "bmp")
 _NUMBERS = ("raw", "zstd", "lz4", "blosc")
 CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
+_DEEP = ("PNG", "TIFF")  # Pillow's names of formats that may have colours of 16 bits
 _DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
 
 
@@ -243,10 +245,12 @@ class Image(Htype):
                     except InvalidValueError:
                         pass  # Pillow reads what is not whole
             frames = frames_of(image)  # before its stream is let go of
+            notice = _fewer_bits(image)
             pixels = pillow_pixels(image)
         what = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
         space = image.mode if image.mode in RECOLOURED else ""
         cell = self._encode_pixels(pixels, what)
+        cell = cell if cell.notice or not notice else cell._replace(notice=notice)
         return self._noting_loss(cell, "a Pillow image", frames, space)
 
     def _encode_file(self, data: bytes, check: Check) -> _Cell:
@@ -419,6 +423,18 @@ class Image(Htype):
         keeper = Image("png") if self.codec in _NUMBERS else Image(self.codec)
         buffer = keeper.encode([value]).buffers[0]  # type: ignore[union-attr]
         return bytes(buffer)
+
+
+def _fewer_bits(image: Pillow) -> str:
+    """Return the warning for an image whose file has more bits than Pillow reads; empty if not."""
+    if image.format not in _DEEP or (file := file_behind(image)) is None:
+        return ""
+    try:
+        source = codecs.sniff(file)
+        is_reduced = source.reads_fewer_bits(file)
+    except InvalidValueError:  # Pillow reads what is not whole
+        return ""
+    return reduced(f"the {source.name.upper()} file of a Pillow image") if is_reduced else ""
 
 
 def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:
