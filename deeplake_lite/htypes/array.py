@@ -25,6 +25,7 @@ from deeplake_lite.htypes.arrays import (
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice
+from deeplake_lite.htypes.dtypes import ANY, Dtypes
 from deeplake_lite.htypes.scalar import as_stored, check_dtype, is_time, stored_dtype
 from deeplake_lite.htypes.show import short_array
 
@@ -79,6 +80,7 @@ class Array(Htype):
     """Name of the codec of each row's bytes."""
 
     name: ClassVar[str] = "array"
+    _dtypes: ClassVar[Dtypes] = ANY
 
     @override
     def __post_init__(self) -> None:
@@ -134,12 +136,12 @@ class Array(Htype):
     def _read(self, value: Any) -> NDArray[Any]:
         """Check one row's array."""
         if self.shape is not None:
-            return as_array(value, self.dtype, self.shape)
+            return as_array(value, self.dtype, self.shape, self._dtypes)
         try:
             axes = _axes_of(value)
         except (ValueError, RecursionError):  # lists within lists, which `as_array` refuses
             axes = 1
-        array = as_array(value, self.dtype, (None,) * axes)
+        array = as_array(value, self.dtype, (None,) * axes, self._dtypes)
         if array.ndim > MOST_ANY_AXES:
             raise InvalidValueError(
                 f"must have at most {MOST_ANY_AXES} axes, but its shape is {array.shape}. "

@@ -28,6 +28,7 @@ from deeplake_lite.htypes.arrays import (
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
+from deeplake_lite.htypes.dtypes import Dtypes
 from deeplake_lite.htypes.files import is_file_struct, read
 from deeplake_lite.htypes.pillow import (
     CODECS,
@@ -294,7 +295,7 @@ class Image(Htype):
             how = f"was converted from {dropped} to {self.mode}"
             dropped = changed(f"{what} {how} and encoded as {self._codec.name.upper()}")
         if not isinstance(self._codec, ImageCodec):
-            pixels = cast(pixels, self.dtype)
+            pixels = cast(pixels, self.dtype, Dtypes(_DTYPES, self))
             return _Cell(self._codec.encode(pixels), _padded(pixels.shape), dropped)
         if pixels.ndim == 3 and pixels.shape[2] == 1:
             pixels = pixels[..., 0]

@@ -279,7 +279,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # NumPy's is an np.integer, too
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
-    ((complex, np.complexfloating), Scalar("complex128")),
+    ((int, float, complex, np.number), Scalar("complex128")),
     ((str, PathLike), Text()),
     ((bytes, bytearray, memoryview), Bytes()),
     ((datetime, np.datetime64), Scalar("datetime64[us]")),
@@ -355,8 +355,8 @@ _LONGEST = 63
 """Bits of the fraction of a longdouble, where that has more than a float64."""
 
 _GENERAL = (
-    *(Text(), Scalar("timedelta64[us]"), Scalar("float64")),
-    *(Array("int64", None), Array("float64", None), Json(), Bytes()),
+    *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
+    *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
 """Types that may take values in which none is found."""
 

@@ -152,7 +152,7 @@ TAKE_SMALL = {
 @pytest.mark.parametrize("name", TAKE_SMALL)
 def test_arrays_of_dtypes_that_numpy_does_not_have_are_taken(make_lake, dtype, name):
     htype, value = TAKE_SMALL[name]
-    block = np.array([value, value], dtype)
+    block = np.array([value, value], getattr(ml_dtypes, dtype))
     ds = make_lake({"x": htype})
     ds.append({"x": block})
     ds.append({"x": list(block)})
@@ -166,7 +166,7 @@ def test_arrays_of_dtypes_that_numpy_does_not_have_are_taken(make_lake, dtype, n
 @pytest.mark.parametrize("axes", [0, 1, 2])
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_type_is_found_for_dtypes_that_numpy_does_not_have(new_url, dtype, wanted, axes, listed):
-    block = np.ones((2,) * (axes + 1), dtype)
+    block = np.ones((2,) * (axes + 1), getattr(ml_dtypes, dtype))
     ds = dl.from_arrays({"x": list(block) if listed else block}, new_url(), progress=False)
     assert ds["x"].htype == (dl.Array(wanted, (2,) * axes) if axes else dl.Scalar(wanted))
     assert ds["x"][:].tolist() == np.ones(block.shape).tolist()
@@ -175,7 +175,7 @@ def test_a_type_is_found_for_dtypes_that_numpy_does_not_have(new_url, dtype, wan
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 @pytest.mark.parametrize("htype", [dl.Mask(), dl.Mask("instance"), dl.ClassLabel(multiple=True)])
 def test_whole_numbers_of_four_bits_are_whole_numbers(make_lake, dtype, htype):
-    value = np.ones((2,) * htype.layout.ndim, dtype)
+    value = np.ones((2,) * htype.layout.ndim, getattr(ml_dtypes, dtype))
     ds = make_lake({"x": htype}, x=[value])
     assert np.array_equal(ds["x"][0], np.ones(value.shape))
 
