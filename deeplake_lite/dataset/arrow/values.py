@@ -34,7 +34,10 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
     >>> arrow_values(pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), Scalar("complex64"))
     [np.complex64(1+2j)]
     """
-    values = _values(_plain(one_array(column)), of)
+    array = one_array(column)
+    if isinstance(array.type, pa.JsonType) and isinstance(of, Json):
+        return objects_in(array)
+    values = _values(_plain(array), of)
     dtype = str(getattr(of, "dtype", ""))
     return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
 
