@@ -16,6 +16,7 @@ from deeplake_lite.htypes.arrays import (
     as_array,
     as_block,
     as_buffer,
+    as_recorded,
     check_recorded,
     each,
     from_buffer,
@@ -24,6 +25,7 @@ from deeplake_lite.htypes.arrays import (
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice
+from deeplake_lite.htypes.dtypes import ANY, Dtypes
 from deeplake_lite.htypes.scalar import as_stored, check_dtype, is_time, stored_dtype
 from deeplake_lite.htypes.show import short_array
 
@@ -78,6 +80,7 @@ class Array(Htype):
     """Name of the codec of each row's bytes."""
 
     name: ClassVar[str] = "array"
+    _dtypes: ClassVar[Dtypes] = ANY
 
     @override
     def __post_init__(self) -> None:
@@ -133,12 +136,12 @@ class Array(Htype):
     def _read(self, value: Any) -> NDArray[Any]:
         """Check one row's array."""
         if self.shape is not None:
-            return as_array(value, self.dtype, self.shape)
+            return as_array(value, self.dtype, self.shape, self._dtypes)
         try:
             axes = _axes_of(value)
         except (ValueError, RecursionError):  # lists within lists, which `as_array` refuses
             axes = 1
-        array = as_array(value, self.dtype, (None,) * axes)
+        array = as_array(value, self.dtype, (None,) * axes, self._dtypes)
         if array.ndim > MOST_ANY_AXES:
             raise InvalidValueError(
                 f"must have at most {MOST_ANY_AXES} axes, but its shape is {array.shape}. "
@@ -228,5 +231,4 @@ def _axes_of(value: Any) -> int:
 
 def shapes_of(arrays: Sequence[NDArray[Any]], ndim: int) -> NDArray[np.int32]:
     """Return the shapes of arrays as (n, ndim) int32, -1 for axes that an array does not have."""
-    shapes = [(*array.shape, *(-1,) * (ndim - array.ndim)) for array in arrays]
-    return np.array(shapes, np.int32).reshape(len(arrays), ndim)
+    return as_recorded([array.shape for array in arrays], ndim)

@@ -17,8 +17,9 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
+from deeplake_lite.htypes.dtypes import ANY, Dtypes, shown
 from deeplake_lite.htypes.foreign import is_column
-from deeplake_lite.htypes.tensors import array_of
+from deeplake_lite.htypes.tensors import array_of, with_numpys_dtype
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.pool import Pool
 
@@ -32,6 +33,7 @@ type Shape = tuple[int | None, ...]
 _TAKES = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
 _THREADS = 8
 _SHARE = 64  # values that a thread takes at a time
+_LONGEST_AXIS = 2**31 - 1  # elements: sizes are recorded as int32
 _COPIED = 1 << 20  # bytes: below it a copy costs less than a view, and cells own their memory
 
 
@@ -79,8 +81,10 @@ def _pool() -> Pool:
     return Pool(_THREADS)
 
 
-def as_block(values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape) -> NDArray[Any]:
-    """Return values of one shape as an array (n, *shape).
+def as_block(
+    values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape, dtypes: Dtypes = ANY
+) -> NDArray[Any]:
+    """Return values of one shape as an array (n, *shape); errors advise one of `dtypes`.
 
     >>> as_block([1, True], "int8", ())
     array([1, 1], dtype=int8)
@@ -92,23 +96,25 @@ def as_block(values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape) -> 
             return as_array(values, dtype, (len(values), *shape))
         except InvalidValueError:
             pass  # which row?
-    rows = each(values, lambda value: as_array(value, dtype, shape))
+    rows = each(values, lambda value: as_array(value, dtype, shape, dtypes))
     return np.stack(rows) if rows else np.empty((0, *(size or 0 for size in shape)), dtype)
 
 
-def as_array(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
+def as_array(value: Any, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return one value as an array of `dtype` whose shape fits `shape` (None: any size).
+
+    Errors advise one of `dtypes`.
 
     >>> as_array([[1, 2], [3, 4]], "float32", (None, 2))
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    array = value if type(value) is np.ndarray else _numpy(value, dtype, shape)
+    array = with_numpys_dtype(value if type(value) is np.ndarray else _numpy(value, dtype, shape))
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
         return np.zeros([size or 0 for size in shape], dtype)  # an empty list has lost its rank
     if not fits(array.shape, shape):
         raise _misshapen(value, array, dtype, shape)
-    return cast(array, dtype)
+    return cast(array, dtype, dtypes)
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
@@ -122,8 +128,8 @@ def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
     )
 
 
-def cast(array: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Return `array` as `dtype`, in the machine's byte order.
+def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
+    """Return `array` as `dtype`, in the machine's byte order; errors advise one of `dtypes`.
 
     Raises
     ------
@@ -146,19 +152,16 @@ def cast(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     if array.dtype == object:
         array = _numbers(array, target)
     if array.dtype.kind not in _TAKES[target.kind]:
-        raise _wrong_kind(array, target)
+        raise _wrong_kind(array, target, dtypes)
     if target.kind in "iu":
-        _check_range(array, target)
+        _check_range(array, target, dtypes)
         return array.astype(target)
     with np.errstate(over="ignore"):
         result = array.astype(target)
     if target.kind in "fc" and not np.can_cast(array.dtype, target):
         lost = np.isinf(result) & ~np.isinf(array)
         if lost.any():
-            raise InvalidValueError(
-                f"{dtype} holds at most {float(np.finfo(target).max):.4g}, got {array[lost][0]}. "
-                f"Declare the column as float64."
-            )
+            raise dtypes.beyond_floats(array[lost][0], target)
     return result
 
 
@@ -187,6 +190,29 @@ def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any
             f"A cell of dtype {dtype} and shape {shape} has {memoryview(data).nbytes:,} bytes. "
             f"Run ds.verify() to find the damage."
         ) from error
+
+
+def as_recorded(shapes: Sequence[tuple[int, ...]], ndim: int) -> NDArray[np.int32]:
+    """Return shapes as a lake records them: (n, ndim) int32, -1 for axes that one does not have.
+
+    Raises
+    ------
+    InvalidValueError
+        For an axis longer than int32 counts, as an array without elements may have it.
+
+    >>> as_recorded([(2, 3), (4,)], 2).tolist()
+    [[2, 3], [4, -1]]
+    """
+    padded = [(*shape, *(-1,) * (ndim - len(shape))) for shape in shapes]
+    sizes = np.array(padded, np.int64).reshape(len(padded), ndim)
+    if (sizes > _LONGEST_AXIS).any():
+        row = int(np.flatnonzero((sizes > _LONGEST_AXIS).any(axis=1))[0])
+        raise InvalidValueError(
+            f"an axis must have at most {_LONGEST_AXIS:,} elements, but the shape is "
+            f"{tuple(shapes[row])}. Reshape it, or split it into several rows.",
+            row=row,
+        )
+    return sizes.astype(np.int32)
 
 
 def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
@@ -239,7 +265,7 @@ def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
         ) from error
     if is_list and np.dtype(dtype).kind in "iu" and array.dtype == np.float64:
         array = _whole(value, array)
-    return array.astype(object) if array.dtype.kind == "V" else array
+    return array
 
 
 def _times(value: Any, dtype: str) -> NDArray[Any]:
@@ -349,6 +375,10 @@ def _all(kinds: Iterable[type], *those: type) -> bool:
     return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
 def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
     """Build the error for a wrong rank or size."""
     if array.ndim == 0 and array.dtype.kind not in "biufcmM":
@@ -367,7 +397,7 @@ def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> Inv
     )
 
 
-def _check_range(array: NDArray[Any], target: np.dtype[Any]) -> None:
+def _check_range(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> None:
     """Refuse numbers outside the range of an integer dtype."""
     if np.can_cast(array.dtype, target):
         return
@@ -375,42 +405,22 @@ def _check_range(array: NDArray[Any], target: np.dtype[Any]) -> None:
     least, most = int(array.min()), int(array.max())
     if least < limits.min or most > limits.max:
         bad = (array < limits.min) | (array > limits.max)
-        raise _out_of_range(array[bad][0], target)
+        raise dtypes.out_of_range(array[bad][0], target)
 
 
-def _out_of_range(value: Any, target: np.dtype[Any]) -> InvalidValueError:
-    """Build the error for an integer that is too large or too small."""
-    limits = np.iinfo(target)
-    return InvalidValueError(
-        f"{target.name} holds {limits.min} to {limits.max}, got {_number(value)}. "
-        f"{_wider(int(value), target)}"
-    )
-
-
-def _wider(value: int, target: np.dtype[Any]) -> str:
-    """Return which types hold an integer beside those of a dtype, as a sentence.
-
-    >>> _wider(300, np.dtype("int8")), _wider(-1, np.dtype("uint8"))
-    ("Declare the column as 'int16'.", "Declare the column as 'int16'.")
-    """
-    names = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-    of_one_kind_first = sorted(map(np.dtype, names), key=lambda dtype: dtype.kind != target.kind)
-    for dtype in of_one_kind_first:
-        if np.can_cast(target, dtype) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-            return f"Declare the column as {dtype.name!r}."
-    unsigned = "'uint64' if no number is negative, else as " if 0 <= value < 2**64 else ""
-    floats = "'float64', which rounds it, or " if abs(value) < 2**1023 else ""
-    return f"Declare the column as {unsigned}{floats}'text', and give str(value)."
-
-
-def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError:
+def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> InvalidValueError:
     """Build the error for values of another kind: text, fractions, objects."""
     first = array.reshape(-1)[0]
     if array.dtype.kind == "O":
-        if target.kind in "iu" and _all(set(map(type, array.flat)), int, np.integer):
+        kinds = set(map(type, array.flat))
+        if target.kind in "iu" and _all(kinds, int, np.integer):
             limits = np.iinfo(target)
-            return _out_of_range(
+            return dtypes.out_of_range(
                 next(v for v in array.flat if not limits.min <= v <= limits.max), target
+            )
+        if target.kind in "fc" and _all(kinds, int, float, complex, np.number):
+            return dtypes.beyond_floats(
+                max(filter(_is_integer, array.flat), key=abs, default=first), target
             )
         numbers = int | float | complex | np.generic
         first = next((v for v in array.reshape(-1) if not isinstance(v, numbers)), first)
@@ -420,19 +430,16 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError
                 "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
                 f"{target.name!r}, nullable=True))"
             )
-    elif array.dtype.kind in "USmM":
+    elif array.dtype.kind == "V" and array.dtype.names:
+        ways = f"Take one of its fields, x[{array.dtype.names[0]!r}], or give each a column"
+    elif array.dtype.kind in "USVmM":
         ways = f"Convert it to {target.name} first"
     elif target.kind in "iu":
-        ways = f"Round it first, np.rint(x).astype({target.name!r}), or declare a float column"
+        ways = f"Round it first, np.rint(x).astype({target.name!r}){dtypes.or_declare('f')}"
     elif target.kind == "b":
         ways = "Compare first, x != 0, or declare an integer column"
     else:
-        ways = "Take its .real, or declare a complex column"
+        ways = f"Take its .real{dtypes.or_declare('c')}"
     return InvalidValueError(
-        f"must be {target.name}, got {type(first).__name__.rstrip('_')} {_number(first)}. {ways}."
+        f"must be {target.name}, got {type(first).__name__.rstrip('_')} {shown(first)}. {ways}."
     )
-
-
-def _number(value: Any) -> str:
-    """Show an offending value without its type."""
-    return brief(value.item() if isinstance(value, np.generic) else value)

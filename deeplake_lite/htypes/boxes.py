@@ -14,6 +14,7 @@ from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
+from deeplake_lite.htypes.dtypes import Dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +129,7 @@ class Boxes(Htype):
                 f"must be boxes of shape (n, 4), got a single one, {brief(value)}. Wrap it: "
                 f"[{brief(value)}]."
             )
-        return as_array(value, self.dtype, (None, 4))
+        return as_array(value, self.dtype, (None, 4), Dtypes(_DTYPES, self))
 
     def _refuse(self, boxes: NDArray[Any]) -> None:
         """Raise for the first bad box of a row."""

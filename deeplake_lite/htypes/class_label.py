@@ -16,6 +16,7 @@ from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
+from deeplake_lite.htypes.dtypes import FIXED
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.text import not_utf8
 
@@ -147,7 +148,7 @@ class ClassLabel(Htype):
         kinds = set() if isinstance(values, np.ndarray) else set(map(type, values))
         if not all(issubclass(kind, int | np.integer) for kind in kinds):
             values = each(values, self._number)
-        numbers = as_block(values, "int32", ())
+        numbers = as_block(values, "int32", (), FIXED)
         wrong = numbers < 0
         if self.names:
             wrong |= numbers >= len(self.names)

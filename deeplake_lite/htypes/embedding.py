@@ -14,6 +14,7 @@ from deeplake_lite.htypes.arrays import as_block
 from deeplake_lite.htypes.base import Check, Dense, Htype
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.choices import dtype_choice
+from deeplake_lite.htypes.dtypes import Dtypes
 from deeplake_lite.htypes.show import short_array
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Embedding(Htype):
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> DenseCells:
-        vectors = as_block(values, self.dtype, (self.dim,))
+        vectors = as_block(values, self.dtype, (self.dim,), Dtypes(_DTYPES, self))
         finite = np.isfinite(vectors)
         if not finite.all():
             row, place = (int(index) for index in np.argwhere(~finite)[0])

@@ -18,15 +18,23 @@ from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import ImageCodec, put
 from deeplake_lite.codecs.limits import NO_LIMITS
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError, TooLargeError
-from deeplake_lite.htypes.arrays import cast, check_recorded, each, each_in_threads
+from deeplake_lite.htypes.arrays import (
+    as_recorded,
+    cast,
+    check_recorded,
+    each,
+    each_in_threads,
+)
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
+from deeplake_lite.htypes.dtypes import Dtypes
 from deeplake_lite.htypes.files import is_file_struct, read
 from deeplake_lite.htypes.pillow import (
     CODECS,
     RECOLOURED,
     alone_with,
+    file_behind,
     frames_of,
     is_pillow,
     pillow_pixels,
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
 _FILES = ("jpeg", "png", "webp", "tiff", "bmp")
 _NUMBERS = ("raw", "zstd", "lz4", "blosc")
 CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
+_DEEP = ("PNG", "TIFF")  # Pillow's names of formats that may have colours of 16 bits
 _DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
 
 
@@ -201,7 +210,7 @@ class Image(Htype):
             cells = each_in_threads(values, partial(self._encode_one, check=check))
         if notice := next((cell.notice for cell in cells if cell.notice), ""):
             note(notice)
-        shapes = np.array([cell.shape for cell in cells], np.int32).reshape(len(cells), 3)
+        shapes = as_recorded([cell.shape for cell in cells], 3)
         return RaggedCells([cell.data for cell in cells], shapes)
 
     def _encode_one(self, value: Any, check: Check) -> _Cell:
@@ -237,10 +246,12 @@ class Image(Htype):
                     except InvalidValueError:
                         pass  # Pillow reads what is not whole
             frames = frames_of(image)  # before its stream is let go of
+            notice = _fewer_bits(image)
             pixels = pillow_pixels(image)
         what = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
         space = image.mode if image.mode in RECOLOURED else ""
         cell = self._encode_pixels(pixels, what)
+        cell = cell if cell.notice or not notice else cell._replace(notice=notice)
         return self._noting_loss(cell, "a Pillow image", frames, space)
 
     def _encode_file(self, data: bytes, check: Check) -> _Cell:
@@ -284,7 +295,7 @@ class Image(Htype):
             how = f"was converted from {dropped} to {self.mode}"
             dropped = changed(f"{what} {how} and encoded as {self._codec.name.upper()}")
         if not isinstance(self._codec, ImageCodec):
-            pixels = cast(pixels, self.dtype)
+            pixels = cast(pixels, self.dtype, Dtypes(_DTYPES, self))
             return _Cell(self._codec.encode(pixels), _padded(pixels.shape), dropped)
         if pixels.ndim == 3 and pixels.shape[2] == 1:
             pixels = pixels[..., 0]
@@ -413,6 +424,18 @@ class Image(Htype):
         keeper = Image("png") if self.codec in _NUMBERS else Image(self.codec)
         buffer = keeper.encode([value]).buffers[0]  # type: ignore[union-attr]
         return bytes(buffer)
+
+
+def _fewer_bits(image: Pillow) -> str:
+    """Return the warning for an image whose file has more bits than Pillow reads; empty if not."""
+    if image.format not in _DEEP or (file := file_behind(image)) is None:
+        return ""
+    try:
+        source = codecs.sniff(file)
+        is_reduced = source.reads_fewer_bits(file)
+    except InvalidValueError:  # Pillow reads what is not whole
+        return ""
+    return reduced(f"the {source.name.upper()} file of a Pillow image") if is_reduced else ""
 
 
 def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer, show_shape
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.dtypes import FIXED
 from deeplake_lite.htypes.names import check_names
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Keypoints(Htype):
 
     def _read(self, value: Any) -> NDArray[Any]:
         """Return the points of one row."""
-        points = as_array(value, "float32", (None, None, None))
+        points = as_array(value, "float32", (None, None, None), FIXED)
         count = len(self.names) or (points.shape[1] if len(points) else 0)
         if not len(points):
             return np.zeros((0, count, self.dims), np.float32)

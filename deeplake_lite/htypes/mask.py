@@ -14,10 +14,17 @@ from deeplake_lite import codecs
 from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import ImageCodec
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes.arrays import as_array, check_recorded, each, each_in_threads
+from deeplake_lite.htypes.arrays import (
+    as_array,
+    as_recorded,
+    check_recorded,
+    each,
+    each_in_threads,
+)
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
+from deeplake_lite.htypes.dtypes import FIXED, Dtypes
 from deeplake_lite.htypes.files import is_file_struct, read
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.pillow import alone_with, is_pillow, loading, untouched_file
@@ -175,9 +182,7 @@ class Mask(Htype):
         else:
             run = each if set(map(type, values)) <= {bytes} else each_in_threads
             cells = run(values, partial(self._encode_classes, check=check))
-        shapes = np.array([shape for _, shape in cells], np.int32).reshape(
-            len(cells), self.layout.ndim
-        )
+        shapes = as_recorded([shape for _, shape in cells], self.layout.ndim)
         return RaggedCells([data for data, _ in cells], shapes)
 
     def _encode_objects(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
@@ -246,7 +251,7 @@ class Mask(Htype):
 
     def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
         """Encode class numbers."""
-        numbers = as_array(value, self.dtype, (None, None))
+        numbers = as_array(value, self.dtype, (None, None), Dtypes(_DTYPES, self))
         if 0 in numbers.shape:
             raise InvalidValueError(
                 f"a mask must have pixels, got shape {numbers.shape}. Leave the row out."
@@ -323,7 +328,7 @@ def _is_bool(value: Any) -> bool:
 
 def _zeros_and_ones(value: Any) -> NDArray[np.bool_]:
     """Return 0 and 1 as bool; anything else is refused."""
-    masks = as_array(value, "int64", (None, None, None))
+    masks = as_array(value, "int64", (None, None, None), FIXED)
     if masks.size and (masks.min() < 0 or masks.max() > 1):
         bad = masks[(masks < 0) | (masks > 1)][0]
         raise InvalidValueError(

@@ -103,6 +103,25 @@ def untouched_file(image: Image) -> bytes | None:
         return None
 
 
+def file_behind(image: Image) -> bytes | None:
+    """Return the file that an image was opened from, even if the image was edited since.
+
+    It is None if it is not there any more, and if another picture is in its place.
+    """
+    from PIL.ImageFile import ImageFile
+
+    if not isinstance(image, ImageFile) or image.format not in CODECS:
+        return None
+    try:
+        data = _read_again(image)
+        if data is None:
+            return None
+        with type(image)(BytesIO(data)) as fresh:
+            return data if (image.size, image.mode) == (fresh.size, fresh.mode) else None
+    except Exception:  # plugins and streams of users raise whatever they like
+        return None
+
+
 @contextmanager
 def loading(image: Image) -> Iterator[None]:
     """Let an image of a damaged file, which Pillow notices when it loads it, raise our error.

@@ -12,6 +12,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.pillow import is_pillow, pillow_pixels
+from deeplake_lite.htypes.tensors import array_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,7 @@ def pixels_of(value: Any) -> NDArray[Any]:
     (3, 4, 3)
     """
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
-        return np.asarray(value)
+        return array_of(value)
     if is_pillow(value):
         return pillow_pixels(value)
     raise InvalidValueError(

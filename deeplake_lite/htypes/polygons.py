@@ -10,6 +10,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.array import Array
 from deeplake_lite.htypes.base import Check, Htype, Nested
+from deeplake_lite.htypes.dtypes import FIXED, Dtypes
 from deeplake_lite.htypes.nesting import nest
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, repr=False, eq=False)
 class _Polygon(Array):
     """One outline: an array (k, 2) of at least three corners, all finite."""
+
+    _dtypes: ClassVar[Dtypes] = FIXED
 
     @override
     def _read(self, value: Any) -> NDArray[Any]:

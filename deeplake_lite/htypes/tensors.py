@@ -61,7 +61,7 @@ def _holds_tensor(value: Any) -> bool:
 
 
 def array_of(value: Any) -> np.ndarray[Any, Any]:
-    """Return a tensor, or what gives itself to NumPy, as an array; bfloat16 as float32.
+    """Return a tensor, or what gives itself to NumPy, as an array of a dtype of NumPy's own.
 
     Columns of pandas, polars and Arrow keep their nulls and texts: see `column_array`.
 
@@ -71,8 +71,7 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
         For a tensor without values, as on the device "meta".
     """
     if not is_tensor(type(value)):
-        array = _of_library(value)
-        return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+        return with_numpys_dtype(_of_library(value))
     try:
         detached = value.detach()
         dense = detached if str(value.layout) == "torch.strided" else detached.to_dense()
@@ -84,6 +83,27 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
             f"a tensor must have values that NumPy reads, but it is of {value.dtype} on device "
             f"{str(value.device)!r}, {value.layout}. Give it as an array: x.numpy(force=True)."
         ) from error
+
+
+def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of another library's dtype in the least of NumPy's that holds it exactly.
+
+    JAX and TensorFlow have bfloat16, float8 and int4, of the package ml_dtypes.
+
+    >>> with_numpys_dtype(np.ones(2, "int8"))
+    array([1, 1], dtype=int8)
+    """
+    if array.dtype.isbuiltin != _OF_OTHERS:
+        return array
+    dtype = next((name for name in _HOLDING if np.can_cast(array.dtype, name)), None)
+    return array if dtype is None else array.astype(dtype)
+
+
+_OF_OTHERS = 2
+"""What NumPy's `dtype.isbuiltin` is for a dtype that another package has registered."""
+
+_HOLDING = ("uint8", "int8", "float32")
+"""Dtypes that hold those of other libraries, smallest first."""
 
 
 def _of_library(value: Any) -> np.ndarray[Any, Any]:

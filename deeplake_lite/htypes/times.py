@@ -259,6 +259,11 @@ def _not_a_time(value: Any, dtype: np.dtype[Any]) -> InvalidValueError:
         if dtype.kind == "M"
         else f"Give a timedelta, a text such as '5 {unit}', or np.timedelta64(5, {unit!r})"
     )
+    if value is None:
+        way = (
+            "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
+            f"{dtype.name!r}, nullable=True))"
+        )
     kind = "moment" if dtype.kind == "M" else "duration"
     return InvalidValueError(
         f"must be a {kind} ({dtype.name}), got {type(value).__name__} {brief(value)}. {way}."

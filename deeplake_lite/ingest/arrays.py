@@ -287,7 +287,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # NumPy's is an np.integer, too
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
-    ((complex, np.complexfloating), Scalar("complex128")),
+    ((int, float, complex, np.number), Scalar("complex128")),
     ((str, PathLike), Text()),
     ((bytes, bytearray, memoryview), Bytes()),
     ((datetime, np.datetime64), Scalar("datetime64[us]")),
@@ -363,8 +363,8 @@ _LONGEST = 63
 """Bits of the fraction of a longdouble, where that has more than a float64."""
 
 _GENERAL = (
-    *(Text(), Scalar("timedelta64[us]"), Scalar("float64")),
-    *(Array("int64", None), Array("float64", None), Json(), Bytes()),
+    *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
+    *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
 """Types that may take values in which none is found."""
 
@@ -409,8 +409,8 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
     return _of_array(dtype, shape)
 
 
-_TOGETHER = ("biufc", "m", "M", "U", "S")
-"""Kinds of dtypes that have a type in common."""
+_TOGETHER = ("b", "iufc", "m", "M", "U", "S")
+"""Kinds of dtypes that have a type in common; truth values are no numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
@@ -428,7 +428,7 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
         common = np.result_type(*dtypes)
     except TypeError as error:  # months beside days, which have no length in common
         raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.") from error
-    if common.kind == "f" and all(dtype.kind in "bui" for dtype in dtypes):
+    if common.kind == "f" and all(dtype.kind in "ui" for dtype in dtypes):
         return _common_integer(arrays)
     if common.kind in "fc" and np.finfo(common).nmant < _LONGEST:
         for array in arrays:

@@ -173,3 +173,49 @@ def test_tensors_in_lists_of_lists_come_back():
             [[[1, 2]], [[3], [4]]],
             [],
         ]
+
+
+def json_column(texts):
+    return pa.array(texts, pa.json_())
+
+
+def in_lists(texts):
+    return pa.ListArray.from_arrays([0, len(texts)], json_column(texts))
+
+
+def in_structs(texts):
+    return pa.StructArray.from_arrays([json_column(texts)], ["a"])
+
+
+def in_dictionary(texts):
+    return pa.DictionaryArray.from_arrays(pa.array(range(len(texts))), json_column(texts))
+
+
+TEXTS = ['{"b": [1, null]}', "[1.5]", '"text"', "5"]
+PARSED = [{"b": [1, None]}, [1.5], "text", 5]
+JSON_COLUMNS = {
+    "json": (json_column([*TEXTS, None]), dl.Json(nullable=True), [*PARSED, None]),
+    "chunks": (
+        pa.chunked_array([json_column(TEXTS[:1]), json_column(TEXTS[1:])]), dl.Json(), PARSED,
+    ),
+    "dictionary": (in_dictionary(TEXTS), dl.Json(), PARSED),
+    "lists": (in_lists(TEXTS), dl.Json(), [PARSED]),
+    "sequences": (in_lists(TEXTS), dl.Sequence(dl.Json()), [PARSED]),
+    "structs": (in_structs(TEXTS), dl.Json(), [{"a": value} for value in PARSED]),
+    "texts": (json_column(TEXTS), dl.Text(), TEXTS),
+    "sequences of texts": (in_lists(TEXTS), dl.Sequence(dl.Text()), [TEXTS]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JSON_COLUMNS)
+@pytest.mark.parametrize("write", [appended, appended_by_column, added, from_dataframe])
+def test_json_of_arrow_is_parsed_where_a_column_holds_json(tmp_path, name, write):
+    column, htype, values = JSON_COLUMNS[name]
+    assert write(pa.table({"x": column}), htype, tmp_path)["x"][:] == values
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": 1, "a": 2}', "[" * 100_000])
+def test_json_of_arrow_that_does_not_parse_names_its_row(tmp_path, text):
+    table = pa.table({"x": json_column(["1", text])})
+    with pytest.raises(dl.InvalidValueError, match="row 1: must be a JSON value, got the text"):
+        appended(table, dl.Json(), tmp_path)

@@ -72,3 +72,62 @@ def test_missing_times_leave_as_nulls_and_come_back(tmp_path, dtype, name):
         assert again["x"].htype == ds["x"].htype
         for a, b in zip(again["x"][:], ds["x"][:], strict=True):
             assert np.array_equal(a.view("int64"), b.view("int64"))
+
+
+KINDS = {
+    pa.timestamp("us"): "datetime64[us]",
+    pa.timestamp("ns", "UTC"): "datetime64[ns]",
+    pa.date32(): "datetime64[D]",
+    pa.date64(): "datetime64[ms]",
+    pa.duration("s"): "timedelta64[s]",
+    pa.time64("us"): "timedelta64[us]",
+}
+LISTS = {
+    "any length": lambda times: pa.ListArray.from_arrays([0, 2], times),
+    "large": lambda times: pa.LargeListArray.from_arrays([0, 2], times),
+    "fixed": lambda times: pa.FixedSizeListArray.from_arrays(times, 2),
+    "dictionary": lambda times: pa.DictionaryArray.from_arrays([0], LISTS["any length"](times)),
+    "fixed within any": lambda times: pa.ListArray.from_arrays([0, 1], LISTS["fixed"](times)),
+    "fixed within fixed": lambda times: pa.FixedSizeListArray.from_arrays(LISTS["fixed"](times), 1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("form", LISTS)
+@pytest.mark.parametrize("row", [[1, None], [None, None]], ids=str)
+def test_a_null_in_a_list_of_times_of_another_tool_is_refused(kind, form, row):
+    numbers = [v and 86_400_000 if kind == pa.date64() else v for v in row]  # whole days
+    width = pa.int32() if kind == pa.date32() else pa.int64()
+    column = LISTS[form](pa.array(numbers, width).cast(kind))
+    shape = (None, 2) if "within" in form else (None,)
+    ds = dl.create(new_url(), {"k": "int64", "x": dl.Array(KINDS[kind], shape, nullable=True)})
+    ds.append({"k": [0], "x": [None]})
+    writes = (
+        lambda: dl.from_arrays({"x": column}, new_url(), progress=False),
+        lambda: dl.from_dataframe(pa.table({"x": column}), new_url(), progress=False),
+        lambda: ds.append({"k": [1], "x": column}),
+        lambda: ds.append(pa.table({"k": [1], "x": column})),
+        lambda: ds["x"].__setitem__(slice(0, 1), column),
+    )
+    for write in writes:
+        with pytest.raises(dl.InvalidValueError, match="A list with nulls is a Sequence"):
+            write()
+    assert ds["x"][:] == [None]
+
+
+def test_a_null_in_a_tensor_of_times_of_another_tool_is_refused():
+    tensor = {"data": pa.array([1, None], pa.timestamp("s")), "shape": pa.array([1, 2])}
+    parts = [pa.ListArray.from_arrays([0, 2], part) for part in tensor.values()]
+    ds = dl.create(new_url(), {"x": dl.Array("datetime64[s]", (None, None))})
+    with pytest.raises(dl.InvalidValueError, match="A list with nulls is a Sequence"):
+        ds.append({"x": pa.StructArray.from_arrays(parts, list(tensor))})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_missing_times_come_back_within_sequences(dtype):
+    item = dl.Array(dtype, (2,))
+    ds = dl.create(new_url(), {"x": dl.Sequence(item)})
+    ds.append({"x": [[np.array([1, "NaT"], dtype), np.array(["NaT", 2], dtype)], []]})
+    again = dl.create(new_url(), ds.schema)
+    again.append(ds.to_arrow())
+    assert np.array_equal(np.isnat(again["x"][0]), [[False, True], [True, False]])

@@ -307,6 +307,34 @@ def test_files_with_more_bits_than_are_read_are_told(make_lake, codec, data, kin
     assert ds["i"][0].dtype == np.uint8
 
 
+@pytest.mark.parametrize("codec", ["auto", "png", "tiff", "raw", "zstd"])
+@pytest.mark.parametrize("data", [png16(2), png16(4), png16(6)], ids=["rgb", "grey alpha", "rgba"])
+@pytest.mark.parametrize("is_drawn_on", [False, True])
+def test_images_of_files_with_more_bits_than_are_read_are_told(
+    make_lake, tmp_path, codec, data, is_drawn_on
+):
+    (tmp_path / "deep.png").write_bytes(data)
+    ds = make_lake({"i": dl.Image(codec)})
+    with Pillow.open(tmp_path / "deep.png") as image:
+        if is_drawn_on:
+            image.putpixel((0, 0), (1,) * len(image.getbands()))
+        match = "PNG file( of a Pillow image)? has colours of 16 bits, which are read as 8 bits"
+        with pytest.warns(dl.ReencodedWarning, match=match):
+            ds.append({"i": [image]})
+    assert ds["i"][0].dtype == np.uint8
+
+
+@pytest.mark.parametrize("codec", ["raw", "tiff", "png"])
+def test_images_that_replaced_a_file_with_more_bits_are_not_told(make_lake, tmp_path, codec):
+    path = tmp_path / "deep.png"
+    path.write_bytes(saved(Pillow.fromarray(PIXELS), "PNG"))
+    ds = make_lake({"i": dl.Image(codec)})
+    with Pillow.open(path) as image:
+        image.load()
+        path.write_bytes(png16(2))  # of another size
+        ds.append({"i": [image]})  # warnings are errors
+
+
 @pytest.mark.parametrize("data", [png16(0), tiff16(1)])
 def test_grey_of_16_bits_is_read_with_all_of_them(make_lake, data):
     ds = make_lake({"i": dl.Image("auto")})

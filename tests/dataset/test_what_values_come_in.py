@@ -2,6 +2,7 @@
 
 from collections import deque
 
+import ml_dtypes
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -123,6 +124,71 @@ def test_a_list_within_itself_is_refused(make_lake):
     within += [within, within]
     with pytest.raises(dl.InvalidValueError, match="must be a JSON value"):
         make_lake({"x": "json"}, x=[within])
+
+
+# ---- dtypes that NumPy does not have
+
+SMALL = {"bfloat16": "float32", "float8_e4m3fn": "float32", "int4": "int8", "uint4": "uint8"}
+"""Dtypes of JAX and TensorFlow, and the least of NumPy's that holds each."""
+
+CORNERS = [[0, 0], [4, 0], [0, 3]]
+TAKE_SMALL = {
+    "scalar": (dl.Scalar("float32"), 2),
+    "fixed": (dl.Array("float32", (3, 2)), CORNERS),
+    "any length": (dl.Array("float32", (None, 2)), CORNERS),
+    "any axes": (dl.Array("float32", None), CORNERS),
+    "encoded": (dl.Array("float64", (3, 2), "zstd"), CORNERS),
+    "embedding": (dl.Embedding(2), [1, 2]),
+    "items": (dl.Sequence(dl.Array("float32", (None,))), CORNERS),
+    "numbers": (dl.Sequence("float32"), [1, 2]),
+    "boxes": (dl.Boxes("xyxy"), [[0, 1, 2, 3]]),
+    "keypoints": (dl.Keypoints(dims=2), [CORNERS]),
+    "polygons": (dl.Polygons(), [CORNERS]),
+    "pixels": (dl.Image("raw", dtype="float32"), CORNERS),
+}
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+@pytest.mark.parametrize("name", TAKE_SMALL)
+def test_arrays_of_dtypes_that_numpy_does_not_have_are_taken(make_lake, dtype, name):
+    htype, value = TAKE_SMALL[name]
+    block = np.array([value, value], getattr(ml_dtypes, dtype))
+    ds = make_lake({"x": htype})
+    ds.append({"x": block})
+    ds.append({"x": list(block)})
+    items = block[0] if name == "pixels" else block[0].tolist()  # no picture is a list
+    ds.append({"x": [items, block[0]]})
+    ds["x"][0] = block[0]
+    assert [np.asarray(v).tolist() for v in ds["x"][:]] == 6 * [value]
+
+
+@pytest.mark.parametrize(("dtype", "wanted"), SMALL.items())
+@pytest.mark.parametrize("axes", [0, 1, 2])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_type_is_found_for_dtypes_that_numpy_does_not_have(new_url, dtype, wanted, axes, listed):
+    block = np.ones((2,) * (axes + 1), getattr(ml_dtypes, dtype))
+    ds = dl.from_arrays({"x": list(block) if listed else block}, new_url(), progress=False)
+    assert ds["x"].htype == (dl.Array(wanted, (2,) * axes) if axes else dl.Scalar(wanted))
+    assert ds["x"][:].tolist() == np.ones(block.shape).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+@pytest.mark.parametrize("htype", [dl.Mask(), dl.Mask("instance"), dl.ClassLabel(multiple=True)])
+def test_whole_numbers_of_four_bits_are_whole_numbers(make_lake, dtype, htype):
+    value = np.ones((2,) * htype.layout.ndim, getattr(ml_dtypes, dtype))
+    ds = make_lake({"x": htype}, x=[value])
+    assert np.array_equal(ds["x"][0], np.ones(value.shape))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_structured_array_is_refused_with_a_way_that_works(make_lake, dtype, listed):
+    value = np.zeros(2, [("a", "i1"), ("b", "f4")])
+    ds = make_lake({"x": dl.Array(dtype, (None,))})
+    with pytest.raises(dl.InvalidValueError, match=r"Take one of its fields, x\['a'\]"):
+        ds.append({"x": [list(value) if listed else value]})
+    if dtype in ("float32", "int8"):
+        ds.append({"x": [value["a"]]})
 
 
 # ---- what gives single items only

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import deeplake_lite as dl
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
-from deeplake_lite.htypes import Array, Dense, Ragged
+from deeplake_lite.htypes import Array, Dense, Mask, Ragged, Sequence
 from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
 
 CODECS = [None, "zstd", "lz4", "blosc"]
@@ -39,6 +42,34 @@ def test_arrays_of_any_number_of_axes_come_back(codec):
 def test_arrays_of_any_number_of_axes_have_at_most_eight():
     value = np.zeros((1,) * 9, "int16")
     check_refuses(Array("int16", None), value, r"must have at most 8 axes, but .*\(1, 1")
+
+
+LONG = np.zeros((0, 2**31), "uint8")
+TAKE_LONG = {
+    "any sizes": (Array("uint8", (None, None)), LONG),
+    "any axes": (Array("uint8", None), LONG),
+    "encoded": (Array("uint8", (None, None), "zstd"), LONG),
+    "items": (Sequence(Array("uint8", (None, None))), [LONG]),
+    "masks": (Mask("instance"), LONG[..., np.newaxis]),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_LONG)
+def test_an_axis_beyond_32_bits_is_refused_though_nothing_is_in_it(new_url, name):
+    htype, value = TAKE_LONG[name]
+    ds = dl.create(new_url(), {"x": replace(htype, nullable=True)})
+    ds.append({"x": [None]})
+    match = "row 1: .*an axis must have at most 2,147,483,647 elements, but the shape is"
+    with pytest.raises(InvalidValueError, match=match):
+        ds.append({"x": [None, value]})
+    with pytest.raises(InvalidValueError, match="an axis must have at most 2,147,483,647 elements"):
+        ds["x"][0] = value
+    assert ds["x"][:] == [None]
+
+
+def test_an_axis_beyond_32_bits_is_refused_where_a_type_is_found(new_url):
+    with pytest.raises(InvalidValueError, match="row 1: an axis must have at most 2,147,483,647"):
+        dl.from_arrays({"x": [LONG[:, 1:], LONG]}, new_url(), progress=False)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "datetime64[s]"])

@@ -61,7 +61,7 @@ def test_integers_are_kept_exactly_or_refused_at_their_row(values, dtype):
         ("float32", b"x", "must be float32, got"),
         ("float32", [1.0], r"must be one float32 per row, got shape \(1,\).*Array\('float32'"),
         ("float32", {}, "must be float32, got dict"),
-        ("float32", 1e39, "float32 holds at most 3.403e\\+38, got 1e\\+39. Declare .* float64"),
+        ("float32", 1e39, "float32 holds at most 3.403e\\+38, got 1e\\+39. Declare .* 'float64'"),
         ("float16", 70000, "float16 holds at most 6.55e\\+04, got 70000"),
         ("complex64", 1e39, "complex64 holds at most"),
         ("float64", 1j, "must be float64, got complex128 1j. Take its .real"),

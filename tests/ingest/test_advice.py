@@ -158,6 +158,81 @@ def test_an_integer_out_of_range_fits_the_type_that_is_named(value, dtype, wider
     ds.append({"x": [wrap(str(value) if wider == "text" else value)]})
 
 
+FEW_DTYPES = {
+    "mask": (dl.Mask(), [[300]], "Mask(dtype='uint16')"),
+    "negative mask": (dl.Mask(), [[-1]], "Mask(dtype='int32')"),
+    "named mask": (dl.Mask(names=["a"]), [[-1]], "Mask(dtype='int32', names=['a'])"),
+    "wide mask": (dl.Mask(), [[2**31]], None),
+    "float mask": (dl.Mask(), [[1.5]], None),
+    "float masks": (dl.Mask("instance"), [[[1.0]]], None),
+    "pixels": (dl.Image("raw"), [[36127]], "Image('raw', dtype='uint16')"),
+    "negative pixels": (dl.Image("zstd"), [[-1]], "Image('zstd', dtype='int16')"),
+    "wide pixels": (dl.Image("raw"), [[2**40]], "Image('raw', dtype='float64')"),
+    "float pixels": (dl.Image("raw"), [[1.5]], "Image('raw', dtype='float64')"),
+    "complex pixels": (dl.Image("raw", dtype="float32"), [[1j]], None),
+    "large pixels": (dl.Image("raw", dtype="float32"), [[1e39]], "Image('raw', dtype='float64')"),
+    "boxes": (dl.Boxes(dtype="int16"), [[0, 0, 40_000, 9]], "Boxes(dtype='int32')"),
+    "float boxes": (dl.Boxes(dtype="int16"), [[0, 0, 1.5, 9]], "Boxes(dtype='float64')"),
+    "complex boxes": (dl.Boxes(), [[0, 0, 1j, 9]], None),
+    "embedding": (dl.Embedding(1, dtype="int8"), [128], "Embedding(1, 'float64')"),
+    "large embedding": (dl.Embedding(1), [1e39], "Embedding(1, 'float64')"),
+    "keypoints": (dl.Keypoints(dims=2), [[[0, 1e39]]], None),
+    "polygon": (dl.Polygons(), [[[0, 0], [1e39, 0], [0, 1]]], None),
+    "class": (dl.ClassLabel(), 2**31, None),
+}
+"""Types of few dtypes, a value that does not fit, and the type that holds it."""
+
+
+@pytest.mark.parametrize("name", FEW_DTYPES)
+def test_a_type_of_few_dtypes_advises_one_that_it_may_have(name):
+    htype, value, wider = FEW_DTYPES[name]
+    values = [np.array(value) if htype.name == "image" else value]
+    ds = dl.create("memory://few-dtypes", {"x": htype}, overwrite=True)
+    with pytest.raises(dl.InvalidValueError) as raised:
+        ds.append({"x": values})
+    if wider is None:
+        assert not re.search("declare ", str(raised.value), re.IGNORECASE)
+        return
+    assert f"eclare the column as {wider}" in str(raised.value)
+    advised = eval(f"dl.{wider}", {"dl": dl})
+    if name != "named mask":  # whose names have no number for it
+        dl.create("memory://few-dtypes", {"x": advised}, overwrite=True).append({"x": values})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "number", [10**400, -(10**400), 10**300], ids=["10**400", "less", "10**300"]
+)
+@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v, 1], lambda v: [0.5, v]])
+def test_an_integer_that_no_float_is_near_fits_the_type_that_is_named(dtype, number, wrap):
+    make = (lambda d: d) if wrap(0) == 0 else (lambda d: dl.Sequence(d))
+    if number == 10**300 and dtype.endswith(("64", "128")) and dtype != "complex64":
+        return
+    ds = dl.create("memory://far", {"x": make(dtype)}, overwrite=True)
+    with pytest.raises(dl.InvalidValueError, match=f"{dtype} holds at most") as raised:
+        ds.append({"x": [wrap(number)]})
+    wider = re.search(r"Declare the column as '(\w+)'", str(raised.value))[1]
+    values = wrap(number)
+    if wider == "text":
+        values = [str(v) for v in values] if isinstance(values, list) else str(values)
+    dl.create("memory://far", {"x": make(wider)}, overwrite=True).append({"x": [values]})
+
+
+@pytest.mark.parametrize(
+    "values", [[1j, 2], [2.5, 1j], [np.int8(1), 1j], [[1j, 2], [3]], [np.complex64(1j), 2.5]]
+)
+def test_numbers_beside_complex_ones_are_complex(values):
+    ds = dl.from_arrays({"x": values}, "memory://complex")
+    assert ds["x"].htype.dtype == "complex128"
+    assert [np.asarray(v).tolist() for v in ds["x"][:]] == [np.asarray(v).tolist() for v in values]
+    dl.create("memory://complex", {}, overwrite=True)
+
+
+def test_an_integer_that_a_complex_number_rounds_has_no_type():
+    with pytest.raises(dl.SchemaError, match="no one type for floats and the integer"):
+        dl.from_arrays({"x": [1j, 2**53 + 1]}, "memory://rounded")
+
+
 @pytest.mark.parametrize("big", [2**63, 2**64, 2**70])
 def test_an_integer_beyond_64_bits_beside_others_is_stored_as_advised(big):
     with pytest.raises(dl.InvalidValueError, match="'float64', which rounds it, or 'text'"):

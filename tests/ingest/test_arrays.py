@@ -24,11 +24,12 @@ KINDS = {
     "bool": np.array([True]),
     "int64": np.array([1]),
     "float64": np.array([1.5]),
+    "complex128": np.array([1j]),
     "timedelta64[D]": np.array([5], "m8[D]"),
     "datetime64[D]": np.array(["2020-01-01"], "M8[D]"),
     "str320": np.array(["a" * 10]),
 }
-NUMBERS = {"bool", "int64", "float64"}
+NUMBERS = {"int64", "float64", "complex128"}
 APART = [pair for pair in permutations(KINDS, 2) if not NUMBERS.issuperset(pair)]
 
 
@@ -160,7 +161,12 @@ def test_a_duration_is_no_number(unit, beside):
 
 
 @pytest.mark.parametrize(
-    "values", [[True, 2], [True, 2.5], [2, False], [[True], [2]], [np.True_, 2]]
+    "values",
+    [
+        *([True, 2], [True, 2.5], [2, False], [[True], [2]], [np.True_, 2]),
+        *([np.array([True]), np.array([2])], [np.array(True), np.array(2.5)]),
+        [[np.array([True])], [np.array([2])]],
+    ],
 )
 def test_truth_values_beside_numbers_have_no_type(values):
     with pytest.raises(dl.SchemaError, match="no one type for"):

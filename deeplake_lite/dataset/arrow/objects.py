@@ -1,7 +1,8 @@
-"""Structs and maps of Arrow: objects of JSON, or the tensors that `to_arrow` writes as structs."""
+"""Structs, maps and JSON of Arrow: objects, or the tensors that `to_arrow` writes as structs."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.json_values import object_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +68,8 @@ def _tensor(item: pa.StructScalar) -> Any:
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
         return item.as_py()
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
+    if numbers.null_count and flat.dtype.kind in "mM":  # no array holds a null
+        flat = np.array([None if np.isnat(time) else time for time in flat], object)
     return flat.reshape(sizes)
 
 
@@ -76,12 +80,12 @@ def _fits(sizes: list[int | None], count: int) -> bool:
 
 
 def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return values as Python has them, and maps as dicts, also within lists and structs.
+    """Return values as Python has them, maps as dicts and JSON parsed, also in lists and structs.
 
     Raises
     ------
     InvalidValueError
-        For a map that has a key twice, with its row.
+        For a map that has a key twice, and for JSON that does not parse, with its row.
 
     Examples
     --------
@@ -89,11 +93,11 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     [{'a': 1}, None]
     """
     values = _listed(column)
-    if not _has_maps(column.type):
+    if not _has_objects(column.type):
         return values
     for row, value in enumerate(values):
         try:
-            values[row] = _with_dicts(value, column.type)
+            values[row] = _with_objects(value, column.type)
         except InvalidValueError as error:
             raise error.at(row=row) from None
     return values
@@ -145,27 +149,42 @@ def _pairs(item: pa.MapScalar) -> list[Any]:
     return [(pair[0], pair[1]) for pair in item.values]
 
 
-def _has_maps(kind: pa.DataType) -> bool:
+def _has_objects(kind: pa.DataType) -> bool:
+    """Tell whether values have maps in them, or JSON, which Arrow gives as pairs and as texts."""
+    if isinstance(kind, pa.JsonType):
+        return True
     if isinstance(kind, pa.BaseExtensionType):
-        return _has_maps(kind.storage_type)
+        return _has_objects(kind.storage_type)
     if kinds.is_map(kind):
         return True
     if is_list(kind):
-        return _has_maps(kind.value_type)
-    return kinds.is_struct(kind) and any(_has_maps(f.type) for f in kind)
+        return _has_objects(kind.value_type)
+    return kinds.is_struct(kind) and any(_has_objects(f.type) for f in kind)
 
 
-def _with_dicts(value: Any, kind: pa.DataType) -> Any:
-    """Return a value of an Arrow type with dicts for its maps, which Arrow gives as pairs."""
-    if value is None or not _has_maps(kind):
+def _with_objects(value: Any, kind: pa.DataType) -> Any:
+    """Return a value of an Arrow type with dicts for its maps, and its JSON parsed."""
+    if value is None or not _has_objects(kind):
         return value
+    if isinstance(kind, pa.JsonType):
+        return _of_json(value)
     if isinstance(kind, pa.BaseExtensionType):
-        return _with_dicts(value, kind.storage_type)
+        return _with_objects(value, kind.storage_type)
     if kinds.is_map(kind):
-        return _dict([(key, _with_dicts(item, kind.item_type)) for key, item in value])
+        return _dict([(key, _with_objects(item, kind.item_type)) for key, item in value])
     if kinds.is_struct(kind):
-        return {f.name: _with_dicts(value[f.name], f.type) for f in kind}
-    return [_with_dicts(item, kind.value_type) for item in value]
+        return {f.name: _with_objects(value[f.name], f.type) for f in kind}
+    return [_with_objects(item, kind.value_type) for item in value]
+
+
+def _of_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=object_of)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueError(
+            f"must be a JSON value, got the text {brief(text)} ({error}). Cast the column to "
+            "strings to store texts: column.cast(pa.string())."
+        ) from error
 
 
 def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -35,7 +35,10 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
     >>> arrow_values(pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), Scalar("complex64"))
     [np.complex64(1+2j)]
     """
-    values = _values(_plain(one_array(column)), of)
+    array = one_array(column)
+    if isinstance(array.type, pa.JsonType) and isinstance(of, Json):
+        return objects_in(array)
+    values = _values(_plain(array), of)
     dtype = str(getattr(of, "dtype", ""))
     return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
 
@@ -181,15 +184,12 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 
 
 def _array(item: pa.Array) -> Any:
-    """Return one list of numbers; a null in it is NaN or NaT, or stays None where there is none."""
+    """Return one list of numbers; a null in it is NaN, or stays None where there is none."""
     dtype = dtype_of(item.type)
     values = arrow_values(item, Array(dtype or "float64", (None,)))
     if not item.null_count or dtype is None:
         return values
-    if np.dtype(dtype).kind not in "fmM":
-        return with_none(values)
-    blank: Any = np.array("NaT" if dtype.endswith("]") else np.nan, dtype)
-    return np.ma.filled(values, blank)
+    return np.ma.filled(values, np.nan) if np.dtype(dtype).kind == "f" else with_none(values)
 
 
 def _block(array: pa.Array) -> Any:
@@ -201,7 +201,7 @@ def _block(array: pa.Array) -> Any:
     is_time = str(dtype_of(flat.type)).endswith("]")
     if (flat.null_count and not is_time) or len(flat) != np.prod(shape):
         return array.to_pylist()
-    return np.reshape(_array(flat), shape)
+    return np.reshape(np.asarray(_array(flat), object if flat.null_count else None), shape)
 
 
 def _items(array: pa.Array) -> Iterable[Any]:

@@ -207,8 +207,32 @@ def _values(values: Any, config: Mapping[str, Any]) -> Any:
             return [Json().from_file(v) if isinstance(v, str) else v for v in values]
         case "sequence":
             return [None if v is None else _values(v, config["of"]) for v in values]
-    if str(config.get("dtype")).startswith("complex"):
+    dtype = str(config.get("dtype"))
+    if dtype.startswith("complex"):
         from deeplake_lite.dataset.arrow.values import complex_of
 
-        return complex_of(values, np.dtype(config["dtype"]))
+        return complex_of(values, np.dtype(dtype))
+    if dtype.endswith("]") and config["htype"] == "array":
+        return _with_nat(values, np.array("NaT", dtype)[()])
     return values
+
+
+def _with_nat(rows: Any, nat: Any) -> Any:
+    """Return rows of times with NaT in them again, which left the lake as a null.
+
+    >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
+    [None, [[np.timedelta64(1,'s'), np.timedelta64('NaT','s')]]]
+    """
+    if isinstance(rows, np.ndarray):
+        return rows if rows.dtype != object else _filled(rows, nat)
+    return [None if row is None else _filled(row, nat) for row in rows]
+
+
+def _filled(value: Any, nat: Any) -> Any:
+    """Return an array, or nested lists, with NaT for None."""
+    if isinstance(value, list):
+        return [_filled(item, nat) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        filled = np.array([_filled(item, nat) for item in value.flat], object)
+        return filled.reshape(value.shape)
+    return nat if value is None else value

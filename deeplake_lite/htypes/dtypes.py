@@ -1,0 +1,100 @@
+"""Which dtypes a column may have: what messages advise for a number that does not fit its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError
+
+_INTEGERS = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
+_UNFIT = "No column of this type holds it. Leave it out, or map it to a smaller number."
+
+
+@dataclass(frozen=True)
+class Dtypes:
+    """The dtypes that columns of a type may have, and how users declare one."""
+
+    names: tuple[str, ...] = (*_INTEGERS, "float64", "complex128")
+    """Names of the dtypes, as far as a message may advise them."""
+
+    of: Any = None
+    """The type that is declared with one of them; None where the dtype alone is enough."""
+
+    def declared(self, name: str) -> str:
+        """Return a column's declaration with one of the dtypes.
+
+        >>> Dtypes().declared("int16")
+        "'int16'"
+        """
+        return repr(name) if self.of is None else str(replace(self.of, dtype=name))
+
+    def wider(self, value: int, target: np.dtype[Any]) -> str:
+        """Return which declarations hold an integer beside those of a dtype, as a sentence.
+
+        >>> Dtypes().wider(300, np.dtype("int8")), Dtypes().wider(-1, np.dtype("uint8"))
+        ("Declare the column as 'int16'.", "Declare the column as 'int16'.")
+        """
+        names = [name for name in _INTEGERS if name in self.names]
+        for dtype in sorted(map(np.dtype, names), key=lambda dtype: dtype.kind != target.kind):
+            if np.can_cast(target, dtype) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+                return f"Declare the column as {self.declared(dtype.name)}."
+        fits_float = "float64" in self.names and abs(value) < 2**1023
+        if self != ANY and fits_float:
+            return f"Declare the column as {self.declared('float64')}, which rounds it."
+        if self != ANY:
+            return _UNFIT
+        unsigned = "'uint64' if no number is negative, else as " if 0 <= value < 2**64 else ""
+        floats = "'float64', which rounds it, or " if fits_float else ""
+        return f"Declare the column as {unsigned}{floats}'text', and give str(value)."
+
+    def out_of_range(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
+        """Build the error for an integer that is too large or too small for a dtype."""
+        limits = np.iinfo(target)
+        return InvalidValueError(
+            f"{target.name} holds {limits.min} to {limits.max}, got {shown(value)}. "
+            f"{self.wider(int(value), target)}"
+        )
+
+    def beyond_floats(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
+        """Build the error for a number that becomes infinite in a dtype of floats."""
+        widest = "float64" if target.kind == "f" else "complex128"
+        parts = (value.real, value.imag)
+        if widest in self.names and all(abs(part) <= float(np.finfo(widest).max) for part in parts):
+            way = f"Declare the column as {self.declared(widest)}."
+        else:
+            way = "Declare the column as 'text', and give str(value)." if self == ANY else _UNFIT
+        return InvalidValueError(
+            f"{target.name} holds at most {float(np.finfo(target).max):.4g}, got {shown(value)}. "
+            f"{way}"
+        )
+
+    def or_declare(self, kind: str) -> str:
+        """Return a way that declares a dtype of a kind, floats or complex; empty without one.
+
+        >>> Dtypes().or_declare("f"), Dtypes(("uint8",)).or_declare("f")
+        (', or declare a float column', '')
+        """
+        if self == ANY:
+            return f", or declare a {'float' if kind == 'f' else 'complex'} column"
+        widest = next((name for name in self.names[::-1] if np.dtype(name).kind == kind), None)
+        return "" if widest is None else f", or declare the column as {self.declared(widest)}"
+
+
+ANY = Dtypes()
+"""Those of arrays and single numbers."""
+
+FIXED = Dtypes(())
+"""Those of types that have one dtype."""
+
+
+def shown(value: Any) -> str:
+    """Show an offending value without its type.
+
+    >>> shown(np.int8(5))
+    '5'
+    """
+    return brief(value.item() if isinstance(value, np.generic) else value)
