@@ -1,4 +1,4 @@
-"""Tests and doctests write to temporary folders; of a test's many cases a run draws some."""
+"""Temporary folders for tests and doctests, and the cases of each test that a run draws."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave some cases of each test. The seed follows from the package, so all are run in time."""
+    """Keep at most `DRAWN` cases of each test; the seed changes with the package."""
     seed = config.option.draw
     if seed is None:
         return

@@ -100,7 +100,7 @@ def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 _OF_OTHERS = 2
-"""What NumPy's `dtype.isbuiltin` is for a dtype that another package has registered."""
+"""`dtype.isbuiltin` of a dtype that another package has registered with NumPy."""
 
 _HOLDING = ("uint8", "int8", "float32")
 """Dtypes that hold those of other libraries, smallest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import deeplake_lite as dl
@@ -127,3 +128,19 @@ def test_rows_of_values_and_json_are_sought_in_long_lists(count):
     assert len(ds.query(f"SELECT i WHERE (i, j) IN ({pairs})")) == 1
     terms = " OR ".join(f"j['k'] = {k}" for k in range(count // 4))
     assert len(ds.query(f"SELECT i WHERE {terms}")) == 1
+
+
+@pytest.mark.parametrize("value", [np.array(1), np.float32(1), np.array("a"), b"a", "a", None])
+def test_parameters_without_a_length_are_one_value(value):
+    ds = dl.create("memory://effort-parameters", {"i": "int64"}, overwrite=True)
+    ds.append({"i": [1]})
+    assert len(ds.query("SELECT i, $p AS p", {"p": value})) == 1
+
+
+def test_answers_within_answers_do_not_make_room_for_more():
+    wide = {f"c{k}": "int64" for k in range(60)} | {"v": dl.Embedding(2)}
+    ds = dl.create("memory://effort-answers", wide, overwrite=True)
+    ds.append({name: [[1, 2]] if name == "v" else [1] for name in wide})
+    ds.commit("rows")
+    with pytest.raises(QueryError, match=TOO_LONG):
+        api.make_plan(f"SELECT {nested('(SELECT # FROM dataset AS d~ LIMIT 1)', 14, 'v')}", view=ds)

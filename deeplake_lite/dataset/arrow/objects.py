@@ -182,8 +182,8 @@ def _of_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(
-            f"must be a JSON value, got the text {brief(text)} ({error}). Cast the column to "
-            "strings to store texts: column.cast(pa.string())."
+            f"must be JSON, but {brief(text)} does not parse: {error}. To store it as text, cast "
+            "the column: column.cast(pa.string())."
         ) from error
 
 

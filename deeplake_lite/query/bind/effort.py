@@ -6,7 +6,12 @@ longer by powers.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deeplake_lite.errors import QueryError
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.run.sources import Source
 
 MOST_NODES = 200_000
 """Parts of expressions that are made for a short query, at the most: a few seconds."""
@@ -20,8 +25,8 @@ LONG = 5_000
 PER_CHARACTER_OF_LISTS = 200
 """How many more there may be per character beyond those."""
 
-PER_COLUMN = 4_000
-"""How many more there may be per column of each source, for which ``*`` stands."""
+PER_COLUMN = 10_000
+"""How many more there may be per column of each source, as ``*`` stands for all of them."""
 
 PER_VALUE = 50
 """How many more there may be per value of the parameters."""
@@ -47,9 +52,17 @@ class Effort:
         self._left = MOST_NODES + PER_CHARACTER * (len(text) - in_lists)
         self._left += PER_CHARACTER_OF_LISTS * in_lists
 
-    def allow(self, nodes: int) -> None:
-        """Let there be some more."""
-        self._left += nodes
+        self._sources: set[int] = set()
+
+    def allow_values(self, count: int) -> None:
+        """Let there be more for the values of the parameters."""
+        self._left += PER_VALUE * count
+
+    def allow_columns(self, source: Source) -> None:
+        """Let there be more for the columns of a source, once however often it is named."""
+        if id(source) not in self._sources:
+            self._sources.add(id(source))
+            self._left += PER_COLUMN * len(source.fields)
 
     def spend(self, nodes: int) -> None:
         """Count some more. Raises QueryError when they are too many."""

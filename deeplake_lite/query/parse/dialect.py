@@ -527,6 +527,20 @@ def each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
 
 
+def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
+    """Return a chain of AND or OR whose nesting grows with the logarithm of its length.
+
+    >>> terms = [exp.column("a") for _ in range(1024)]
+    >>> max(node.depth for node in paired(exp.Or, terms).walk())
+    11
+    """
+    while len(terms) > 1:
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        rest = terms[-1:] if len(terms) % 2 else []
+        terms = [*(kind(this=a, expression=b) for a, b in pairs), *rest]
+    return terms[0]
+
+
 def as_source(query: exp.Query, name: str) -> exp.Subquery:
     """Return a query in parentheses under a name, as FROM takes it."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))

@@ -13,7 +13,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
-from deeplake_lite.query.parse.dialect import Lakes
+from deeplake_lite.query.parse.dialect import Lakes, paired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,11 +91,7 @@ def _balance(tree: exp.Expr) -> None:
             continue
         whole = exp.Null()  # in its place meanwhile
         chain.replace(whole)
-        while len(terms) > 1:
-            pairs = zip(terms[::2], terms[1::2], strict=False)
-            rest = terms[-1:] if len(terms) % 2 else []
-            terms = [*(kind(this=a, expression=b) for a, b in pairs), *rest]
-        whole.replace(terms[0])
+        whole.replace(paired(kind, terms))
 
 
 def _parts(term: exp.Expr) -> list[exp.Expr]:

@@ -190,7 +190,7 @@ SELECT id FROM dataset WHERE id = ANY (SELECT image FROM dataset)
 
 -- a value is one column
 SELECT id FROM dataset WHERE id = (SELECT id, label FROM dataset LIMIT 1)
-=> error QueryError: A query in place of a value has one column, got 2
+=> error QueryError: A query in place of a value has one column, but SELECT id, label FROM dataset LIMIT 1 has 2
 
 -- NaN is in no query
 SELECT id FROM dataset WHERE value IN (SELECT value FROM dataset WHERE id < 8)

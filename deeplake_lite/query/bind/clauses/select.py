@@ -28,7 +28,7 @@ from deeplake_lite.query.bind.clauses.sets import set_operation
 from deeplake_lite.query.bind.clauses.subqueries import one_value
 from deeplake_lite.query.bind.clauses.tables import read_from, renamed
 from deeplake_lite.query.bind.clauses.unread import leave_out
-from deeplake_lite.query.bind.effort import PER_VALUE, Effort
+from deeplake_lite.query.bind.effort import Effort
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.expressions.lowering import Lowering
 from deeplake_lite.query.bind.places import placed, start_of
@@ -79,7 +79,7 @@ class Binder:
         """What looks up the value of a query in place of a tensor."""
         self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
         self.low.seed, self.low.text, self.low.effort = seed, text, Effort(text)
-        self.low.effort.allow(PER_VALUE * params.size)
+        self.low.effort.allow_values(params.size)
         self.instances: list[Instance] = []
         """Sources that were named so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []

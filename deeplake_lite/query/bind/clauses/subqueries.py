@@ -33,7 +33,7 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     sql, columns = binder.low.nested(tree, scope)
     if len(columns) != 1:
         raise QueryError(
-            f"A query in place of a value has one column, got {len(columns)}: {text_of(tree)}."
+            f"A query in place of a value has one column, but {text_of(tree)} has {len(columns)}."
         )
     if columns[0].kind != TENSOR:
         return Sql(exp.Subquery(this=sql), columns[0].kind)

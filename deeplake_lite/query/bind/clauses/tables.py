@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.effort import PER_COLUMN
 from deeplake_lite.query.bind.expressions.digests import are_alike, counted
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
 from deeplake_lite.query.bind.places import placed
@@ -167,7 +166,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
     row = exp.column(ROW, table=table)
     binder.low.types.note(table, ROW, "int64")
     columns = Columns()
-    binder.low.effort.allow(PER_COLUMN * len(source.fields))
+    binder.low.effort.allow_columns(source)
     for number, f in enumerate(source.fields):
         plain = Plain(source, f, row)
         kind = kind_of_htype(f.htype)

@@ -193,7 +193,7 @@ _OF_TEXTS = {
 
 @dataclass(frozen=True)
 class _Known:
-    """What an expression is in a scope."""
+    """The value of an expression in a scope, both of which it keeps, as they are known by id."""
 
     e: exp.Expr
     scope: Scope
@@ -232,7 +232,7 @@ class Lowering:
         """The query, for the places of errors."""
         self.effort = Effort("")
         self.known: dict[tuple[Any, ...], _Known] = {}
-        """What expressions are, by themselves, their scope and its state: handlers ask again."""
+        """Values by expression, scope and the scope's state: handlers ask for some repeatedly."""
         self.traces: list[tuple[int, exp.Expr]] = []
         """Where in the text what DuckDB computes comes from, parts before the whole."""
         self.starts: dict[str, int] = {}

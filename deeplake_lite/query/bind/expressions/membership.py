@@ -26,7 +26,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     settled,
 )
 from deeplake_lite.query.bind.scalars.nan import but_nan, is_nan, is_null, is_present
-from deeplake_lite.query.parse.dialect import select_from, text_of
+from deeplake_lite.query.parse.dialect import paired, select_from, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -81,12 +81,7 @@ def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """Return whether any condition holds; of none, none does."""
     if not conditions:
         return exp.false()
-    terms = list(conditions)
-    while len(terms) > 1:  # in pairs: nested as deep as a list is long, it would be too deep
-        pairs = zip(terms[::2], terms[1::2], strict=False)
-        rest = terms[-1:] if len(terms) % 2 else []
-        terms = [*(exp.Or(this=a, expression=b) for a, b in pairs), *rest]
-    return exp.Paren(this=terms[0])
+    return exp.Paren(this=paired(exp.Or, conditions))
 
 
 def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:

@@ -33,10 +33,8 @@ class Params:
     @property
     def size(self) -> int:
         """How many values there are, with those of lists and arrays."""
-        values = self._values.values() if isinstance(self._values, Mapping) else self._values
-        return sum(
-            len(v) if hasattr(v, "__len__") and not isinstance(v, str) else 1 for v in values
-        )
+        given = self._values.values() if isinstance(self._values, Mapping) else self._values
+        return sum(map(_count, given))
 
     def named(self, name: str) -> Constant:
         """Return the value of ``$name``. Raises QueryError."""
@@ -69,3 +67,11 @@ class Params:
         count = len(self._places)
         if not isinstance(self._values, Mapping) and count < len(self._values):
             raise QueryError(f"The query has {count} ?, got {len(self._values)} values.")
+
+
+def _count(value: Any) -> int:
+    """Return how many values a parameter has; texts, bytes and arrays without axes are one."""
+    try:
+        return 1 if isinstance(value, str | bytes) else len(value)
+    except TypeError:
+        return 1
