@@ -1,6 +1,7 @@
 """Memory of batches: aligned, and used again."""
 
 import gc
+import os
 import subprocess
 import sys
 from concurrent.futures import wait
@@ -101,7 +102,11 @@ print(most)
 
 @pytest.mark.parametrize("shape", [(2048, 2048), (None, 2048)])
 def test_a_process_takes_little_more_than_the_budget_for_large_rows(tmp_path, shape):
-    """Rows of 4 MB: what the loader counts is not all; a cache below it would hold them again."""
+    """Rows of 4 MB: what the loader counts is not all; a cache below it would hold them again.
+
+    The C library may keep 80 MB of what was freed, as threads happen to take turns: here it gives
+    back what is large.
+    """
     url, budget, row = str(tmp_path / "rows.lake"), 128 << 20, 4 << 20
     ds = dl.create(url, {"x": dl.Array("uint8", shape)})
     rng = np.random.default_rng(0)
@@ -109,10 +114,13 @@ def test_a_process_takes_little_more_than_the_budget_for_large_rows(tmp_path, sh
         ds.append({"x": list(rng.integers(0, 255, (12, 2048, 2048), np.uint8))})
     ds.commit("rows")
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, url, str(budget)], capture_output=True, text=True
+        [sys.executable, "-c", MEASURED, url, str(budget)],
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": str(LARGE)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) <= budget + 3 * 8 * row
+    assert int(done.stdout) <= budget + 2 * 8 * row
 
 
 def test_epochs_beside_each_other_let_go_of_their_own_rows_alone(large):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.htypes.cells import Cells, RaggedCells, concat, take
+from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells, concat, take
+from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +85,9 @@ def gathered(
     if isinstance(sample, Bytes | RaggedCells):
         bytes_of = cast("Mapping[int, Bytes | RaggedCells]", blocks)
         return _bytes_gathered(bytes_of, number, row, cast("RaggedCells | None", alone))
+    if isinstance(sample, DenseCells):
+        dense = cast("Mapping[int, DenseCells]", blocks)
+        return _dense_gathered(dense, number, row, cast("DenseCells | None", alone))
     parts: list[Cells] = []
     at, end = np.empty(len(number), np.int64), 0
     for block, some in blocks.items():
@@ -96,6 +100,40 @@ def gathered(
         parts.append(alone)
         at[mine] = np.arange(end, end + len(mine))
     return take(concat(parts), at) if len(parts) > 1 else parts[0]
+
+
+def _dense_gathered(
+    blocks: Mapping[int, DenseCells],
+    number: Positions,
+    row: Positions,
+    alone: DenseCells | None,
+) -> DenseCells:
+    """Return cells of a column of one shape: each is copied once, to its place in the batch."""
+    if alone is not None and not blocks:
+        return alone
+    sample = alone if alone is not None else next(iter(blocks.values()))
+    values = aligned((len(number), *sample.values.shape[1:]), sample.values.dtype)
+    valid, elsewhere = np.ones(len(number), bool), np.ones(len(number), bool)
+    for block, some in blocks.items():
+        mine = np.flatnonzero(number == block)
+        _copy(some.values, row[mine], values, mine)
+        elsewhere[mine] = False
+        if some.valid is not None:
+            valid[mine] = some.valid[row[mine]]
+    if alone is not None:
+        values[elsewhere] = alone.values
+        if alone.valid is not None:
+            valid[elsewhere] = alone.valid
+    return DenseCells(values, None if valid.all() else valid)
+
+
+def _copy(values: NDArray[Any], rows: Positions, out: NDArray[Any], places: Positions) -> None:
+    """Copy some rows to places of another array: large ones without an array between."""
+    if values[:1].nbytes < LARGE_CELLS:
+        out[places] = values[rows]
+        return
+    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+        out[place] = values[row]
 
 
 def _bytes_gathered(
