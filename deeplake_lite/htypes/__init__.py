@@ -13,7 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.htypes.base import Dense, Htype, Layout, Nested, Picture, Ragged
+from deeplake_lite.htypes.base import Htype, Picture
+from deeplake_lite.htypes.layouts import Dense, Layout, Nested, Ragged
 from deeplake_lite.htypes.registry import CLASSES, from_config, resolve
 from deeplake_lite.htypes.scalar import Scalar
 

@@ -22,19 +22,21 @@ from deeplake_lite.htypes.arrays import (
     from_buffer,
     show_shape,
 )
-from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice
 from deeplake_lite.htypes.dtypes import ANY, Dtypes
+from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.htypes.scalar import as_stored, check_dtype, is_time, stored_dtype
 from deeplake_lite.htypes.show import short_array
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Sequence
+    from collections.abc import Buffer, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from deeplake_lite.codecs.base import Codec
+    from deeplake_lite.htypes.facets import Axes
 
 _LARGEST = 1 << 31  # bytes of one cell
 _MOST_AXES = 32
@@ -109,6 +111,25 @@ class Array(Htype):
     def varying(self) -> int:
         """Axes up to the last whose size is not declared."""
         return max((i + 1 for i, size in enumerate(self._sizes) if size is None), default=0)
+
+    @property
+    @override
+    def is_array(self) -> bool:
+        return True
+
+    @property
+    @override
+    def is_plain(self) -> bool:
+        return self.codec is None
+
+    @property
+    @override
+    def axes(self) -> Axes | None:
+        return self.shape
+
+    @override
+    def details(self) -> Iterator[str]:
+        yield from filter(None, [self.codec])
 
     @override
     def values_from(self, of: Htype, values: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -24,8 +24,10 @@ from deeplake_lite.codecs.base import put
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
+from deeplake_lite.htypes.facets import Facets
 from deeplake_lite.htypes.foreign import is_column, without_arrow
 from deeplake_lite.htypes.json_values import canonical_json, same_json
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.htypes.plain import fixed, plain, to_json
 from deeplake_lite.htypes.tensors import array_of, without_tensors
 
@@ -39,43 +41,6 @@ type Check = Literal["header", "full"]
 
 _FEW = 5  # items of a list that str() writes in full
 _SHORT = 80  # characters of a field that str() writes
-
-
-@dataclass(frozen=True)
-class Dense:
-    """One Zarr array ``(n, *shape)``."""
-
-    dtype: str
-    """Stored dtype, a Zarr v3 core name: ``"int32"``, ``"float32"``, ``"bool"``."""
-
-    shape: tuple[int, ...] = ()
-    """Shape of one cell."""
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Bytes of any length, back to back."""
-
-    dtype: str
-    """What the bytes hold: a dtype name, ``"utf8"``, ``"json"`` or ``"bytes"`` (files among them).
-    Part of each cell's hash."""
-
-    ndim: int = 0
-    """How many axes of a cell's shape are kept."""
-
-    compressed: bool = False
-    """Whether the chunks that hold the bytes carry Zstd (text), or nothing (what is encoded)."""
-
-
-@dataclass(frozen=True)
-class Nested:
-    """Items in a column of their own, and per row where its items are."""
-
-    item: Htype
-    """Type of the items."""
-
-
-type Layout = Dense | Ragged | Nested
 
 
 @dataclass(frozen=True)
@@ -96,7 +61,7 @@ class Picture:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Htype(ABC):
+class Htype(Facets):
     """The meaning of a column.
 
     Htypes are values: two with the same configuration are equal, and ``repr`` gives the constructor
@@ -177,11 +142,6 @@ class Htype(ABC):
         return replace(self, _limits=limits, **changes)
 
     @property
-    @abstractmethod
-    def layout(self) -> Layout:
-        """How storage keeps the cells."""
-
-    @property
     def varying(self) -> int:
         """How many axes a value has up to the last along which rows may differ in size."""
         match self.layout:
@@ -205,11 +165,6 @@ class Htype(ABC):
     def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types of files look at it)
         """Tell whether stored cells are files that `other` takes for the same values."""
         return False
-
-    @property
-    def item(self) -> Htype | None:
-        """Type of the items, where a value is a list of them that have a meaning each."""
-        return None
 
     def values_from(self, of: Htype, values: Any) -> Any:
         """Return the values of a column of another type in the form that this type takes.
@@ -252,7 +207,7 @@ class Htype(ABC):
             Ragged: the shape that was kept. Otherwise ``()``.
         """
 
-    def check_shape(self, shape: tuple[int, ...]) -> None:  # noqa: B027 - most types take any
+    def check_shape(self, shape: tuple[int, ...]) -> None:
         """Refuse a stored shape that no value of the type has. Raises DamagedError."""
 
     def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:

@@ -11,13 +11,15 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
-from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
 from deeplake_lite.htypes.dtypes import Dtypes
+from deeplake_lite.htypes.facets import Axes, Browser, Coordinates
+from deeplake_lite.htypes.layouts import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -81,6 +83,31 @@ class Boxes(Htype):
     @override
     def layout(self) -> Ragged:
         return Ragged(self.dtype, 2)
+
+    @property
+    @override
+    def coordinates(self) -> Coordinates:
+        units: Any = self.units
+        return Coordinates("boxes", ("x", "y", "x", "y"), units, self.format)
+
+    @property
+    @override
+    def axes(self) -> Axes:
+        return (None, 4)
+
+    @property
+    @override
+    def is_plain(self) -> bool:
+        return True
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("boxes", editable=True)
+
+    @override
+    def details(self) -> Iterator[str]:
+        yield from (self.format, self.units)
 
     @property
     @override

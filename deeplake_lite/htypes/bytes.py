@@ -10,9 +10,12 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.arrays import each
-from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.facets import Browser, Sql
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
+from deeplake_lite.htypes.words import NUMBERS, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Sequence
@@ -42,6 +45,20 @@ class Bytes(Htype):
     @override
     def blank(self) -> bytes:
         return b""
+
+    @property
+    @override
+    def sql(self) -> Sql:
+        return "bytes"
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("bytes")
+
+    @override
+    def to_words(self, value: bytes) -> str:
+        return f"{len(value):,} bytes: {value[:NUMBERS].hex(' ')}{digest_of(value)}"
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:

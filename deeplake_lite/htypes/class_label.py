@@ -14,14 +14,17 @@ from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
-from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.dtypes import FIXED
+from deeplake_lite.htypes.facets import Browser, Sql
+from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.text import not_utf8
+from deeplake_lite.htypes.words import counted, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,6 +87,55 @@ class ClassLabel(Htype):
     @override
     def blank(self) -> Any:
         return [] if self.multiple else 0
+
+    @property
+    @override
+    def classes(self) -> ClassLabel:
+        return self
+
+    @property
+    @override
+    def is_plain(self) -> bool:
+        return True
+
+    @property
+    @override
+    def sql(self) -> Sql | None:
+        return None if self.multiple else "class"
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("tags" if self.multiple else "class", editable=True)
+
+    @override
+    def details(self) -> Iterator[str]:
+        if self.names:
+            yield counted(len(self.names), "class")
+        if self.multiple:
+            yield "several per row"
+
+    @override
+    def to_words(self, value: Any) -> str:
+        names = self.to_names(value)
+        return names if isinstance(names, str) else ", ".join(map(quoted, names))
+
+    @override
+    def continues(self, other: Htype) -> bool:
+        if not isinstance(other, ClassLabel) or self.multiple != other.multiple:
+            return False
+        names = tuple(other.names)
+        if not names:
+            return self == other
+        return tuple(self.names[: len(names)]) == names
+
+    @override
+    def united(self, other: Htype) -> ClassLabel | None:
+        if not isinstance(other, ClassLabel) or self.multiple != other.multiple:
+            return None
+        if bool(self.names) != bool(other.names):
+            return None
+        return ClassLabel([*dict.fromkeys([*self.names, *other.names])], multiple=self.multiple)
 
     @property
     @override

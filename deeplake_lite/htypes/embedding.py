@@ -11,10 +11,12 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import check_shape
 from deeplake_lite.htypes.arrays import as_block
-from deeplake_lite.htypes.base import Check, Dense, Htype
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.choices import dtype_choice
 from deeplake_lite.htypes.dtypes import Dtypes
+from deeplake_lite.htypes.facets import Browser
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.show import short_array
 
 if TYPE_CHECKING:
@@ -71,6 +73,16 @@ class Embedding(Htype):
     @override
     def blank(self) -> NDArray[Any]:
         return np.zeros(self.dim, self.dtype)
+
+    @property
+    @override
+    def is_embedding(self) -> bool:
+        return True
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("embedding")
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> DenseCells:

@@ -7,7 +7,7 @@ untouched; any other file, array or Pillow image is brought to pixels and encode
 from __future__ import annotations
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
@@ -25,11 +25,13 @@ from deeplake_lite.htypes.arrays import (
     each,
     each_in_threads,
 )
-from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
+from deeplake_lite.htypes.base import Check, Htype, Picture
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
 from deeplake_lite.htypes.dtypes import Dtypes
+from deeplake_lite.htypes.facets import Axes, Browser, Pixels
 from deeplake_lite.htypes.files import is_file_struct, read
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.pillow import (
     CODECS,
     RECOLOURED,
@@ -52,7 +54,7 @@ from deeplake_lite.htypes.reencoding import changed, note, recoloured, reduced, 
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Sequence
+    from collections.abc import Buffer, Iterator, Sequence
 
     from numpy.typing import NDArray
     from PIL.Image import Image as Pillow
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 _FILES = ("jpeg", "png", "webp", "tiff", "bmp")
 _NUMBERS = ("raw", "zstd", "lz4", "blosc")
 CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
+_DTYPE_OF = {"jpeg": "uint8", "webp": "uint8", "bmp": "uint8"}
 _DEEP = ("PNG", "TIFF")  # Pillow's names of formats that may have colours of 16 bits
 _DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
 
@@ -173,6 +176,47 @@ class Image(Htype):
     @override
     def layout(self) -> Ragged:
         return Ragged(self.dtype if self.codec in _NUMBERS else "bytes", 3)
+
+    @property
+    @override
+    def pixels(self) -> Pixels:
+        dtype = self.dtype if self.codec in _NUMBERS else _DTYPE_OF.get(self.codec)
+        files = self.codec not in _NUMBERS
+        return Pixels("image", self.codec, dtype, self.mode, files=files)
+
+    @property
+    @override
+    def axes(self) -> Axes | None:
+        return None if self.mode is None else (None, None, *CHANNELS[self.mode])
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("image")
+
+    @override
+    def details(self) -> Iterator[str]:
+        yield self.codec
+        yield from filter(None, [self.mode])
+
+    @override
+    def to_words(self, value: Any) -> None:
+        return None
+
+    @override
+    def continues(self, other: Htype) -> bool:
+        if self == other:
+            return True
+        return isinstance(other, Image) and replace(other, codec="auto") == self
+
+    @override
+    def united(self, other: Htype) -> Image | None:
+        if self == other:
+            return self
+        if not isinstance(other, Image) or self.mode != other.mode:
+            return None
+        both_files = self.layout.dtype == other.layout.dtype == "bytes"
+        return Image("auto", mode=self.mode) if both_files else None
 
     @property
     @override

@@ -11,9 +11,11 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
-from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.facets import Browser, Sql
 from deeplake_lite.htypes.json_values import built_in, check_keys, object_of
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
@@ -50,6 +52,20 @@ class Json(Htype):
     @override
     def blank(self) -> dict[str, Any]:
         return {}
+
+    @property
+    @override
+    def sql(self) -> Sql:
+        return "json"
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("json", editable=True)
+
+    @override
+    def to_words(self, value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:

@@ -11,13 +11,16 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer, show_shape
-from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.dtypes import FIXED
+from deeplake_lite.htypes.facets import Axes, Browser, Coordinates
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.names import check_names
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,6 +71,33 @@ class Keypoints(Htype):
     @override
     def layout(self) -> Ragged:
         return Ragged("float32", 3)
+
+    @property
+    @override
+    def coordinates(self) -> Coordinates:
+        parts: Any = ("x", "y", "visibility")[: self.dims]
+        connections = tuple((a, b) for a, b in self.connections)
+        return Coordinates("keypoints", parts, names=tuple(self.names), connections=connections)
+
+    @property
+    @override
+    def axes(self) -> Axes:
+        return (None, len(self.names) or None, self.dims)
+
+    @property
+    @override
+    def is_plain(self) -> bool:
+        return True
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("keypoints")
+
+    @override
+    def details(self) -> Iterator[str]:
+        if self.names:
+            yield counted(len(self.names), "point")
 
     @property
     @override

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, override, runtime_checkable
 
 import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import each
-from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.facets import Browser
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.registry import resolve
 from deeplake_lite.htypes.roots import resolve_link
 from deeplake_lite.htypes.show import short_text
 from deeplake_lite.htypes.text import decode_text, encode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -87,6 +89,20 @@ class Link(Htype):
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> str:
         return decode_text(data)
+
+    @property
+    @override
+    def target(self) -> Htype:
+        return cast("Htype", self.of)
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("link")
+
+    @override
+    def details(self) -> Iterator[str]:
+        yield from self.of.details()
 
     @property
     @override

@@ -21,19 +21,22 @@ from deeplake_lite.htypes.arrays import (
     each,
     each_in_threads,
 )
-from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
+from deeplake_lite.htypes.base import Check, Htype, Picture
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
 from deeplake_lite.htypes.dtypes import FIXED, Dtypes
+from deeplake_lite.htypes.facets import Browser, Pixels
 from deeplake_lite.htypes.files import is_file_struct, read
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.pillow import alone_with, is_pillow, loading, untouched_file
 from deeplake_lite.htypes.pixels import decode_file
 from deeplake_lite.htypes.plain import plain
 from deeplake_lite.htypes.show import class_thumbnail
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Sequence
+    from collections.abc import Buffer, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -104,6 +107,33 @@ class Mask(Htype):
         if self.kind == "instance":
             return Ragged("bool", 3)
         return Ragged("int32" if self.dtype == "int32" else "bytes", 2)
+
+    @property
+    @override
+    def pixels(self) -> Pixels:
+        role: Any = "object_masks" if self.kind == "instance" else "class_mask"
+        codec = "png" if self.layout.dtype == "bytes" else "zstd"
+        return Pixels(role, codec, self.value_dtype, names=tuple(self.names))
+
+    @property
+    @override
+    def value_dtype(self) -> str:
+        return "bool" if self.kind == "instance" else self.dtype
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("mask")
+
+    @override
+    def details(self) -> Iterator[str]:
+        yield self.kind
+        if self.names:
+            yield counted(len(self.names), "class")
+
+    @override
+    def to_words(self, value: Any) -> None:
+        return None
 
     @property
     @override

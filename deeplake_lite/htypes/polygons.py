@@ -9,9 +9,12 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.array import Array
-from deeplake_lite.htypes.base import Check, Htype, Nested
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.dtypes import FIXED, Dtypes
+from deeplake_lite.htypes.facets import Browser, Coordinates
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.htypes.nesting import nest
+from deeplake_lite.htypes.words import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +54,20 @@ class Polygons(Htype):
     @override
     def layout(self) -> Nested:
         return Nested(Array("float32", (None, 2)))
+
+    @property
+    @override
+    def coordinates(self) -> Coordinates:
+        return Coordinates("polygons", ("x", "y"))
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("polygons")
+
+    @override
+    def to_words(self, value: Any) -> str:
+        return "[" + ", ".join(map(numbers, value)) + "]"
 
     @property
     @override

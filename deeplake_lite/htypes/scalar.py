@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
@@ -11,15 +11,18 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes.arrays import as_block
-from deeplake_lite.htypes.base import Check, Dense, Htype, is_null
+from deeplake_lite.htypes.base import Check, Htype, is_null
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.choices import dtype_name, nearest
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.times import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.facets import Browser, Sql
 
 DTYPES = (
     "bool",
@@ -75,6 +78,27 @@ class Scalar(Htype):
     @override
     def layout(self) -> Dense:
         return Dense(stored_dtype(self.dtype))
+
+    @property
+    @override
+    def scalar(self) -> str:
+        return self.dtype
+
+    @property
+    @override
+    def sql(self) -> Sql | None:
+        if is_time(self.dtype):
+            return "time"
+        return None if self._is_complex else "bool" if self.dtype == "bool" else "number"
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return replace(super().browser, editable=not self._is_complex)
+
+    @property
+    def _is_complex(self) -> bool:
+        return self.dtype.startswith("complex")
 
     @override
     def values_from(self, of: Htype, values: Any) -> Any:

@@ -7,12 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast, override
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Check, Htype, Nested, Picture
+from deeplake_lite.htypes.base import Check, Htype, Picture
+from deeplake_lite.htypes.facets import Browser
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.htypes.nesting import nest
 from deeplake_lite.htypes.registry import resolve
+from deeplake_lite.htypes.words import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Rows
 
     from numpy.typing import NDArray
@@ -67,6 +70,22 @@ class Sequence(Htype):
         """Type of the items."""
         return cast("Htype", self.of)
 
+    @property
+    @override
+    def browser(self) -> Browser:
+        kind = self.of.browser.kind
+        return Browser("tags", editable=True) if kind in ("class", "text") else Browser("sequence")
+
+    @override
+    def details(self) -> Iterator[str]:
+        yield from self.of.details()
+
+    @override
+    def to_words(self, value: Any) -> str | None:
+        if self.of.pixels is not None:
+            return None
+        return ", ".join(_item_in_words(self.of, item) for item in value)
+
     @override
     def values_from(self, of: Htype, values: Any) -> Any:
         if of.item is None:
@@ -103,6 +122,19 @@ class Sequence(Htype):
             return first
         count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
         return f"{count}: {first}{', …' if len(value) > 1 else ''}"
+
+
+def _item_in_words(of: Htype, item: Any) -> str:
+    """Return an item of a list in words; lists of lists keep their brackets."""
+    words = None if item is None else of.to_words(item)
+    if words is None:
+        return "null"
+    match of.browser.kind:
+        case "sequence" | "tags":
+            return f"[{words}]"
+        case "text" | "class":
+            return quoted(words)
+    return words
 
 
 def _itemwise(convert: Callable[[Any], Any], rows: Any) -> list[Any]:

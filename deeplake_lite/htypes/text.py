@@ -11,8 +11,10 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
-from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.base import Check, Htype
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.facets import Browser, Sql
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
@@ -47,6 +49,16 @@ class Text(Htype):
     @override
     def blank(self) -> str:
         return ""
+
+    @property
+    @override
+    def sql(self) -> Sql:
+        return "text"
+
+    @property
+    @override
+    def browser(self) -> Browser:
+        return Browser("text", editable=True)
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:

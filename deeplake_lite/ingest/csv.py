@@ -26,8 +26,8 @@ from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Scalar, Sequence, resolve
-from deeplake_lite.htypes.base import Nested
 from deeplake_lite.htypes.json_values import object_of
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.ingest.classes import takes_class_numbers
 from deeplake_lite.ingest.csv_file import (
     NULLS,

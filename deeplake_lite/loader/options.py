@@ -22,8 +22,8 @@ from deeplake_lite.checks import (
 from deeplake_lite.dataset.keywords import Keywords
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.image import CHANNELS
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.loader.make.collate import CHOICES, fits
 from deeplake_lite.loader.make.sizes import is_of_pictures, picture_followed
 

@@ -18,7 +18,7 @@ from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.query.parse.names import unused
 from deeplake_lite.review.confident import judged
 from deeplake_lite.review.kept import neighbours_of

@@ -16,7 +16,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
 from deeplake_lite.storage.frames import check_blosc
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Layout
+    from deeplake_lite.htypes.layouts import Layout
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.repo import Session
 

@@ -21,7 +21,8 @@ from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Dense, Htype
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.layouts import Dense
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

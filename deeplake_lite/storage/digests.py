@@ -17,8 +17,8 @@ from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Layout, Nested, Ragged
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.htypes.layouts import Layout, Nested, Ragged
 
 NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
 """Of a null where cells have one shape; of any other null it is 0."""

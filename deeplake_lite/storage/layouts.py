@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import FormatError
-from deeplake_lite.htypes.base import Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.nested import NestedColumn
 from deeplake_lite.storage.ragged import RaggedColumn
 
 if TYPE_CHECKING:
+    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.storage.column import Column, Place
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Htype, Nested
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.layouts import Nested
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

@@ -23,7 +23,8 @@ from deeplake_lite.storage.heap import Heap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Htype, Ragged
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.layouts import Ragged
     from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session

@@ -19,7 +19,7 @@ import xxhash
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, FormatError, LakeError
-from deeplake_lite.htypes.base import Dense, Nested
+from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.schema import Schema, check_metadata
 from deeplake_lite.storage.checksums import levels
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.codecs.limits import Limits
-    from deeplake_lite.htypes.base import Layout
+    from deeplake_lite.htypes.layouts import Layout
 
 FORMAT = 1
 """Number of the on-disk format, described in FORMAT.md."""

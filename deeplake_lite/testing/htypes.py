@@ -17,8 +17,9 @@ import numpy as np
 from deeplake_lite import htypes
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Dense, Htype, Nested, Picture, Ragged
+from deeplake_lite.htypes.base import Htype, Picture
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.json_values import same_json
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.storage.repo import run
 from deeplake_lite.storage.rows import COUNTER_BITS
 from deeplake_lite.testing.values import freeze

@@ -20,8 +20,8 @@ from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.dataset.repr.describe import axes_of
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes import Array, Boxes, ClassLabel, Image, Keypoints
-from deeplake_lite.htypes.base import Nested, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells, NestedCells, RaggedCells
+from deeplake_lite.htypes.layouts import Nested, Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

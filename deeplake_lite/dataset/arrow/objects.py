@@ -12,8 +12,8 @@ import pyarrow.types as kinds
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Nested
 from deeplake_lite.htypes.json_values import object_of
+from deeplake_lite.htypes.layouts import Nested
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

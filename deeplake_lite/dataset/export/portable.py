@@ -12,8 +12,8 @@ import numpy as np
 
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.htypes.base import Nested, Ragged
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
+from deeplake_lite.htypes.layouts import Nested, Ragged
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.storage import chunks
 

@@ -23,8 +23,8 @@ from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:

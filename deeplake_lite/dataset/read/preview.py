@@ -15,8 +15,8 @@ import numpy as np
 
 from deeplake_lite.dataset.repr.html import Tally
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.scalar import is_time
 from deeplake_lite.storage.arrays import INDEX_ROWS
 

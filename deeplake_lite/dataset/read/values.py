@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Htype, Nested, Ragged
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.layouts import Nested, Ragged
 
 LARGE_BYTES = 8 * 1024
 """A cell of a single row larger than this may be decoded in another thread."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import xxhash
 
-from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.schema import Field, Schema
 from deeplake_lite.storage.digests import digests_of
 

@@ -19,7 +19,7 @@ from deeplake_lite.htypes import (
     Mask,
     Sequence,
 )
-from deeplake_lite.htypes.base import Dense, Nested, Ragged
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

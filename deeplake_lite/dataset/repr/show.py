@@ -31,7 +31,7 @@ from deeplake_lite.dataset.repr.html import (
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions import history, summary
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

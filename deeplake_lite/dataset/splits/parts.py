@@ -24,7 +24,7 @@ from deeplake_lite.dataset.splits.stratify import (
 )
 from deeplake_lite.dataset.write.keys import canonical, digests_by_value
 from deeplake_lite.errors import OptionError
-from deeplake_lite.htypes.base import Nested, Ragged
+from deeplake_lite.htypes.layouts import Nested, Ragged
 from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.errors import LakeError, TooLargeError
-from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.json import parse_json
 from deeplake_lite.htypes.json_values import canonical_json
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.column import Place

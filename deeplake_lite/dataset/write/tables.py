@@ -17,7 +17,7 @@ from deeplake_lite.dataset.arrow.capsules import arrow_table
 from deeplake_lite.dataset.write.series import is_arrow, is_series, series_values
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.dataset.repr.describe import axes_of, dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image, Link, Sequence
-from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING

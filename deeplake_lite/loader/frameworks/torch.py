@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
 from deeplake_lite.loader.frameworks.torch_skipping import Batches, BatchNumbers, whole
 from deeplake_lite.loader.loader import Loader

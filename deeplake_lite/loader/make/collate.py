@@ -12,7 +12,7 @@ import numpy as np
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import OptionError
-from deeplake_lite.htypes.base import Dense, Nested
+from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.loader.make.arrays import NUMBERS, as_numpy, padded, ragged, stacked
 
 if TYPE_CHECKING:

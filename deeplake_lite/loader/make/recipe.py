@@ -15,7 +15,7 @@ import numpy as np
 
 from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import message_of
-from deeplake_lite.htypes.base import Dense, Nested
+from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.loader.make.chance import globals_kept
 from deeplake_lite.loader.make.functions import Function
 from deeplake_lite.loader.make.making import Making

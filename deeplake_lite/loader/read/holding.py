@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.loader.order.block_rows import MOST_ROWS, rows_of_block
 
 if TYPE_CHECKING:

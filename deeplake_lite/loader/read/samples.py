@@ -18,8 +18,8 @@ from deeplake_lite.dataset.read.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.read.virtual import VirtualTable, is_computed, question_of, source_of
 from deeplake_lite.dataset.repr.describe import axes_of, seen_axes
 from deeplake_lite.dataset.saved.parameters import params_to_json
-from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.loader.order.places import Rows
 from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.repr.html.values import Axis
     from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.htypes.base import Layout
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.htypes.layouts import Layout
     from deeplake_lite.loader.order.order import Positions
     from deeplake_lite.loader.order.shuffle import Shuffling
     from deeplake_lite.schema import Field

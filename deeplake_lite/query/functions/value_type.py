@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.boxes import Boxes
 from deeplake_lite.htypes.image import Image
+from deeplake_lite.htypes.layouts import Dense, Nested
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype

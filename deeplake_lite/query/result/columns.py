@@ -23,8 +23,8 @@ from deeplake_lite.errors import (
     SchemaError,
 )
 from deeplake_lite.htypes import Json, Scalar, Sequence, Text
-from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
+from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.query.database.convert import Members, in_one, masked
 from deeplake_lite.query.database.spans import durations_of
 from deeplake_lite.query.result.json_parts import parsed

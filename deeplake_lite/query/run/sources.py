@@ -18,8 +18,8 @@ from deeplake_lite.dataset.read.virtual import sizes_of
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
 from deeplake_lite.htypes import Bytes, ClassLabel, Image, Json, Link, Scalar, Text
-from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
+from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
 from deeplake_lite.query.database.spans import check_times

@@ -15,7 +15,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.htypes.base import Dense, Nested, Ragged
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.pool import Job, Pool
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.functions.guard import listed

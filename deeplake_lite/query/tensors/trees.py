@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.query.values import Cell, Choice, Given, Index, Literal_, Meta, Tree, leaves
 
 if TYPE_CHECKING:

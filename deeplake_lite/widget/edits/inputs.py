@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.scalar import is_time
 from deeplake_lite.widget.pictures.classes import is_tags
 

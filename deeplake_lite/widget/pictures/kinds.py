@@ -24,7 +24,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.widget.pictures.classes import class_column, is_marks, is_tags
 
 if TYPE_CHECKING:

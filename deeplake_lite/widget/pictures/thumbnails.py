@@ -20,7 +20,7 @@ from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.htypes import Link
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.show import thumbnail
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.pictures.drawing import Drawn, drawings

@@ -13,7 +13,7 @@ from deeplake_lite.dataset.read.virtual import source_of
 from deeplake_lite.dataset.versions.changes import has_same
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields

@@ -11,7 +11,7 @@ from deeplake_lite.dataset.repr.describe import dtype_of, type_of
 from deeplake_lite.dataset.repr.html.words import shape as axes_text
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.box_classes import about_classes
 from deeplake_lite.widget.edits.editing import Editing

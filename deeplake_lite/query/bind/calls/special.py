@@ -9,7 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.query.bind.calls.aggregates import count
 from deeplake_lite.query.bind.expressions.constants import option
 from deeplake_lite.query.bind.expressions.digests import digest, key_of_row

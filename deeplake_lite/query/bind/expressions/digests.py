@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.htypes.base import Nested
+from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.query.bind.expressions.forms import with_one_list_of_names
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, key_of
 from deeplake_lite.query.functions import Type

@@ -1,0 +1,238 @@
+"""The questions that the layers above ask a type, apart from how its cells are stored.
+
+Each answer is plain data, so that no layer has to know a type by its class:
+
+===============  ===================================================================
+asked by         questions
+===============  ===================================================================
+everyone         `item`, `target`, `classes`, `scalar`, `is_array`, `is_embedding`
+``dataset``      `axes`, `value_dtype`, `details`, `to_words`; `is_plain` (Arrow)
+``query``        `sql`, `axes`, `value_dtype`
+``loader``       `pixels`, `coordinates`
+``widget``       `browser`, `pixels`, `coordinates`
+versions, mixes  `continues`, `united`
+===============  ===================================================================
+
+A type overrides the questions whose default answer is wrong for it, in its own file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from deeplake_lite.htypes.layouts import Dense, Nested
+from deeplake_lite.htypes.words import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.class_label import ClassLabel
+    from deeplake_lite.htypes.layouts import Layout
+
+type Axes = tuple[int | None, ...]
+"""Size of each axis of a value, None where rows differ."""
+
+type Sql = Literal["bool", "number", "time", "class", "text", "bytes", "json"]
+"""What the values of a column are to SQL, which knows values without axes only."""
+
+type BrowserKind = Literal[
+    "image", "mask", "text", "json", "embedding", "boxes", "polygons", "keypoints", "class",
+    "tags", "number", "bool", "time", "bytes", "array", "sequence", "link",
+]  # fmt: skip
+"""How the browser draws the values of a column."""
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Values are images, or masks that belong to an image."""
+
+    role: Literal["image", "class_mask", "object_masks"]
+    """An image (h, w) or (h, w, channels); a class number per pixel (h, w); or a binary mask per
+    object (n, h, w)."""
+
+    codec: str
+    """How cells are stored: the name of a file format, ``"auto"`` for any of them, or the codec of
+    bare pixels."""
+
+    dtype: str | None = None
+    """Of the pixels; None where each file has its own."""
+
+    mode: str | None = None
+    """Mode that images are converted to when they are read."""
+
+    names: tuple[str, ...] = ()
+    """Names of the classes of a mask."""
+
+    files: bool = False
+    """Whether cells are image files, which say themselves which dtype and channels they have."""
+
+    @property
+    def is_image(self) -> bool:
+        """Whether values are images, rather than masks."""
+        return self.role == "image"
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether values are masks."""
+        return self.role != "image"
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Values are places in an image, drawn over it; they move when the image is resized."""
+
+    marks: Literal["boxes", "keypoints", "polygons"]
+    """What they mark: rectangles, points that may be connected, or outlines."""
+
+    parts: tuple[Literal["x", "y", "visibility"], ...]
+    """What each number of the last axis is measured along."""
+
+    units: Literal["pixels", "fraction"] = "pixels"
+    """What the numbers count: pixels, or parts of the image's width and height."""
+
+    format: str = ""
+    """Of boxes: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``."""
+
+    names: tuple[str, ...] = ()
+    """Names of the points."""
+
+    connections: tuple[tuple[int, int], ...] = ()
+    """Pairs of points that a drawing connects."""
+
+
+@dataclass(frozen=True)
+class Browser:
+    """How the browser shows a column."""
+
+    kind: BrowserKind
+    """How its values are drawn."""
+
+    editable: bool = False
+    """Whether a cell can be edited there, rather than in Python only."""
+
+
+class Facets(ABC):
+    """The questions and their default answers: a value of numbers without further meaning."""
+
+    # ---- structure
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How storage keeps the cells."""
+
+    @property
+    def item(self) -> Htype | None:
+        """Type of the items, where a value is a list of them that have a meaning each."""
+        return None
+
+    @property
+    def target(self) -> Htype | None:
+        """Type of the file that a value is the path of; None for other values."""
+        return None
+
+    # ---- meaning
+
+    @property
+    def classes(self) -> ClassLabel | None:
+        """The labels that the numbers stand for; None where numbers are not classes."""
+        return None
+
+    @property
+    def scalar(self) -> str | None:
+        """Dtype of a single number, truth value or time; None for values of another kind."""
+        return None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether a value is an array of numbers that mean nothing but themselves."""
+        return False
+
+    @property
+    def is_embedding(self) -> bool:
+        """Whether a value is a vector whose distance to others tells how similar rows are."""
+        return False
+
+    @property
+    def pixels(self) -> Pixels | None:
+        """What is known of images and masks; None for other values."""
+        return None
+
+    @property
+    def coordinates(self) -> Coordinates | None:
+        """What is known of places in an image; None for other values."""
+        return None
+
+    # ---- description
+
+    @property
+    def axes(self) -> Axes | None:
+        """Shape of a value as far as the type knows it; None where the number of axes differs."""
+        layout = self.layout
+        if isinstance(layout, Dense):
+            return layout.shape
+        if isinstance(layout, Nested):
+            return (None, *(layout.item.axes or ()))
+        return (None,) * layout.ndim
+
+    @property
+    def value_dtype(self) -> str:
+        """Dtype of the numbers of a value; empty where it has none, or files differ in it."""
+        layout = self.layout
+        if isinstance(layout, Nested):
+            return layout.item.value_dtype
+        if layout.dtype in ("utf8", "json", "bytes"):
+            return ""
+        return str(getattr(self, "dtype", layout.dtype))
+
+    def details(self) -> Iterator[str]:
+        """Yield the rest of what the type says, in words: codec, classes, format."""
+        yield from ()
+
+    def to_words(self, value: Any) -> str | None:
+        """Return a value in words that no other value has; None for one that is drawn instead.
+
+        Parameters
+        ----------
+        value : object
+            One decoded value, never None.
+        """
+        return in_words(value)
+
+    # ---- conversion
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes of a ragged cell are the numbers of its value, in C order."""
+        return False
+
+    @property
+    def sql(self) -> Sql | None:
+        """What the values are to SQL; None for tensors, which NumPy computes with."""
+        return None
+
+    @property
+    def browser(self) -> Browser:
+        """How the browser draws and edits the values."""
+        layout = self.layout
+        if not isinstance(layout, Dense) or layout.shape:
+            return Browser("array")
+        if self.value_dtype.endswith("]"):
+            return Browser("time")
+        return Browser("bool" if layout.dtype == "bool" else "number")
+
+    # ---- two types
+
+    def continues(self, other: Htype) -> bool:
+        """Tell whether cells stored as `other` mean the same when they are read as this type."""
+        return self == other
+
+    def united(self, other: Htype) -> Htype | None:
+        """Return the type for values of both; None where they mean different things.
+
+        Neither type takes nulls or has a default: the caller decides about those.
+        """
+        return other if self == other else None

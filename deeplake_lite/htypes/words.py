@@ -1,0 +1,74 @@
+"""Values in words that tell them apart: every digit, every name, every letter.
+
+A preview (`Htype.preview`) is for a glance, where two different values may look the same.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NUMBERS = 20_000
+"""Numbers of an array that are written; of a longer one, the first and the last few."""
+
+
+def in_words(value: Any) -> str:
+    """Return an array with all digits of its numbers, and any other value as Python writes it.
+
+    Numbers have the fewest digits from which their dtype reads the same one.
+
+    >>> in_words(np.float32(0.1)), in_words(np.float64(1700000123.25))
+    ('0.1', '1700000123.25')
+    """
+    return numbers(value) if isinstance(value, np.ndarray) and value.ndim else str(value)
+
+
+def numbers(array: NDArray[Any]) -> str:
+    """Return an array with all digits of its numbers, a line for each row.
+
+    Of a long array the first and the last few numbers are written, and a digest of the rest.
+
+    >>> print(numbers(np.array([[1700000123.25, -0.0], [0.1, 2]])))
+    [[1700000123.25, -0.0],
+     [0.1, 2.0]]
+    >>> numbers(np.zeros((0, 2)))
+    '[] of shape (0, 2)'
+    """
+    if not array.size:
+        return "[]" if array.ndim == 1 else f"[] of shape {array.shape}"
+    text = np.array2string(array, threshold=NUMBERS, separator=", ", formatter=_FORMATS)
+    return text + (digest_of(array.tobytes()) if array.size > NUMBERS else "")
+
+
+_FORMATS: Any = {"float_kind": str, "complex_kind": str}
+
+
+def digest_of(data: bytes) -> str:
+    """Return what tells long values apart that are not written out; nothing for short ones."""
+    return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
+
+
+def quoted(text: str) -> str:
+    """Return a string of a list, in quotes where it would be read as something else.
+
+    >>> quoted("a"), quoted("a, b"), quoted("null")
+    ('a', '"a, b"', '"null"')
+    """
+    is_plain = text not in ("", "null") and not {*text} & {*',"\n'}
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what it counts.
+
+    >>> counted(1, "class"), counted(1000, "class"), counted(2, "point")
+    ('1 class', '1,000 classes', '2 points')
+    """
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -1,0 +1,166 @@
+"""Every type answers every question of the layers above, and the answers agree with each other."""
+
+import numpy as np
+import pytest
+
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    Bytes,
+    ClassLabel,
+    Embedding,
+    Image,
+    Json,
+    Keypoints,
+    Link,
+    Mask,
+    Polygons,
+    Scalar,
+    Sequence,
+    Text,
+)
+from deeplake_lite.htypes.facets import Browser, BrowserKind, Coordinates, Facets, Pixels, Sql
+from deeplake_lite.htypes.layouts import Ragged
+from deeplake_lite.htypes.registry import CLASSES, home
+
+PLAIN = [
+    *map(Scalar, ["bool", "int8", "uint64", "float16", "complex64", "datetime64[us]"]),
+    Array("uint8", (8, 8)),
+    Array("datetime64[s]", (2,)),
+    Array("float32", (None, 3)),
+    Array("float32", None),
+    Array("float32", (None,), "zstd"),
+    Image(),
+    Image("jpeg"),
+    Image("png", mode="RGB"),
+    Image("zstd", dtype="uint16"),
+    Mask(names=["void", "cat"]),
+    Mask("instance"),
+    Mask(dtype="int32"),
+    Boxes("xywh", "fraction"),
+    ClassLabel(),
+    ClassLabel(["ant", "bee"]),
+    ClassLabel(["ant", "bee"], multiple=True),
+    Text(),
+    Json(),
+    Bytes(),
+    Embedding(4),
+    Keypoints(),
+    Keypoints(["nose", "tail"], [(0, 1)], dims=2),
+    Polygons(),
+    Link("image"),
+    Link("text"),
+]
+TYPES = [*PLAIN, *map(Sequence, PLAIN), *(Sequence(Sequence(of)) for of in PLAIN)]
+
+
+def value_of(htype):
+    """Return a value that is not empty."""
+    fixed = {
+        "text": "a, b",
+        "json": {"a": [1, None]},
+        "bytes": b"ab",
+        "polygons": [[[0, 0], [4, 0], [0, 3]]],
+        "link": "a.png",
+    }
+    made = {
+        "array": lambda h: np.ones([n or 2 for n in h.shape or ()], h.dtype),
+        "image": lambda h: np.ones((3, 4, 3), h.dtype),
+        "mask": lambda h: (
+            np.ones((2, 3, 4), bool) if h.kind == "instance" else np.ones((3, 4), h.dtype)
+        ),
+        "boxes": lambda h: np.full((1, 4), 0.25, h.dtype),
+        "class_label": lambda h: [1, 0] if h.multiple else 1,
+        "keypoints": lambda h: np.ones((1, len(h.names) or 2, h.dims), "float32"),
+        "sequence": lambda h: [value_of(h.of), value_of(h.of)],
+    }
+    if htype.name in fixed:
+        return fixed[htype.name]
+    return made[htype.name](htype) if htype.name in made else htype.blank
+
+
+def decoded(htype):
+    return htype.decode_cells(htype.encode([value_of(htype)]))[0]
+
+
+def test_every_registered_type_is_tried():
+    assert {type(htype) for htype in TYPES} == {home(name) for name in CLASSES}
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_each_answer_is_of_its_kind(htype):
+    questions = [name for name in vars(Facets) if not name.startswith("_")]
+    assert len(questions) >= 15
+    for name in {*questions} - {"details", "to_words", "continues", "united"}:
+        getattr(htype, name)
+    assert all(isinstance(word, str) and word for word in htype.details())
+    assert isinstance(htype.browser, Browser)
+    assert htype.browser.kind in BrowserKind.__value__.__args__
+    assert htype.sql in (None, *Sql.__value__.__args__)
+    assert htype.pixels is None or isinstance(htype.pixels, Pixels)
+    assert htype.coordinates is None or isinstance(htype.coordinates, Coordinates)
+    meanings = (htype.classes, htype.pixels, htype.coordinates, htype.target, htype.scalar)
+    assert sum(meaning is not None for meaning in meanings) <= 1
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_axes_and_dtype_are_those_of_values(htype):
+    value = decoded(htype)
+    if isinstance(value, np.ndarray | np.generic):
+        assert htype.value_dtype in ("", str(value.dtype))
+        axes = htype.axes
+        assert axes is None or len(axes) == value.ndim
+        sizes = zip(axes or (), value.shape, strict=False)
+        assert all(size in (None, length) for size, length in sizes)
+    if htype.sql is not None:
+        assert htype.axes == ()
+
+
+@pytest.mark.parametrize(
+    "htype", [h for h in TYPES if h.is_plain and isinstance(h.layout, Ragged)], ids=str
+)
+def test_plain_cells_are_the_numbers_of_their_value(htype):
+    cells = htype.encode([value_of(htype)])
+    stored = np.frombuffer(cells.buffers[0], htype.layout.dtype)
+    value = decoded(htype)
+    assert stored.view(value.dtype).tolist() == value.reshape(-1).tolist()
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_words_are_missing_for_drawn_values_only(htype):
+    innermost = htype
+    while isinstance(innermost, Sequence):
+        innermost = innermost.of
+    words = htype.to_words(decoded(htype))
+    if htype is innermost or isinstance(htype.of, type(innermost)):
+        assert (words is None) == (innermost.pixels is not None)
+    else:
+        assert words is not None
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_a_type_continues_itself_and_unites_with_itself(htype):
+    assert htype.united(htype) == htype
+    assert htype.continues(htype)
+
+
+def test_classes_continue_a_shorter_list_and_unite_by_name():
+    short, long = ClassLabel(["ant"]), ClassLabel(["ant", "bee"])
+    assert long.continues(short)
+    assert not short.continues(long)
+    assert not ClassLabel(["bee", "ant"]).continues(short)
+    assert not ClassLabel(["ant", "bee"], multiple=True).continues(short)
+    assert ClassLabel(["bee", "ant"]).united(ClassLabel(["cat", "ant"])) == ClassLabel(
+        ["bee", "ant", "cat"]
+    )
+    assert long.united(ClassLabel()) is None
+    assert long.united(Text()) is None
+
+
+def test_images_of_several_file_formats_unite_to_any():
+    assert Image("jpeg").united(Image("png")) == Image()
+    assert Image("jpeg", mode="L").united(Image("png", mode="L")) == Image(mode="L")
+    assert Image("jpeg").united(Image("jpeg", mode="L")) is None
+    assert Image("jpeg").united(Image("raw")) is None
+    assert Image().continues(Image("png"))
+    assert not Image("png").continues(Image())
