@@ -1,7 +1,8 @@
 """Which codec: by name, by configuration, or by the first bytes of a file.
 
 A codec's module is imported when it is first asked for, because Pillow and numcodecs take longer to
-import than this package may. A new codec is one file in this folder and one line below.
+import than this package may. A new codec is one file in this folder and one line below; other
+packages add theirs through entry points (`deeplake_lite.plugins`).
 
 >>> get("jpeg", quality=95)
 Jpeg(quality=95, subsampling='420')
@@ -20,6 +21,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from deeplake_lite import plugins
 from deeplake_lite.codecs._files import check_begin, looks_like
 from deeplake_lite.codecs.base import Codec, Header, ImageCodec
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
@@ -27,7 +29,20 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Buffer, Mapping
 
-__all__ = ["Codec", "Header", "ImageCodec", "from_config", "get", "image_codecs", "names", "sniff"]
+__all__ = [
+    "IMAGES",
+    "NUMBERS",
+    "Codec",
+    "Header",
+    "ImageCodec",
+    "from_config",
+    "get",
+    "image_codecs",
+    "is_image_codec",
+    "names",
+    "number_codecs",
+    "sniff",
+]
 
 _IMAGES = {
     "jpeg": "Jpeg",
@@ -46,6 +61,9 @@ _NUMBERS = {
 }
 """Name, which is that of the module, and class: numbers without a header."""
 
+IMAGES, NUMBERS = tuple(_IMAGES), tuple(_NUMBERS)
+"""Names of the codecs of this package."""
+
 
 def names() -> tuple[str, ...]:
     """Return the names of all codecs.
@@ -53,16 +71,36 @@ def names() -> tuple[str, ...]:
     >>> names()
     ('jpeg', 'png', 'webp', 'tiff', 'bmp', 'raw', 'zstd', 'lz4', 'blosc')
     """
-    return (*_IMAGES, *_NUMBERS)
+    return (*_IMAGES, *_NUMBERS, *plugins.names(plugins.CODECS))
 
 
 def image_codecs() -> tuple[str, ...]:
-    """Return the names of the codecs of picture files.
+    """Return the names of the codecs of image files.
 
     >>> image_codecs()
     ('jpeg', 'png', 'webp', 'tiff', 'bmp')
     """
-    return tuple(_IMAGES)
+    added = plugins.names(plugins.CODECS)
+    return (*_IMAGES, *(name for name in added if is_image_codec(name)))
+
+
+def number_codecs() -> tuple[str, ...]:
+    """Return the names of the codecs of numbers, which keep neither dtype nor shape.
+
+    >>> number_codecs()
+    ('raw', 'zstd', 'lz4', 'blosc')
+    """
+    added = plugins.names(plugins.CODECS)
+    return (*_NUMBERS, *(name for name in added if not is_image_codec(name)))
+
+
+def is_image_codec(name: str) -> bool:
+    """Tell whether a codec's bytes are image files. Raises NotFoundError for an unknown name.
+
+    >>> is_image_codec("png"), is_image_codec("zstd")
+    (True, False)
+    """
+    return name in _IMAGES or (name not in _NUMBERS and issubclass(_class(name), ImageCodec))
 
 
 def get(codec: str | Mapping[str, Any] | Codec, **options: Any) -> Codec:
@@ -131,12 +169,12 @@ def sniff(data: Buffer) -> ImageCodec:
     deeplake_lite.errors.InvalidValueError: must be a picture file (JPEG, PNG, WEBP, TIFF, BMP),
     got 8 bytes that look like a PDF document. Convert it, or use another column type.
     """
-    for name in _IMAGES:
+    for name in image_codecs():
         codec = cast("ImageCodec", _build(name, {}))
         if codec.matches(data):
             return codec
     check_begin(data)
-    known = ", ".join(_IMAGES).upper()
+    known = ", ".join(image_codecs()).upper()
     raise InvalidValueError(
         f"must be a picture file ({known}), got {memoryview(data).nbytes:,} bytes that look like "
         f"{looks_like(data)}. Convert it, or use another column type."
@@ -165,7 +203,10 @@ def _build(name: object, options: Mapping[str, Any]) -> Codec:
 def _class(name: object) -> type[Codec]:
     """Import a codec's class."""
     known = _IMAGES | _NUMBERS
-    if not isinstance(name, str) or name not in known:
-        raise NotFoundError.named("codec", name, known)
-    kind: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
-    return kind
+    if isinstance(name, str) and name in known:
+        kind: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
+        return kind
+    added = plugins.load(plugins.CODECS, name, Codec) if isinstance(name, str) else None
+    if added is None:
+        raise NotFoundError.named("codec", name, names())
+    return added

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.htypes.base import Htype, Picture
+from deeplake_lite.htypes.facets import Browser, Coordinates, Pixels
 from deeplake_lite.htypes.layouts import Dense, Layout, Nested, Ragged
 from deeplake_lite.htypes.registry import CLASSES, from_config, resolve
 from deeplake_lite.htypes.scalar import Scalar
@@ -54,8 +55,10 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Array",
     "Boxes",
+    "Browser",
     "Bytes",
     "ClassLabel",
+    "Coordinates",
     "Dense",
     "Embedding",
     "Htype",
@@ -67,6 +70,7 @@ __all__ = [
     "Mask",
     "Nested",
     "Picture",
+    "Pixels",
     "Polygons",
     "Ragged",
     "Scalar",

@@ -42,7 +42,6 @@ _LARGEST = 1 << 31  # bytes of one cell
 _MOST_AXES = 32
 MOST_ANY_AXES = 8
 """Of an array, where the number of axes differs from row to row."""
-_CODECS = ("raw", "zstd", "lz4", "blosc")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,7 +90,9 @@ class Array(Htype):
             self._set(shape=check_shape(self.shape, self.dtype))
         if self.codec is not None:
             way = "Pictures are of type Image."
-            self._set(codec=choice("codec of an array", self.codec, _CODECS, ALIASES, else_=way))
+            ours = codecs.NUMBERS
+            known = ours if self.codec in ours else codecs.number_codecs()
+            self._set(codec=choice("codec of an array", self.codec, known, ALIASES, else_=way))
         super().__post_init__()
 
     @property

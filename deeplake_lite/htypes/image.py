@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
     from deeplake_lite.codecs.base import Codec
 
-_FILES = ("jpeg", "png", "webp", "tiff", "bmp")
-_NUMBERS = ("raw", "zstd", "lz4", "blosc")
 CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
 _DTYPE_OF = {"jpeg": "uint8", "webp": "uint8", "bmp": "uint8"}
 _DEEP = ("PNG", "TIFF")  # Pillow's names of formats that may have colours of 16 bits
@@ -80,6 +78,12 @@ class _Cell(NamedTuple):
 
     notice: str = ""
     """The warning for users where detail or channels are lost; empty for arrays."""
+
+
+def _known_codecs(given: Any) -> tuple[str, ...]:
+    """Return the names of codecs; those of other packages only where none of ours is given."""
+    ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
+    return ours if given in ours else ("auto", *codecs.names())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -149,15 +153,15 @@ class Image(Htype):
     @override
     def __post_init__(self) -> None:
         self._set(
-            codec=choice("codec of an image", self.codec, ("auto", *_FILES, *_NUMBERS), ALIASES),
+            codec=choice("codec of an image", self.codec, _known_codecs(self.codec), ALIASES),
             mode=None
             if self.mode is None
             else choice("mode of an image", self.mode, tuple(CHANNELS)),
             dtype=dtype_choice("dtype of pixels", self.dtype, _DTYPES),
         )
-        if self.dtype != "uint8" and (self.mode or self.codec not in _NUMBERS):
+        if self.dtype != "uint8" and (self.mode or not self._is_bare):
             raise SchemaError(
-                f"dtype={self.dtype!r} goes with the codecs {', '.join(_NUMBERS)} and without "
+                f"dtype={self.dtype!r} goes with the codecs {', '.join(codecs.NUMBERS)} and no "
                 f"mode, got codec={self.codec!r}, mode={self.mode!r}. Other codecs keep the dtype "
                 "that comes."
             )
@@ -175,13 +179,20 @@ class Image(Htype):
     @property
     @override
     def layout(self) -> Ragged:
-        return Ragged(self.dtype if self.codec in _NUMBERS else "bytes", 3)
+        return Ragged(self.dtype if self._is_bare else "bytes", 3)
+
+    @property
+    def _is_bare(self) -> bool:
+        """Whether cells are pixels without a header, rather than image files."""
+        if self.codec in codecs.NUMBERS:
+            return True
+        return self.codec not in ("auto", *codecs.IMAGES) and not codecs.is_image_codec(self.codec)
 
     @property
     @override
     def pixels(self) -> Pixels:
-        dtype = self.dtype if self.codec in _NUMBERS else _DTYPE_OF.get(self.codec)
-        files = self.codec not in _NUMBERS
+        dtype = self.dtype if self._is_bare else _DTYPE_OF.get(self.codec)
+        files = not self._is_bare
         return Pixels("image", self.codec, dtype, self.mode, files=files)
 
     @property
@@ -232,7 +243,7 @@ class Image(Htype):
     @override
     def hands_files_to(self, other: Htype) -> bool:
         same = isinstance(other, Image) and self.mode in (None, other.mode)
-        return same and self.codec not in _NUMBERS
+        return same and not self._is_bare
 
     @property
     @override
@@ -370,14 +381,14 @@ class Image(Htype):
 
     @override
     def computed(self) -> Htype:
-        dtype = self.dtype if self.codec in _NUMBERS else "uint8"
+        dtype = self.dtype if self._is_bare else "uint8"
         return Image("raw", dtype=dtype, nullable=True)
 
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         kept = tuple(size for size in shape if size >= 0)
         self._check_size(kept, np.dtype(self.dtype))
-        if self.codec in _NUMBERS:
+        if self._is_bare:
             return self._codec.decode(data, kept, np.dtype(self.dtype))
         if self.mode is None:
             return self._file_codec(data).decode(data, kept, np.dtype(self.dtype), self._limits)
@@ -418,7 +429,7 @@ class Image(Htype):
 
     @override
     def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        if self.mode or self.codec in _NUMBERS:
+        if self.mode or self._is_bare:
             super().decode_into(data, shape, out)
         else:
             data = bytes(data)
@@ -439,7 +450,7 @@ class Image(Htype):
         self, data: Any, shape: tuple[int, ...], side: int, *, fast: bool = False
     ) -> NDArray[Any]:
         """Decode a cell, perhaps scaled down, so that the longer side keeps `side` pixels."""
-        if self.codec in _NUMBERS or self.mode:
+        if self._is_bare or self.mode:
             return self.decode(data, shape)
         kept = tuple(n for n in shape if n >= 0)
         dtype = np.dtype(self.dtype)
@@ -465,7 +476,7 @@ class Image(Htype):
     def _plain_default(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return value
-        keeper = Image("png") if self.codec in _NUMBERS else Image(self.codec)
+        keeper = Image("png") if self._is_bare else Image(self.codec)
         buffer = keeper.encode([value]).buffers[0]  # type: ignore[union-attr]
         return bytes(buffer)
 

@@ -1,7 +1,8 @@
 """Which htypes there are, and which one a user's short word means.
 
 `resolve` reads what users write in a schema, `from_config` what a lake has stored. A type enters
-with one line of `CLASSES`, and its module is imported when a schema has it.
+with one line of `CLASSES`, or from another package through an entry point
+(`deeplake_lite.plugins`), and its module is imported when a schema has it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from deeplake_lite import plugins
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import FormatError, SchemaError
 from deeplake_lite.htypes.base import Htype
@@ -54,14 +56,16 @@ _BUILTIN: dict[Any, str] = {
 
 
 @cache
-def home(name: str) -> type[Htype]:
-    """Import a type by its name.
+def home(name: str) -> type[Htype] | None:
+    """Import a type by its name, from this package or from one that adds it; None for neither.
 
     >>> home("class_label")
     <class 'deeplake_lite.htypes.class_label.ClassLabel'>
     """
-    found: type[Htype] = getattr(import_module(f"{__package__}.{name}"), CLASSES[name])
-    return found
+    if name not in CLASSES:
+        return plugins.load(plugins.HTYPES, name, Htype)
+    cls: type[Htype] = getattr(import_module(f"{__package__}.{name}"), CLASSES[name])
+    return cls
 
 
 def resolve(spec: Any) -> Htype:
@@ -113,12 +117,13 @@ def from_config(config: Any) -> Htype:
     Scalar('int32')
     """
     name = config.get("htype") if isinstance(config, dict) else None
-    if not isinstance(name, str) or name not in CLASSES:
+    cls = home(name) if isinstance(name, str) else None
+    if cls is None:
         raise FormatError(
-            f"A column's type must be an object with a known 'htype', got {brief(config, 120)}. "
-            f"If a newer release wrote it, upgrade deeplake-lite."
+            f"A column's type must be an object with a known 'htype', but it is "
+            f"{brief(config, 120)}. If a newer release wrote it, upgrade deeplake-lite; if the "
+            "type comes from another package, install that."
         )
-    cls = home(name)
     known = {f.name: f for f in fields(cls) if f.metadata.get("stored", True)}
     unknown = [key for key in config if key != "htype" and key not in known]
     if unknown:
@@ -154,15 +159,19 @@ def _from_word(word: str) -> Htype:
     dtype = dtype_name(word)
     if dtype in DTYPES or re.match(r"(datetime|timedelta)64", dtype):
         return Scalar(dtype)
-    hint = nearest(word, [*CLASSES, *DTYPES, "datetime64[us]", "timedelta64[us]"])
+    if (added := home(name)) is not None:
+        return _without_arguments(added)
+    known = [*CLASSES, *plugins.names(plugins.HTYPES)]
+    hint = nearest(word, [*known, *DTYPES, "datetime64[us]", "timedelta64[us]"])
     raise SchemaError(
-        f"There is no type {word!r}.{hint} Types: {', '.join(CLASSES)}; dtypes: "
+        f"There is no type {word!r}.{hint} Types: {', '.join(known)}; dtypes: "
         f"{', '.join(DTYPES)}, datetime64[us] and others."
     )
 
 
-def _without_arguments(cls: type[Htype]) -> Htype:
+def _without_arguments(cls: type[Htype] | None) -> Htype:
     """Make a type of which only the name was given."""
+    assert cls is not None
     try:
         return cls()
     except TypeError:

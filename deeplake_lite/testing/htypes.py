@@ -32,6 +32,7 @@ def check_config(htype: Htype) -> None:
     """
     config = json.loads(json.dumps(htype.get_config(), allow_nan=False))
     known = {name: getattr(htypes, name) for name in htypes.__all__}
+    known[type(htype).__name__] = type(htype)  # which another package may have added
     for copy in (
         htypes.from_config(config),
         eval(repr(htype), known),

@@ -13,6 +13,8 @@ from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.table import Table
 from deeplake_lite.testing.invariants import check_consistent
 
+from .everything import SCHEMA, VALUES
+
 SIZE = 5 * 2**20  # more than one chunk of a heap
 
 
@@ -361,3 +363,81 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
     commit(a, "note", {"k": 1}, empty=True)
     assert [c.message for c in a.log()][:2] == ["note", "b"]
     assert a["x"][0] == 10
+
+
+# ---- cells that are written with the value that they have: they are no change
+
+
+def digests(ds, name):
+    """Return what tells the stored cells of a column apart: links are not followed."""
+    table = ds._pinned
+    return table.digests(ds.schema[name].id, table.rows.live()).tolist()
+
+
+@pytest.mark.parametrize("name", SCHEMA)
+def test_a_cell_that_is_written_as_it_was_keeps_the_change_of_another_writer(make_lake, name):
+    first, second, third = VALUES[name][:3]
+    a = make_lake({name: SCHEMA[name]}, **{name: [first, second, third]})
+    wanted = digests(a, name)[0]
+    b = dl.open(a.url)
+    a.update([1], {name: [first]})
+    a.commit("a")
+    b.update([1, 2], {name: [second, first]})
+    b.commit("b")
+    assert digests(b, name) == [wanted] * 3
+
+
+EDITS = {
+    "one cell": lambda b: b.update([1], {"x": [2]}),
+    "all cells": lambda b: b.update(slice(None), {"x": [1, 2, 3], "t": ["a", "b", "c"]}),
+    "a column": lambda b: b["x"].__setitem__(slice(None), [1, 2, 3]),
+    "to and fro": lambda b: (b["x"].__setitem__(1, 5), b["x"].__setitem__(1, 2)),
+    "by id": lambda b: b.update(ids=b.row_ids, data={"x": [1, 2, 3]}),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("more", ["nothing", "a row", "a cell", "a deletion"])
+@pytest.mark.parametrize("rebased", [False, True])
+def test_the_change_of_another_writer_is_kept_whatever_else_is_committed(a, b, edit, more, rebased):
+    edit(b)
+    expected = [1, 99, 3]
+    if more == "a row":
+        b.append({"x": [4], "t": ["d"]})
+        expected = [1, 99, 3, 4]
+    elif more == "a cell":
+        b["x"][0] = 7
+        expected = [7, 99, 3]
+    elif more == "a deletion":
+        b.delete([0])
+        expected = [99, 3]
+    a["x"][1] = 99
+    a.commit("a")
+    if rebased:
+        b.rebase()
+    b.commit("b")
+    assert b["x"][:].tolist() == expected
+    assert not b.status()
+    assert dl.open(a.url)["x"][:].tolist() == expected
+    check_consistent(b)
+
+
+def test_nothing_is_committed_where_the_branch_has_all_edits(a, b):
+    b["x"][1] = 2
+    a["x"][1] = 99
+    version = a.commit("a")
+    assert b.commit("b") == version
+    assert b.version == version
+    assert not b.status()
+
+
+def test_a_real_conflict_beside_a_cell_that_is_as_it_was_is_one(a, b):
+    b["x"][:] = [10, 2, 3]
+    a["x"][:2] = [11, 99]
+    a.commit("a")
+    with pytest.raises(dl.ConflictError) as error:
+        b.commit("b")
+    assert [c.row_id for c in error.value.conflicts] == [b.row_ids[0]]
+    b.rebase(on_conflict="ours")
+    b.commit("b")
+    assert b["x"][:].tolist() == [10, 99, 3]

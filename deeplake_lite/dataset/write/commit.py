@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import half_of_a_pair
-from deeplake_lite.dataset.versions.changes import difference
+from deeplake_lite.dataset.versions.changes import NONE, difference
 from deeplake_lite.dataset.versions.conflicts import check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
     Resolution,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.versions.changes import Ids
     from deeplake_lite.storage.table import Table
 
 TRIES = 20
@@ -84,13 +87,15 @@ def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, me
         _check_same_branch(ds, tip_id)
         if merges:
             _check_merge_fits(ds, tip_id)
+            overwrites = False
         else:
-            _check_tip(ds, tip_id)
-        tip = _tip_of_other_modes(ds, tip_id)
-        if tip is not None:
+            overwrites = _overwrites(ds, tip_id)
+        if overwrites or _has_other_modes(ds, tip_id):
             if merges:
                 raise MovedError("The branch has moved to a version that has set a mode.")
-            ds._pinned = _copied_onto(ds, tip, "raise")
+            ds._pinned = _copied_onto(ds, ds._open(tip_id), "raise")
+            if not ds._pinned.edits:  # the tip has all of them
+                return ds._go_to(tip_id)
         try:
             done = ds._pinned.commit(branch, tip_id, message, note)
         except MovedError:
@@ -156,25 +161,47 @@ def _check_same_branch(ds: Dataset, tip_id: str) -> None:
     )
 
 
-def _check_tip(ds: Dataset, tip_id: str) -> None:
-    """Refuse to commit what somebody else has changed too. Raises ConflictError."""
+def _overwrites(ds: Dataset, tip_id: str) -> bool:
+    """Tell whether a cell that was written with the value it had would undo somebody's change.
+
+    Such a cell is no change, so the other side's counts, as in a merge: the edits cannot be put
+    behind the tip as they are.
+
+    Raises
+    ------
+    ConflictError
+        For a cell that both have changed.
+    """
     mine = ds._pinned
     if tip_id == ds.version or mine.edits is None or not mine.edits.touches_old:
-        return
+        return False
     base, tip = ds._open(ds.version), ds._open(tip_id)
+    theirs, ours = difference(base, tip), difference(base, mine)
     sides = Sides(base, tip, mine, names=("theirs", "ours"))
-    _, conflicts = plan_merge(sides, difference(base, tip), difference(base, mine), "ours")
+    _, conflicts = plan_merge(sides, theirs, ours, "ours")
     check_conflicts(conflicts, {"ours": mine, "theirs": tip}, WAY_OUT)
+    return any(
+        np.isin(
+            _ids_written(mine, base, column), ids[~np.isin(ids, ours.cells.get(column, NONE))]
+        ).any()
+        for column, ids in theirs.cells.items()
+    )
 
 
-def _tip_of_other_modes(ds: Dataset, tip_id: str) -> Table | None:
-    """Return the tip if its pictures have other modes: ours have to be converted, or its own."""
+def _ids_written(mine: Table, base: Table, column: str) -> Ids:
+    """Return the ids of the rows of `base` whose cell was written, whatever with."""
+    assert mine.edits is not None
+    slots = mine.edits.slots_updated(column)
+    return base.ids(slots[slots < base.state.slots])
+
+
+def _has_other_modes(ds: Dataset, tip_id: str) -> bool:
+    """Tell whether the tip's pictures have other modes: ours have to be converted, or its own."""
     modes = modes_of(ds._pinned.schema)
     if tip_id == ds.version or not modes:
-        return None
-    tip = ds._open(tip_id)
-    there = modes_of(tip.schema)
-    return tip if any(there.get(column, mode) != mode for column, mode in modes.items()) else None
+        return False
+    there = modes_of(ds._open(tip_id).schema)
+    return any(there.get(column, mode) != mode for column, mode in modes.items())
 
 
 def _check_merge_fits(ds: Dataset, tip_id: str) -> None:
@@ -190,11 +217,13 @@ def _check_merge_fits(ds: Dataset, tip_id: str) -> None:
     if ds._pinned.shares_rows(ds._open(tip_id)):
         raise MovedError("The branch has moved to a version that has some of the merged rows.")
     try:
-        _check_tip(ds, tip_id)
+        collides = _overwrites(ds, tip_id)
     except ConflictError as error:
         raise MovedError(
             "The branch has moved to a version that the merge collides with."
         ) from error
+    if collides:
+        raise MovedError("The branch has moved to a version that the merge would undo.")
 
 
 def _copied_onto(
