@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from deeplake_lite.dataset.export.portable import common_times
 from deeplake_lite.dataset.read.values import decode_block
-from deeplake_lite.dataset.repr.describe import axes_of
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes import Array, Boxes, ClassLabel, Image, Keypoints
+from deeplake_lite.htypes import Array, Boxes, ClassLabel, Keypoints
 from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Nested, Ragged
 
@@ -159,11 +158,12 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
         return texts_of(FlatCells.of(cells))
     shapes = np.maximum(cells.shapes, 0).astype(np.int64)
     values = _flat(htype, cells, layout.dtype)
-    if isinstance(htype, Image) or axes_of(htype).count(None) != 1:
+    axes = htype.axes or ()
+    if axes.count(None) != 1:
         return _tensors(htype, values, cells, null)
     if len(values) != shapes.prod(axis=1).sum():
         raise DamagedError(_MISFIT)
-    found, axes = _leaf(htype, values), axes_of(htype)
+    found = _leaf(htype, values)
     for axis in range(len(axes) - 1, 0, -1):
         if isinstance(size := axes[axis], int):
             found = pa.FixedSizeListArray.from_arrays(found, size)
@@ -208,7 +208,7 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
     """Refuse shapes that no value of the type has. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if axes_of(htype)[:1] == (None,):  # any size will do
+    if (htype.axes or ())[:1] == (None,):  # any size will do
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read import preview
 from deeplake_lite.dataset.read.values import decode_block, with_none
-from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.repr.exact import apart
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions.apply import slots_of
@@ -95,7 +95,7 @@ def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[An
     pair = plain(before, htypes[0]), plain(after, htypes[1])
     if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
         return pair
-    told = exact(htypes[0], before), exact(htypes[1], after)
+    told = htypes[0].to_words(before), htypes[1].to_words(after)
     return pair if None in told else apart(str(told[0]), str(told[1]))
 
 
@@ -111,7 +111,7 @@ def plain(value: Any, htype: Htype | None = None) -> Any:
         return None
     if isinstance(htype, ClassLabel):
         return htype.preview(value)
-    if isinstance(htype, Sequence) and (items := exact(htype, value)) is not None:
+    if isinstance(htype, Sequence) and (items := htype.to_words(value)) is not None:
         return short_text(f"[{items}]")
     if isinstance(value, np.datetime64 | np.timedelta64):
         return value
@@ -174,10 +174,11 @@ class Side:
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
-        """Return a cell in words that tell it apart, see `exact`; None where it has none."""
+        """Return a cell in words that tell it apart; None where it has none."""
         try:
             cells = self.table.read([f.id], self.slots(row))[f.id]
-            return exact(f.htype, with_none(decode_block(f.htype, cells, follow=False))[0])
+            value = with_none(decode_block(f.htype, cells, follow=False))[0]
+            return None if value is None else f.htype.to_words(value)
         except Exception:  # whatever is wrong with it, `values` says so
             return None
 
