@@ -5,12 +5,12 @@ Each answer is plain data, so that no layer has to know a type by its class:
 ===============  ===================================================================
 asked by         questions
 ===============  ===================================================================
-everyone         `item`, `target`, `classes`, `scalar`, `is_array`, `is_embedding`
+everyone         `item`, `target`, `load`, `classes`, `scalar`, `is_array`, `is_embedding`
 ``dataset``      `axes`, `value_dtype`, `details`, `to_words`; `is_plain` (Arrow)
 ``query``        `sql`, `axes`, `value_dtype`
 ``loader``       `pixels`, `coordinates`
 ``widget``       `browser`, `pixels`, `coordinates`
-versions, mixes  `continues`, `united`
+versions, mixes  `continues`, `united`, `with_mode`
 ===============  ===================================================================
 
 A type overrides the questions whose default answer is wrong for it, in its own file.
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.htypes.words import in_words
@@ -202,6 +202,18 @@ class Facets(ABC):
         """
         return in_words(value)
 
+    def load(self, value: Any, allow: tuple[str, ...]) -> Any:  # noqa: ARG002 (links look at it)
+        """Return what a value leads to: the content of a linked file; any other value itself.
+
+        Parameters
+        ----------
+        value : object
+            One decoded value, never None.
+        allow : tuple of str
+            Roots that files may lie under.
+        """
+        return value
+
     # ---- conversion
 
     @property
@@ -223,6 +235,10 @@ class Facets(ABC):
         if self.value_dtype.endswith("]"):
             return Browser("time")
         return Browser("bool" if layout.dtype == "bool" else "number")
+
+    def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images look at it)
+        """Return the type with images converted to another mode; None where it has no mode."""
+        return None
 
     # ---- two types
 

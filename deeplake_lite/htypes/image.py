@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, override
 
 import numpy as np
 
@@ -204,10 +204,16 @@ class Image(Htype):
         return None
 
     @override
+    def with_mode(self, mode: str | None) -> Self:
+        return replace(self, mode=mode)
+
+    @override
     def continues(self, other: Htype) -> bool:
         if self == other:
             return True
-        return isinstance(other, Image) and replace(other, codec="auto") == self
+        if not isinstance(other, Image) or self.mode != other.mode:
+            return False
+        return self.codec == "auto" and other.codec in _FILES
 
     @override
     def united(self, other: Htype) -> Image | None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import (
     Array,
     Boxes,
@@ -139,6 +140,16 @@ def test_words_are_missing_for_drawn_values_only(htype):
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_only_links_lead_to_another_value(htype):
+    value = decoded(htype)
+    if htype.target is None:
+        assert htype.load(value, ()) is value
+    else:
+        with pytest.raises(InvalidValueError, match="outside the allowed roots"):
+            htype.load(value, ())
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
 def test_a_type_continues_itself_and_unites_with_itself(htype):
     assert htype.united(htype) == htype
     assert htype.continues(htype)
@@ -163,4 +174,16 @@ def test_images_of_several_file_formats_unite_to_any():
     assert Image("jpeg").united(Image("jpeg", mode="L")) is None
     assert Image("jpeg").united(Image("raw")) is None
     assert Image().continues(Image("png"))
+    assert Image().continues(Image("jpeg", quality=90))
     assert not Image("png").continues(Image())
+    assert not Image("png").continues(Image("raw", dtype="uint16"))
+    assert not Image().continues(Image("raw"))
+    assert not Image().continues(Image(mode="L"))
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_only_images_have_a_mode(htype):
+    is_image = htype.pixels is not None and htype.pixels.is_image
+    assert (htype.with_mode(None) is not None) == is_image
+    if is_image:
+        assert htype.with_mode(None).pixels.mode is None
