@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.read.values import items_of
 from deeplake_lite.dataset.repr.html import ColumnSummary
 from deeplake_lite.htypes.layouts import Dense, Nested
 
@@ -64,9 +65,8 @@ def type_of(htype: Htype) -> str:
     name = type(htype).__name__
     if htype.target is not None:
         return f"{name} to {type_of(htype.target)}"
-    if htype.item is not None and htype.classes is None:
-        return f"{name} of {type_of(htype.item)}"
-    return name
+    item = items_of(htype)
+    return name if item is None else f"{name} of {type_of(item)}"
 
 
 def seen_axes(htype: Htype, shapes: NDArray[np.int32]) -> tuple[Axis, ...]:
