@@ -11,6 +11,7 @@ everyone         `item`, `target`, `load`, `classes`, `scalar`, `is_array`, `is_
 ``loader``       `pixels`, `coordinates`
 ``widget``       `browser`, `pixels`, `coordinates`
 versions, mixes  `continues`, `united`, `with_mode`
+``ingest``       `widened`, `describes`
 ===============  ===================================================================
 
 A type overrides the questions whose default answer is wrong for it, in its own file.
@@ -252,3 +253,26 @@ class Facets(ABC):
         Neither type takes nulls or has a default: the caller decides about those.
         """
         return other if self == other else None
+
+    def widened(self, coming: Htype) -> Htype | None:  # noqa: ARG002 (few types can be widened)
+        """Return this type, changed so that a column of it takes values of another type, too.
+
+        Parameters
+        ----------
+        coming : Htype
+            Type of the values that are coming.
+
+        Returns
+        -------
+        Htype or None
+            It takes nulls and has a default as this type does; None where this type need not
+            change, or cannot.
+        """
+        return None
+
+    def describes(self, other: Htype) -> bool:
+        """Tell whether all that this type says is true of `other`, which may say more.
+
+        Neither type takes nulls or has a default: the caller decides about those.
+        """
+        return self == other
