@@ -30,6 +30,7 @@ from deeplake_lite.dataset.write.transfer import taken_from
 from deeplake_lite.dataset.write.updates import cells_for
 from deeplake_lite.dataset.write.upserts import column_blocks
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
+from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.schema import Schema
 
@@ -265,8 +266,10 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
             f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
         )
     if new:
-        schema = retype(table.schema, name, names=(*classes.names, *new))
-        table.set_document(schema=schema)
+        wider = htype.widened(ClassLabel(new))
+        if wider is None:
+            raise SchemaError(f"column {name!r} is {htype}, which takes no other classes.")
+        table.set_document(schema=_with_type(table.schema, name, wider))
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
