@@ -17,7 +17,7 @@ from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Iterator, MutableMapping
+    from collections.abc import Buffer, Iterator, MutableMapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,7 +53,7 @@ class Column:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the classes. Raises SchemaError for a type that has none."""
-        names = getattr(self.htype, "names", None)
+        names = _names_of(self.htype)
         if names is None:
             raise SchemaError(
                 f"Column {self.name!r} is {self.htype!r}, which names no classes. A new lake has "
@@ -183,7 +183,7 @@ class Column:
     def urls(self, index: Any = slice(None)) -> list[str | None]:
         """Return where the linked files are. Raises SchemaError for a column of another type."""
         view, f = self._now
-        if f.htype.name != "link":
+        if f.htype.target is None:
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a Link.")
         return list(read_values(view, [f], in_brackets(index, len(view)), follow=False)[f.name])
 
@@ -222,3 +222,13 @@ class Column:
 
     def _change_notes(self, change: Change) -> None:
         self._writable()._change_column_notes(self.name, change)
+
+
+def _names_of(htype: Htype) -> Sequence[str] | None:
+    """Return the names of a type's classes, or of its points; None for a type that has neither."""
+    if htype.classes is not None:
+        return htype.classes.names
+    if htype.pixels is not None and htype.pixels.is_mask:
+        return htype.pixels.names
+    points = htype.coordinates
+    return points.names if points is not None and points.marks == "keypoints" else None

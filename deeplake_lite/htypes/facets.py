@@ -5,12 +5,13 @@ Each answer is plain data, so that no layer has to know a type by its class:
 ===============  ===================================================================
 asked by         questions
 ===============  ===================================================================
-everyone         `item`, `target`, `classes`, `scalar`, `is_array`, `is_embedding`
+everyone         `item`, `target`, `load`, `classes`, `scalar`, `is_array`, `is_embedding`
 ``dataset``      `axes`, `value_dtype`, `details`, `to_words`; `is_plain` (Arrow)
 ``query``        `sql`, `axes`, `value_dtype`
 ``loader``       `pixels`, `coordinates`
 ``widget``       `browser`, `pixels`, `coordinates`
-versions, mixes  `continues`, `united`
+versions, mixes  `continues`, `united`, `with_mode`
+``ingest``       `widened`, `describes`
 ===============  ===================================================================
 
 A type overrides the questions whose default answer is wrong for it, in its own file.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.htypes.words import in_words
@@ -202,6 +203,18 @@ class Facets(ABC):
         """
         return in_words(value)
 
+    def load(self, value: Any, allow: tuple[str, ...]) -> Any:  # noqa: ARG002 (links look at it)
+        """Return what a value leads to: the content of a linked file; any other value itself.
+
+        Parameters
+        ----------
+        value : object
+            One decoded value, never None.
+        allow : tuple of str
+            Roots that files may lie under.
+        """
+        return value
+
     # ---- conversion
 
     @property
@@ -224,6 +237,10 @@ class Facets(ABC):
             return Browser("time")
         return Browser("bool" if layout.dtype == "bool" else "number")
 
+    def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images look at it)
+        """Return the type with images converted to another mode; None where it has no mode."""
+        return None
+
     # ---- two types
 
     def continues(self, other: Htype) -> bool:
@@ -236,3 +253,26 @@ class Facets(ABC):
         Neither type takes nulls or has a default: the caller decides about those.
         """
         return other if self == other else None
+
+    def widened(self, coming: Htype) -> Htype | None:  # noqa: ARG002 (few types can be widened)
+        """Return this type, changed so that a column of it takes values of another type, too.
+
+        Parameters
+        ----------
+        coming : Htype
+            Type of the values that are coming.
+
+        Returns
+        -------
+        Htype or None
+            It takes nulls and has a default as this type does; None where this type need not
+            change, or cannot.
+        """
+        return None
+
+    def describes(self, other: Htype) -> bool:
+        """Tell whether all that this type says is true of `other`, which may say more.
+
+        Neither type takes nulls or has a default: the caller decides about those.
+        """
+        return self == other

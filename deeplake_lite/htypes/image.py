@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, override
 
 import numpy as np
 
@@ -215,10 +215,16 @@ class Image(Htype):
         return None
 
     @override
+    def with_mode(self, mode: str | None) -> Self:
+        return replace(self, mode=mode)
+
+    @override
     def continues(self, other: Htype) -> bool:
         if self == other:
             return True
-        return isinstance(other, Image) and replace(other, codec="auto") == self
+        if not isinstance(other, Image) or self.mode != other.mode:
+            return False
+        return self.codec == "auto" and not other._is_bare
 
     @override
     def united(self, other: Htype) -> Image | None:
@@ -228,6 +234,19 @@ class Image(Htype):
             return None
         both_files = self.layout.dtype == other.layout.dtype == "bytes"
         return Image("auto", mode=self.mode) if both_files else None
+
+    @override
+    def widened(self, coming: Htype) -> Image | None:
+        if not isinstance(coming, Image) or self.codec in ("auto", coming.codec):
+            return None
+        both_files = self.layout.dtype == coming.layout.dtype == "bytes"
+        return replace(self, codec="auto") if both_files else None
+
+    @override
+    def describes(self, other: Htype) -> bool:
+        if isinstance(other, Image) and self.mode is None:
+            other = replace(other, mode=None)
+        return self == other
 
     @property
     @override
@@ -446,10 +465,10 @@ class Image(Htype):
         pixels = self.decode_small(data, shape, side) if small else self.decode(data, shape)
         put(resized(pixels, height, width), out)
 
+    @override
     def decode_small(
         self, data: Any, shape: tuple[int, ...], side: int, *, fast: bool = False
     ) -> NDArray[Any]:
-        """Decode a cell, perhaps scaled down, so that the longer side keeps `side` pixels."""
         if self._is_bare or self.mode:
             return self.decode(data, shape)
         kept = tuple(n for n in shape if n >= 0)

@@ -121,7 +121,8 @@ class Link(Htype):
         computed: Htype = self.of.computed()
         return computed
 
-    def load(self, url: str, allow: tuple[str, ...]) -> Any:
+    @override
+    def load(self, value: str, allow: tuple[str, ...]) -> Any:
         """Return the value of the file that a link names, as `of` reads it.
 
         Raises
@@ -129,11 +130,11 @@ class Link(Htype):
         InvalidValueError
             When the link leads outside the roots in `allow`, or the file is not what it should be.
         """
-        data = resolve_link(url, allow)
+        data = resolve_link(value, allow)
         try:
             return self.of.from_file(data)
         except InvalidValueError as error:
-            raise type(error)(f"the link {brief(url, 200)}: {error.args[0]}") from error
+            raise type(error)(f"the link {brief(value, 200)}: {error.args[0]}") from error
 
     @override
     def preview(self, value: Any) -> str:

@@ -12,7 +12,7 @@ from deeplake_lite.htypes.facets import Browser
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.htypes.nesting import nest
 from deeplake_lite.htypes.registry import resolve
-from deeplake_lite.htypes.words import quoted
+from deeplake_lite.htypes.words import item_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ class Sequence(Htype):
     def to_words(self, value: Any) -> str | None:
         if self.of.pixels is not None:
             return None
-        return ", ".join(_item_in_words(self.of, item) for item in value)
+        return ", ".join(item_in_words(self.of, item) for item in value)
 
     @override
     def values_from(self, of: Htype, values: Any) -> Any:
@@ -122,19 +122,6 @@ class Sequence(Htype):
             return first
         count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
         return f"{count}: {first}{', …' if len(value) > 1 else ''}"
-
-
-def _item_in_words(of: Htype, item: Any) -> str:
-    """Return an item of a list in words; lists of lists keep their brackets."""
-    words = None if item is None else of.to_words(item)
-    if words is None:
-        return "null"
-    match of.browser.kind:
-        case "sequence" | "tags":
-            return f"[{words}]"
-        case "text" | "class":
-            return quoted(words)
-    return words
 
 
 def _itemwise(convert: Callable[[Any], Any], rows: Any) -> list[Any]:

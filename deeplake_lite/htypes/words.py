@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Htype
+
 NUMBERS = 20_000
 """Numbers of an array that are written; of a longer one, the first and the last few."""
 
@@ -64,11 +66,33 @@ def quoted(text: str) -> str:
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
+def item_in_words(of: Htype, item: Any) -> str:
+    """Return an item of a list in words, "null" for None; lists of lists keep their brackets.
+
+    >>> from deeplake_lite.htypes import Sequence, Text
+    >>> item_in_words(Text(), "a, b"), item_in_words(Sequence("int8"), [1, 2])
+    ('"a, b"', '[1, 2]')
+    """
+    words = None if item is None else of.to_words(item)
+    if words is None:
+        return "null"
+    match of.browser.kind:
+        case "sequence" | "tags":
+            return f"[{words}]"
+        case "text" | "class":
+            return quoted(words)
+    return words
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number and what it counts.
 
     >>> counted(1, "class"), counted(1000, "class"), counted(2, "point")
     ('1 class', '1,000 classes', '2 points')
     """
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
+    return f"{number:,} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a noun as it goes with a number."""
+    return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")

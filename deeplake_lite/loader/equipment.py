@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_one
-from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import take
@@ -283,7 +282,7 @@ class Equipment:
             axes = sized(f.htype, axes, recipe.size)
         if not axes or not all(isinstance(size, int) for size in axes):
             return recipe
-        dtype = dtype_of(f.htype) or (self._shown(f).dtype.name if _is_picture(f) else None)
+        dtype = f.htype.value_dtype or (self._shown(f).dtype.name if _is_picture(f) else None)
         return replace(recipe, most=cast("tuple[int, ...]", axes), dtype=dtype)
 
     def _shown(self, f: Field) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.repr.exact import apart
 from deeplake_lite.dataset.repr.show import diff_html
 
 LONG = "x" * 90
@@ -106,7 +106,7 @@ def test_a_difference_tells_two_values_apart(make_lake, kind):
 def test_a_number_is_told_with_the_fewest_digits_that_read_as_it(number, dtype):
     with np.errstate(over="ignore"):
         value = np.dtype(dtype).type(number)
-    said = exact(dl.Scalar(dtype), value)
+    said = dl.Scalar(dtype).to_words(value)
     assert np.dtype(dtype).type(said).tobytes() == value.tobytes()
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import (
     Array,
     Boxes,
@@ -91,7 +92,8 @@ def test_every_registered_type_is_tried():
 def test_each_answer_is_of_its_kind(htype):
     questions = [name for name in vars(Facets) if not name.startswith("_")]
     assert len(questions) >= 15
-    for name in {*questions} - {"details", "to_words", "continues", "united"}:
+    asked = {"details", "to_words", "continues", "united", "widened", "describes"}
+    for name in {*questions} - asked:
         getattr(htype, name)
     assert all(isinstance(word, str) and word for word in htype.details())
     assert isinstance(htype.browser, Browser)
@@ -139,9 +141,21 @@ def test_words_are_missing_for_drawn_values_only(htype):
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_only_links_lead_to_another_value(htype):
+    value = decoded(htype)
+    if htype.target is None:
+        assert htype.load(value, ()) is value
+    else:
+        with pytest.raises(InvalidValueError, match="outside the allowed roots"):
+            htype.load(value, ())
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
 def test_a_type_continues_itself_and_unites_with_itself(htype):
     assert htype.united(htype) == htype
     assert htype.continues(htype)
+    assert htype.widened(htype) is None
+    assert htype.describes(htype)
 
 
 def test_classes_continue_a_shorter_list_and_unite_by_name():
@@ -163,4 +177,51 @@ def test_images_of_several_file_formats_unite_to_any():
     assert Image("jpeg").united(Image("jpeg", mode="L")) is None
     assert Image("jpeg").united(Image("raw")) is None
     assert Image().continues(Image("png"))
+    assert Image().continues(Image("jpeg", quality=90))
     assert not Image("png").continues(Image())
+    assert not Image("png").continues(Image("raw", dtype="uint16"))
+    assert not Image().continues(Image("raw"))
+    assert not Image().continues(Image(mode="L"))
+
+
+@pytest.mark.parametrize("htype", TYPES, ids=str)
+def test_only_images_have_a_mode(htype):
+    is_image = htype.pixels is not None and htype.pixels.is_image
+    assert (htype.with_mode(None) is not None) == is_image
+    if is_image:
+        assert htype.with_mode(None).pixels.mode is None
+
+
+def test_a_column_is_widened_by_names_and_file_formats_that_are_new():
+    there = ClassLabel(["ant"], nullable=True, default="ant")
+    wider = there.widened(ClassLabel(["bee", "ant"]))
+    assert wider == ClassLabel(["ant", "bee"], nullable=True, default="ant")
+    assert ClassLabel(["ant", "bee"]).widened(ClassLabel(["bee"])) is None
+    assert ClassLabel().widened(ClassLabel(["ant"])) is None
+    assert ClassLabel(["ant"]).widened(Text()) is None
+    assert Image("jpeg", mode="L", nullable=True).widened(Image("png")) == Image(
+        mode="L", nullable=True
+    )
+    assert Image().widened(Image("png")) is None
+    assert Image("jpeg").widened(Image("raw")) is None
+    assert Image("raw").widened(Image("png")) is None
+
+
+def test_a_type_describes_one_that_says_more():
+    assert ClassLabel().describes(ClassLabel(["ant"]))
+    assert ClassLabel(["ant"]).describes(ClassLabel(["ant", "bee"]))
+    assert not ClassLabel(["bee"]).describes(ClassLabel(["ant", "bee"]))
+    assert not ClassLabel(["ant"]).describes(ClassLabel(["ant"], multiple=True))
+    assert not ClassLabel().describes(Scalar("int32"))
+    assert Image("png").describes(Image("png", mode="RGB"))
+    assert not Image("png", mode="RGB").describes(Image("png"))
+    assert not Image().describes(Image("png"))
+
+
+def test_pixels_are_decoded_at_a_smaller_size_where_the_type_can():
+    pixels = np.full((64, 32, 3), 7, np.uint8)
+    for htype, height in [(Image("jpeg"), 16), (Image("png"), 64)]:
+        cell = htype.encode([pixels]).buffers[0]
+        assert htype.decode_small(cell, (64, 32, 3), 16).shape[0] == height
+    mask = Mask().encode([pixels[..., 0]]).buffers[0]
+    assert Mask().decode_small(mask, (64, 32), 16).shape == (64, 32)

@@ -17,9 +17,7 @@ import pyarrow as pa
 
 from deeplake_lite.dataset.export.portable import common_times
 from deeplake_lite.dataset.read.values import decode_block
-from deeplake_lite.dataset.repr.describe import axes_of
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes import Array, Boxes, ClassLabel, Image, Keypoints
 from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Nested, Ragged
 
@@ -46,6 +44,7 @@ _MISFIT = "Cells are not as long as their shapes say. Run ds.verify()."
 def field_of(f: Field) -> pa.Field:
     """Return the Arrow field of a column.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema
     >>> field = field_of(Schema.build({"label": ClassLabel(["rose", "tulip"])}).fields[0])
     >>> str(field.type)
@@ -66,6 +65,7 @@ def notes_of(notes: Mapping[str, Any]) -> dict[str, str]:
 def array_of(htype: Htype, cells: Cells) -> pa.Array:
     """Return cells as an Arrow array.
 
+    >>> from deeplake_lite.htypes import Boxes
     >>> boxes = Boxes("xyxy")
     >>> array_of(boxes, boxes.encode([[[0, 0, 2, 1]], []])).to_pylist()
     [[[0.0, 0.0, 2.0, 1.0]], []]
@@ -97,10 +97,10 @@ def _dense(htype: Htype, cells: DenseCells) -> pa.Array:
 
 def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
     """Return numbers, (n,), as an array of primitives; classes by name."""
-    if isinstance(htype, ClassLabel) and htype.names:
-        values = ClassLabel(htype.names).decode(values, ())
+    if (classes := htype.classes) is not None and classes.names:
+        values = (classes.item or classes).decode(values, ())
         return pa.DictionaryArray.from_arrays(
-            numbers_of(values, null), pa.array(htype.names, pa.string())
+            numbers_of(values, null), pa.array(classes.names, pa.string())
         )
     if values.dtype.kind == "c":
         pairs = pa.array(values.view(values.real.dtype))
@@ -159,11 +159,12 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
         return texts_of(FlatCells.of(cells))
     shapes = np.maximum(cells.shapes, 0).astype(np.int64)
     values = _flat(htype, cells, layout.dtype)
-    if isinstance(htype, Image) or axes_of(htype).count(None) != 1:
+    axes = htype.axes or ()
+    if axes.count(None) != 1:
         return _tensors(htype, values, cells, null)
     if len(values) != shapes.prod(axis=1).sum():
         raise DamagedError(_MISFIT)
-    found, axes = _leaf(htype, values), axes_of(htype)
+    found = _leaf(htype, values)
     for axis in range(len(axes) - 1, 0, -1):
         if isinstance(size := axes[axis], int):
             found = pa.FixedSizeListArray.from_arrays(found, size)
@@ -191,24 +192,20 @@ def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null)
 
 def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
     """Return the numbers of all cells, back to back."""
-    if isinstance(htype, Boxes | Keypoints | ClassLabel) or (
-        isinstance(htype, Array) and not htype.codec
-    ):
+    if htype.is_plain:
         _check_shapes(htype, cells)
         data = b"".join(cells.buffers)
         if len(data) % np.dtype(dtype).itemsize:
             raise DamagedError(_MISFIT)
-        flat = np.frombuffer(data, dtype)
-        return flat.view(htype.dtype) if isinstance(htype, Array) else flat
+        return np.frombuffer(data, dtype).view(htype.value_dtype)
     found = [v.reshape(-1) for v in decode_block(htype, cells) if v is not None]
-    none = np.empty(0, getattr(htype, "dtype", dtype) if dtype != "bool" else bool)
-    return np.concatenate([none, *found])
+    return np.concatenate([np.empty(0, htype.value_dtype), *found])
 
 
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
     """Refuse shapes that no value of the type has. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if axes_of(htype)[:1] == (None,):  # any size will do
+    if (htype.axes or ())[:1] == (None,):  # any size will do
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))

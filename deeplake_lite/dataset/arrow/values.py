@@ -15,8 +15,8 @@ import pyarrow.types as kinds
 from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in, tensors_in
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
-from deeplake_lite.dataset.read.values import with_none
-from deeplake_lite.htypes import Array, Json, Sequence, Text
+from deeplake_lite.dataset.read.values import is_image, items_of, with_none
+from deeplake_lite.htypes import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.facets import Sql
 
 
 def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) -> Any:
@@ -36,10 +37,10 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
     [np.complex64(1+2j)]
     """
     array = one_array(column)
-    if isinstance(array.type, pa.JsonType) and isinstance(of, Json):
+    if isinstance(array.type, pa.JsonType) and _sql_of(of) == "json":
         return objects_in(array)
     values = _values(_plain(array), of)
-    dtype = str(getattr(of, "dtype", ""))
+    dtype = _taken_dtype(of)
     return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
 
 
@@ -107,18 +108,35 @@ def _values(array: pa.Array, of: Htype | None) -> Any:
         return _numbers(array)
     if is_list(kind):
         return _lists(array, of)
-    if kinds.is_struct(kind) and of is not None and of.name in ("image", "bytes"):
+    if kinds.is_struct(kind) and of is not None and (is_image(of) or of.sql == "bytes"):
         return [_file(item) for item in objects_in(array)]
     return objects_in(array)
 
 
+def _sql_of(of: Htype | None) -> Sql | None:
+    return None if of is None else of.sql
+
+
+def _taken_dtype(of: Htype | None) -> str:
+    """Return the dtype of numbers for a type; empty for classes, and lists, whose items have one.
+
+    >>> from deeplake_lite.htypes import Scalar, Sequence
+    >>> _taken_dtype(Scalar("complex64")), _taken_dtype(Sequence("complex64"))
+    ('complex64', '')
+    """
+    if of is None or of.item is not None or of.classes is not None:
+        return ""
+    return of.value_dtype
+
+
 def _lists(array: pa.Array, of: Htype | None) -> Any:
     """Return lists as a type takes them: as arrays, as items of a sequence, or as objects."""
-    if isinstance(of, Array) and kinds.is_fixed_size_list(array.type) and not array.null_count:
+    is_array = of is not None and of.is_array
+    if is_array and kinds.is_fixed_size_list(array.type) and not array.null_count:
         return _block(array)
-    if isinstance(of, Array):
+    if is_array:
         return [None if item is None else _array(item) for item in _items(array)]
-    if isinstance(of, Sequence) or _has_tensors(array.type):
+    if (of is not None and items_of(of) is not None) or _has_tensors(array.type):
         items, inner = _items(array), item_of(of)
         return [None if item is None else with_none(arrow_values(item, inner)) for item in items]
     return objects_in(array)
@@ -156,10 +174,11 @@ def _decimals(array: pa.Array, of: Htype | None) -> Any:
 
     What an integer type does not hold stays a decimal, which the type refuses by row.
     """
-    if isinstance(of, Text):
+    if _sql_of(of) == "text":
         return [None if value is None else str(value) for value in array.to_pylist()]
-    dtype = str(getattr(of, "dtype", dtype_of(array.type)))
-    is_whole = np.dtype(dtype).kind in "iu" or (isinstance(of, Json) and array.type.scale <= 0)
+    dtype = _taken_dtype(of) or str(dtype_of(array.type))
+    is_json = _sql_of(of) == "json"
+    is_whole = np.dtype(dtype).kind in "iu" or (is_json and array.type.scale <= 0)
     if not is_whole:
         return _numbers(as_floats(array))
     try:

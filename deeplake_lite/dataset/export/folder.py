@@ -25,8 +25,8 @@ from deeplake_lite.dataset.export.folder_names import Folders
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
 from deeplake_lite.dataset.export.strings import fits_table, text_of
 from deeplake_lite.dataset.export.whole_files import refusals_of
+from deeplake_lite.dataset.read.values import is_image
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
-from deeplake_lite.htypes import ClassLabel, Image, Scalar, Sequence, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,15 +111,15 @@ class _Files:
         if value is None or fits_table(f.htype):
             return text_of(value, f.htype)
         folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"
-        if not isinstance(f.htype, Sequence):
+        if f.htype.item is None:
             return self.write(folder, number, f.htype, value)
-        paths = [self.item(folder, f"{number}-{n}", f.htype.of, v) for n, v in enumerate(value)]
+        paths = [self.item(folder, f"{number}-{n}", f.htype.item, v) for n, v in enumerate(value)]
         return json.dumps(paths)
 
     def item(self, folder: Path, number: str, htype: Htype, value: Any) -> Any:
         """Return an item of a sequence as its JSON has it."""
-        if isinstance(htype, Sequence) and value is not None:
-            return [self.item(folder, f"{number}-{n}", htype.of, v) for n, v in enumerate(value)]
+        if htype.item is not None and value is not None:
+            return [self.item(folder, f"{number}-{n}", htype.item, v) for n, v in enumerate(value)]
         return self.write(folder, number, htype, value)
 
     def write(self, folder: Path, number: str, htype: Htype, value: Any) -> str | None:
@@ -138,7 +138,7 @@ class _Files:
 def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
     """Return an array as a file and what its name ends with: pixels as PNG if it holds them."""
     is_png = value.dtype == np.uint8 or (value.dtype == np.uint16 and value.ndim == 2)
-    if isinstance(htype, Image) and is_png:
+    if is_image(htype) and is_png:
         return bytes(codecs.get("png").encode(value)), "png"
     file = BytesIO()
     np.save(file, value, allow_pickle=False)
@@ -173,10 +173,10 @@ def _new_folder(path: Path) -> Iterator[None]:
 
 def _choose_image(view: View, image: str | None) -> Field:
     """Return the column whose samples become files: the one that is named, or the only one."""
-    known = [f for f in view.schema if is_file(f.htype) or isinstance(f.htype, Image)]
+    known = [f for f in view.schema if is_file(f.htype) or is_image(f.htype)]
     if image is not None:
         return _among(view, image, known, "image", "holds no files")
-    pictures = [f for f in known if isinstance(f.htype, Image)]
+    pictures = [f for f in known if is_image(f.htype)]
     if len(pictures) == 1:
         return pictures[0]
     if not known:
@@ -195,7 +195,7 @@ def _choose_label(view: View, label: str | None) -> Field | None:
     if label is not None:
         known = [f for f in view.schema if _names_folders(f.htype)]
         return _among(view, label, known, "label", "does not name one folder per row")
-    classes = [f for f in view.schema if isinstance(f.htype, ClassLabel) and not f.htype.multiple]
+    classes = [f for f in view.schema if f.htype.sql == "class"]
     if len(classes) > 1:
         names = ", ".join(repr(f.name) for f in classes)
         raise SchemaError(f"Folders are named by one column. Choose it: label='…', of {names}.")
@@ -213,6 +213,4 @@ def _among(view: View, name: str, known: Iterable[Field], role: str, why: str) -
 
 
 def _names_folders(htype: Htype) -> bool:
-    return isinstance(htype, Scalar | Text) or (
-        isinstance(htype, ClassLabel) and not htype.multiple
-    )
+    return htype.sql in ("class", "text") or htype.scalar is not None

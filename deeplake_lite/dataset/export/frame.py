@@ -13,8 +13,8 @@ import pandas as pd
 from deeplake_lite.dataset.arrow.cells import array_of
 from deeplake_lite.dataset.export.portable import common_times, values_of
 from deeplake_lite.dataset.read.values import owned
-from deeplake_lite.htypes import ClassLabel, Link, Text
 from deeplake_lite.htypes.cells import Cells, DenseCells
+from deeplake_lite.htypes.layouts import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def column_of(htype: Htype, cells: Cells) -> Any:
         cells = DenseCells(owned(cells.values), cells.valid)
         if cells.values.ndim == 1:
             return _scalars(htype, cells)
-    if isinstance(htype, Text | Link):
+    if isinstance(htype.layout, Ragged) and htype.layout.dtype == "utf8":
         dtype: Any = pd.StringDtype("pyarrow")  # the stubs lack the method
         return dtype.__from_arrow__(array_of(htype, cells))
     values = values_of(htype, cells)
@@ -49,9 +49,9 @@ def column_of(htype: Htype, cells: Cells) -> Any:
 def _scalars(htype: Htype, cells: DenseCells) -> Any:
     values = common_times(htype.decode(cells.values, ()))
     null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
-    if isinstance(htype, ClassLabel) and htype.names:
+    if (classes := htype.classes) is not None and classes.names:
         codes = np.where(null, np.int32(-1), values).astype(np.int32)
-        return pd.Categorical.from_codes(codes, pd.Index(list(htype.names)))
+        return pd.Categorical.from_codes(codes, pd.Index(list(classes.names)))
     return _nullable(values, null) if htype.nullable else values
 
 

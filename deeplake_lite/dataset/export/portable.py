@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.repr import bars
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
 from deeplake_lite.htypes.layouts import Nested, Ragged
 from deeplake_lite.htypes.times import cast_time
@@ -93,13 +92,14 @@ def common_times(values: NDArray[Any]) -> NDArray[Any]:
 def values_of(htype: Htype, cells: Cells) -> list[Any]:
     """Return one object per cell, None where null: bytes for files, names for classes.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> label = ClassLabel(["rose", "tulip"], nullable=True)
     >>> values_of(label, label.encode([1, None]))
     ['tulip', None]
     """
     if isinstance(cells, NestedCells) and isinstance(htype.layout, Nested):
         return _split(values_of(htype.layout.item, cells.items), cells)
-    if isinstance(htype, ClassLabel):
+    if htype.classes is not None:
         return list(htype.named(htype.decode_cells(cells)))
     if not isinstance(cells, RaggedCells) or not is_file(htype):
         return htype.decode_cells(cells)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.export.portable import is_file
-from deeplake_lite.htypes import Array, Image, Json, Mask, Sequence
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
 def fits_table(htype: Htype) -> bool:
     """Tell whether a table has the values of a type: all but files, pixels and arrays.
 
-    >>> from deeplake_lite.htypes import Boxes
+    >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
     (True, False, False)
     """
-    if isinstance(htype, Sequence):
-        return fits_table(htype.of)
-    return not is_file(htype) and not isinstance(htype, Image | Mask | Array)
+    if htype.item is not None:
+        return fits_table(htype.item)
+    return not is_file(htype) and htype.pixels is None and not htype.is_array
 
 
 def text_of(value: Any, htype: Htype | None = None) -> Any:
@@ -32,10 +31,11 @@ def text_of(value: Any, htype: Htype | None = None) -> Any:
 
     >>> text_of(np.float32(0.1)), text_of(np.array([[0.1, 2]], "float32")), text_of([None, "a"])
     (0.1, '[[0.1, 2.0]]', '[null, "a"]')
+    >>> from deeplake_lite.htypes import Json
     >>> text_of("a"), text_of("a", Json())  # quoted, so that it reads as JSON again
     ('a', '"a"')
     """
-    is_json = isinstance(htype, Json) and value is not None
+    is_json = htype is not None and htype.sql == "json" and value is not None
     if is_json or isinstance(value, list | Mapping | np.ndarray):
         return json.dumps(plain(value), ensure_ascii=False)
     return plain(value)

@@ -22,7 +22,6 @@ from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.schema import free_name
@@ -196,9 +195,9 @@ def _attributes(f: Field) -> dict[str, Any]:
         for name, note in f.metadata.items()
     }
     attributes["htype"] = json.dumps(f.htype.get_config())
-    if isinstance(f.htype, ClassLabel) and f.htype.names:
-        attributes["flag_values"] = np.arange(len(f.htype.names), dtype=np.int32)
-        attributes["flag_meanings"] = " ".join(n.replace(" ", "_") for n in f.htype.names)
+    if (classes := f.htype.classes) is not None and classes.names:
+        attributes["flag_values"] = np.arange(len(classes.names), dtype=np.int32)
+        attributes["flag_meanings"] = " ".join(n.replace(" ", "_") for n in classes.names)
     return attributes
 
 
@@ -217,7 +216,8 @@ def _filled(f: Field, cells: Any) -> NDArray[Any]:
 
 def _check_exact(f: Field, values: NDArray[Any]) -> None:
     """Refuse whole numbers that would be rounded in order to make room for NaN."""
-    if isinstance(f.htype, ClassLabel) or values.dtype.kind not in "iu" or values.itemsize < 8:
+    is_class = f.htype.classes is not None
+    if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return
     least = 0 if values.dtype.kind == "u" else -LARGEST_EXACT
     beyond = (values > LARGEST_EXACT) | (values < least)
@@ -232,12 +232,12 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return a dtype that holds the values and NaN: xarray's own choice for integers."""
-    if isinstance(f.htype, ClassLabel) or dtype.kind in "fcmM":
+    if f.htype.classes is not None or dtype.kind in "fcmM":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
 
 
 def _null(f: Field, dtype: np.dtype[Any]) -> Any:
-    if isinstance(f.htype, ClassLabel):
+    if f.htype.classes is not None:
         return -1
     return np.array("NaT", dtype) if dtype.kind in "mM" else np.nan

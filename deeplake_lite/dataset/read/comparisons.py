@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.exact_comparisons import comparable, holds_large_integers
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged, Text
+from deeplake_lite.htypes import Dense, Htype, Nested, Ragged
 from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.column import Column
+    from deeplake_lite.htypes import ClassLabel
 
 NO_CLASS = -1
 """Number that stands for the name of a class that the column does not have."""
@@ -74,7 +75,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
             return found
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
-    if _leaf(column.htype).name == "json":
+    if _leaf(column.htype).sql == "json":
         values = [_canonical(value) for value in values]
         other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
         side = _Other(other, side.per_row)
@@ -91,7 +92,8 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
         As `equal`, and for values that have no order.
     """
     values = column[:]
-    if isinstance(column.htype, ClassLabel) and _has_other_names(column.htype, other):
+    classes = column.htype.classes
+    if classes is not None and _has_other_names(classes, other):
         values, side = column.htype.named(_listed(values)), _Other(_names_of(other), per_row=True)
         _check_rows(column, values, side.value)
     else:
@@ -118,14 +120,16 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
 def _has_other_names(classes: ClassLabel, other: Any) -> bool:
     """Tell whether something is a column of text, or of other classes: names are in their order."""
     htype = getattr(other, "htype", None)
-    if isinstance(htype, ClassLabel):
-        return htype.names != classes.names
-    return isinstance(htype, Text)
+    if not isinstance(htype, Htype):
+        return False
+    if htype.classes is not None:
+        return htype.classes.names != classes.names
+    return htype.sql == "text"
 
 
 def _names_of(column: Column) -> list[Any]:
     values = _listed(column[:])
-    return column.htype.named(values) if isinstance(column.htype, ClassLabel) else values
+    return values if column.htype.classes is None else column.htype.named(values)
 
 
 def _unordered(column: Column, other: Any) -> InvalidValueError:
@@ -148,7 +152,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     if per_row:
         _check_rows(column, values, other)
     depth = _depth_of_values(column.htype, values)
-    if not per_row and column.htype.name != "json" and _depth(other) < depth:
+    if not per_row and column.htype.sql != "json" and _depth(other) < depth:
         raise InvalidValueError(
             f"values of column {column.name!r} have {depth} axes, but it is compared with "
             f"{brief(other)}. Compare it with a whole value, such as a list, or ask for elements "
@@ -188,7 +192,7 @@ def _is_per_row(column: Column, values: Any, other: Any) -> bool:
     """Tell whether `other` has one value per row."""
     if not isinstance(other, list | tuple | np.ndarray):
         return False
-    if column.htype.name == "json":  # a list may be a value itself
+    if column.htype.sql == "json":  # a list may be a value itself
         return not isinstance(other, list)
     return _depth(other) > _depth_of_values(column.htype, values)
 
@@ -239,8 +243,8 @@ def _depth(value: Any) -> int:
 
 def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     """Return classes as numbers and times as moments. Raises InvalidValueError."""
-    classes = column.htype.item or column.htype
-    if isinstance(classes, ClassLabel):
+    classes = (column.htype.item or column.htype).classes
+    if classes is not None:
         if not classes.takes_truth:
             each = other.tolist() if isinstance(other, np.ndarray) else other
             _mapped(each, bool | np.bool_, partial(_refuse_truth, classes))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.repr.html import Tally
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.scalar import is_time
@@ -116,16 +115,16 @@ def _affordable(table: Table, f: Field, slots: Slots) -> int:
 
 def class_counts(table: Table, f: Field, slots: Slots) -> Tally | None:
     """Return how many rows have which class; None for too many rows, or other columns."""
-    htype = f.htype
-    if not isinstance(htype, ClassLabel):
+    classes = f.htype.classes
+    if classes is None:
         return None
-    if len(slots) > (COUNTED_ROWS // 10 if htype.multiple else COUNTED_ROWS):
+    if len(slots) > (COUNTED_ROWS // 10 if classes.multiple else COUNTED_ROWS):
         return None
     cells = table.read([f.id], slots)[f.id]
     numbers, counts = np.unique(_class_numbers(cells), return_counts=True)
     found = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    known = range(len(htype.names)) if htype.names else found
-    pairs = [(str(htype.to_names(n)), found.get(n, 0)) for n in known]
+    known = range(len(classes.names)) if classes.names else found
+    pairs = [(str(classes.to_names(n)), found.get(n, 0)) for n in known]
     nulls = _nulls(cells)
     return Tally(f.name, (*pairs, *([("null", nulls)] if nulls else [])))
 
@@ -157,7 +156,7 @@ def sum_up(table: Table, f: Field, slots: Slots) -> tuple[list[tuple[str, str]],
 def _is_ordered(htype: Htype) -> bool:
     """Tell whether a column holds one number, truth value or time per row, classes aside."""
     layout = htype.layout
-    if isinstance(htype, ClassLabel) or not isinstance(layout, Dense) or layout.shape:
+    if htype.classes is not None or not isinstance(layout, Dense) or layout.shape:
         return False
     return np.dtype(layout.dtype).kind in "biuf"
 
@@ -190,7 +189,7 @@ def _histogram(f: Field, numbers: NDArray[Any]) -> Tally | None:
 
 
 def _is_time(htype: Htype) -> bool:
-    return is_time(str(getattr(htype, "dtype", "")))
+    return is_time(htype.value_dtype)
 
 
 def _written(htype: Htype, number: Any) -> str:

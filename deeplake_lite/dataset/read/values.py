@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
 from deeplake_lite.pool import Pool
 
@@ -54,7 +53,9 @@ def decode_block(
             return _masked(htype.decode(values, ()), valid)
         case RaggedCells():
             found = _decode_ragged(htype, cells)
-            return [_follow(htype, v, allow) for v in found] if follow else found
+            if not follow or htype.target is None:
+                return found
+            return [None if v is None else htype.load(v, allow) for v in found]
         case NestedCells():
             return _decode_nested(htype, cells, allow, follow=follow)
 
@@ -65,7 +66,7 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
         return None
     if isinstance(cells, RaggedCells):
         value = htype.decode(cells.buffers[0], _shape(cells.shapes[0].tolist()))
-        return _follow(htype, value, allow)
+        return htype.load(value, allow)
     return decode_block(htype, cells, allow)[0]
 
 
@@ -93,9 +94,24 @@ def _is_large(cells: Cells) -> bool:
     return isinstance(cells, RaggedCells) and memoryview(cells.buffers[0]).nbytes > LARGE_BYTES
 
 
-def _follow(htype: Htype, value: Any, allow: tuple[str, ...]) -> Any:
-    """Return what a link leads to; any other value as it is."""
-    return htype.load(value, allow) if isinstance(htype, Link) and value is not None else value
+def items_of(htype: Htype) -> Htype | None:
+    """Return the type of a list's items; None where values are no lists, or classes of a row.
+
+    >>> from deeplake_lite.htypes import ClassLabel, Sequence
+    >>> items_of(Sequence("int8")), items_of(ClassLabel(multiple=True))
+    (Scalar('int8'), None)
+    """
+    return htype.item if htype.classes is None else None
+
+
+def is_image(htype: Htype) -> bool:
+    """Tell whether values are images, rather than masks or anything else.
+
+    >>> from deeplake_lite.htypes import Image, Mask
+    >>> is_image(Image()), is_image(Mask())
+    (True, False)
+    """
+    return htype.pixels is not None and htype.pixels.is_image
 
 
 def freeze(values: Any) -> None:

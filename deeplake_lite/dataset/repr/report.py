@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from deeplake_lite.dataset.repr.html.words import count
+from deeplake_lite.htypes.words import counted
 
 SHOWN = 20
 """Findings that a report prints."""
@@ -48,8 +48,8 @@ class Report:
         return not self.damaged
 
     def __repr__(self) -> str:
-        read = f"version {self.version}: {count(self.rows, 'row')}, "
-        read += count(self.columns, "column")
+        read = f"version {self.version}: {counted(self.rows, 'row')}, "
+        read += counted(self.columns, "column")
         if not self.damaged:
             return f"{read}: all bytes are what was written"
         lines = _lines(self.damaged)
@@ -58,7 +58,7 @@ class Report:
         past = sum(d.version is not None for d in self.damaged)
         cells = len(self.damaged) - refs - past
         parts = [(cells, "damaged cell"), (refs, "wrong ref"), (past, "damaged version")]
-        lost = ", ".join(count(n, what) for n, what in parts if n)
+        lost = ", ".join(counted(n, what) for n, what in parts if n)
         return f"{read}, {lost}:\n" + "\n".join(lines[:SHOWN]) + more
 
 

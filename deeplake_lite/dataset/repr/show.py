@@ -30,7 +30,6 @@ from deeplake_lite.dataset.repr.html import (
 )
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions import history, summary
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.layouts import Dense
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[Previe
     rows = preview.spread(preview.nearby(slots))
     found = _at_once(lambda f: preview.contents(view._table, f, slots[rows]), fields)
     cells = {f.name: contents for f, contents in zip(fields, found, strict=True)}
-    label = next((f.name for f in fields if isinstance(f.htype, ClassLabel)), None)
+    label = next((f.name for f in fields if f.htype.classes is not None), None)
     return tuple(
         PreviewRow(
             row,
@@ -209,7 +208,7 @@ def _caption(content: Content) -> str:
 
 
 def _tallies(view: View, fields: Sequence[Field], slots: Slots) -> Iterable[Tally]:
-    labels = [f for f in fields if isinstance(f.htype, ClassLabel)] if len(slots) else []
+    labels = [f for f in fields if f.htype.classes is not None] if len(slots) else []
     found = (_or(None, lambda f=f: preview.class_counts(view._table, f, slots)) for f in labels)  # type: ignore[misc]
     return filter(None, found)
 

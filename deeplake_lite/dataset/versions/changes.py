@@ -14,7 +14,6 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block, pictures_of
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.storage import chunks
 
@@ -256,9 +255,10 @@ def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -
 
 def _is_renumbered(old: Field, new: Field) -> bool:
     """Tell whether one number may be two classes: neither list of names continues the other."""
-    if not isinstance(old.htype, ClassLabel) or not isinstance(new.htype, ClassLabel):
+    was, now = old.htype.classes, new.htype.classes
+    if was is None or now is None:
         return False
-    return any(a != b for a, b in zip(old.htype.names, new.htype.names, strict=False))
+    return any(a != b for a, b in zip(was.names, now.names, strict=False))
 
 
 def _renamed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
@@ -274,9 +274,8 @@ def _renamed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touch
 
 def _has_other_mode(old: Field, new: Field) -> bool:
     """Tell whether pictures are read in another mode, which each cell's shape shows."""
-    if not isinstance(old.htype, Image) or not isinstance(new.htype, Image):
-        return False
-    return old.htype.mode != new.htype.mode
+    was, now = old.htype.pixels, new.htype.pixels
+    return was is not None and now is not None and was.mode != now.mode
 
 
 def _other_pictures(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
@@ -297,6 +296,7 @@ def _other_pictures(a: Table, b: Table, column: str, pairs: _Pairs, touched: Tou
 def _names(table: Table, column: str, slots: Slots) -> list[object]:
     """Return the names of each row's class, or classes; None where it is null."""
     htype = next(f.htype for f in table.schema if f.id == column)
-    assert isinstance(htype, ClassLabel)
+    classes = htype.classes
+    assert classes is not None
     values = decode_block(htype, table.read([column], slots)[column])
-    return [htype.to_names(value) for value in values]
+    return [classes.to_names(value) for value in values]

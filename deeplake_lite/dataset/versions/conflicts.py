@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block
-from deeplake_lite.dataset.repr.exact import apart, numbers
+from deeplake_lite.dataset.repr.exact import apart
 from deeplake_lite.dataset.versions.changes import NONE, Changes, Ids
 from deeplake_lite.dataset.versions.summary import plain_pair
 from deeplake_lite.errors import ConflictError
+from deeplake_lite.htypes.words import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

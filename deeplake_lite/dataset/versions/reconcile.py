@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from deeplake_lite.dataset.versions.changes import NONE, Changes
 from deeplake_lite.dataset.versions.conflicts import Conflict, Doubts, brief, brief_apart
 from deeplake_lite.errors import ConflictError
-from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.schema import Schema
 
@@ -136,14 +135,15 @@ class Reconciler:
         if theirs == ours:
             return ours
         if base is not None and ("column", f.id, "default") not in self.doubts.things:
-            is_converted = isinstance(ours, Image)  # pictures get the mode when they are merged
+            is_converted = ours.with_mode(None) is not None  # images get the mode when merged
             if theirs == base and (is_converted or not _wrote(other, f)):
                 return ours
             if ours == base and (is_converted or not _wrote(mine, f)):
                 return theirs
         defaults = (base.default if base else UNKNOWN, ours.default, theirs.default)
         default = self.choose("column", f.name, "default", defaults, ("column", f.id, "default"))
-        wider = _wider(*(replace(h, nullable=False, default=None) for h in (ours, theirs)))
+        a, b = (replace(h, nullable=False, default=None) for h in (ours, theirs))
+        wider = a if a.continues(b) else b if b.continues(a) else None
         if wider is None:
             raise self._misread(f, theirs)
         return replace(wider, nullable=ours.nullable or theirs.nullable, default=default)
@@ -220,22 +220,3 @@ def _clashing(fields: list[Field]) -> list[Field]:
 def _wrote(changes: Changes, f: Field) -> bool:
     """Tell whether a side has stored values of a column: of new rows, or of others."""
     return bool(len(changes.added) or len(changes.cells.get(f.id, NONE)))
-
-
-def _wider(a: Htype, b: Htype) -> Htype | None:
-    """Return the type as which the values of both mean what they did; None where neither is.
-
-    >>> _wider(ClassLabel(["rose"]), ClassLabel(["rose", "tulip"]))
-    ClassLabel(['rose', 'tulip'])
-    """
-    if a == b:
-        return a
-    for wide, narrow in ((a, b), (b, a)):
-        match wide, narrow:
-            case ClassLabel(), ClassLabel():
-                known = len(narrow.names)
-                if wide.names[:known] == narrow.names and wide.multiple == narrow.multiple:
-                    return wide if narrow.names else None
-            case Image(codec="auto"), Image() if replace(narrow, codec="auto") == wide:
-                return wide
-    return None

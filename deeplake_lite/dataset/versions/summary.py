@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read import preview
-from deeplake_lite.dataset.read.values import decode_block, with_none
-from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.read.values import decode_block, is_image, with_none
+from deeplake_lite.dataset.repr.exact import apart
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.versions.changes import compare_notes
-from deeplake_lite.htypes import ClassLabel, Image, Sequence
 from deeplake_lite.htypes.base import Picture
 from deeplake_lite.htypes.show import short_array, short_text
 
@@ -95,13 +94,14 @@ def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[An
     pair = plain(before, htypes[0]), plain(after, htypes[1])
     if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
         return pair
-    told = exact(htypes[0], before), exact(htypes[1], after)
+    told = htypes[0].to_words(before), htypes[1].to_words(after)
     return pair if None in told else apart(str(told[0]), str(told[1]))
 
 
 def plain(value: Any, htype: Htype | None = None) -> Any:
     """Return a value as a cell of a table: a scalar, a text, None, or a few words about the rest.
 
+    >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> plain(np.int32(3)), plain(np.zeros(2)), plain(1, ClassLabel(["rose", "tulip"]))
     (3, 'float64 (2,): 0, 0', 'tulip')
     >>> plain([np.int32(1)], Sequence(ClassLabel(["rose", "tulip"])))
@@ -109,10 +109,12 @@ def plain(value: Any, htype: Htype | None = None) -> Any:
     """
     if value is None or (isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).all()):
         return None
-    if isinstance(htype, ClassLabel):
+    if htype is not None and htype.classes is not None:
         return htype.preview(value)
-    if isinstance(htype, Sequence) and (items := exact(htype, value)) is not None:
-        return short_text(f"[{items}]")
+    if htype is not None and htype.item is not None:
+        items = htype.to_words(value)
+        if items is not None:
+            return short_text(f"[{items}]")
     if isinstance(value, np.datetime64 | np.timedelta64):
         return value
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
@@ -174,10 +176,11 @@ class Side:
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
-        """Return a cell in words that tell it apart, see `exact`; None where it has none."""
+        """Return a cell in words that tell it apart; None where it has none."""
         try:
             cells = self.table.read([f.id], self.slots(row))[f.id]
-            return exact(f.htype, with_none(decode_block(f.htype, cells, follow=False))[0])
+            value = with_none(decode_block(f.htype, cells, follow=False))[0]
+            return None if value is None else f.htype.to_words(value)
         except Exception:  # whatever is wrong with it, `values` says so
             return None
 
@@ -190,7 +193,7 @@ class Side:
 
     def pictures(self, ids: Ids) -> list[Picture | None]:
         """Return the rows' pictures, from the first column that has any."""
-        f = next((f for f in self.table.schema if isinstance(f.htype, Image)), None)
+        f = next((f for f in self.table.schema if is_image(f.htype)), None)
         found: list[Content] = self.values(f, ids) if f else [None] * len(ids)
         return [content if isinstance(content, Picture) else None for content in found]
 
@@ -232,7 +235,7 @@ def _told_apart(before: str | None, after: str | None) -> list[Content]:
 
 def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:
     """Yield rows that only one side has, with a few of their values."""
-    fields = [f for f in side.table.schema if not isinstance(f.htype, Image)][:_FIELDS]
+    fields = [f for f in side.table.schema if not is_image(f.htype)][:_FIELDS]
     values = [side.values(f, ids) for f in fields]
     for i, (row, picture) in enumerate(zip(side.positions(ids), side.pictures(ids), strict=True)):
         pairs = zip(fields, (column[i] for column in values), strict=True)

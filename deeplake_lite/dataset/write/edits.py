@@ -30,7 +30,7 @@ from deeplake_lite.dataset.write.transfer import taken_from
 from deeplake_lite.dataset.write.updates import cells_for
 from deeplake_lite.dataset.write.upserts import column_blocks
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
-from deeplake_lite.htypes import ClassLabel, Image
+from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.schema import Schema
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.write.blocks import Data
-    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.htypes.base import Check, Htype
     from deeplake_lite.storage.table import Table
 
 
@@ -236,11 +236,12 @@ def set_mode(ds: Dataset, name: str, mode: str | None) -> None:
 
 def _set_mode(table: Table, name: str, mode: str | None) -> None:
     f = table.schema[name]
-    if not isinstance(f.htype, Image):
+    htype = f.htype.with_mode(mode)
+    if htype is None:
         raise SchemaError(f"a mode is one of pictures, but column {name!r} is {f.htype}.")
-    schema = retype(table.schema, name, mode=mode)
+    schema = _with_type(table.schema, name, htype)
     if schema != table.schema:
-        table.write([], converted(table, f, schema[name].htype))
+        table.write([], converted(table, f, htype))
         table.set_document(schema=schema)
 
 
@@ -251,25 +252,33 @@ def add_classes(ds: Dataset, name: str, names: Iterable[str]) -> None:
 
 def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     htype = table.schema[name].htype
-    if not isinstance(htype, ClassLabel):
+    classes = htype.classes
+    if classes is None:
         raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
-    if not htype.names:
+    if not classes.names:
         raise SchemaError(
             f"column {name!r} takes class numbers of any size, without names, got {brief(names)}"
             ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")
-    if known := [n for n in new if n in htype.names]:
+    if known := [n for n in new if n in classes.names]:
         raise SchemaError(
             f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
         )
     if new:
-        schema = retype(table.schema, name, names=(*htype.names, *new))
-        table.set_document(schema=schema)
+        wider = htype.widened(ClassLabel(new))
+        if wider is None:
+            raise SchemaError(f"column {name!r} is {htype}, which takes no other classes.")
+        table.set_document(schema=_with_type(table.schema, name, wider))
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
     """Return a schema with fields of one column's htype changed."""
+    return _with_type(schema, name, replace(schema[name].htype, **changes))
+
+
+def _with_type(schema: Schema, name: str, htype: Htype) -> Schema:
+    """Return a schema with another htype for one column."""
     f = schema[name]
-    changed = replace(f, htype=replace(f.htype, **changes))
+    changed = replace(f, htype=htype)
     return Schema(tuple(changed if g is f else g for g in schema))

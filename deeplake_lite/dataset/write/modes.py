@@ -10,7 +10,6 @@ import numpy as np
 from deeplake_lite.dataset.read.values import pictures_of
 from deeplake_lite.dataset.versions.apply import apply
 from deeplake_lite.dataset.write.blocks import encode_column, naming_rows
-from deeplake_lite.htypes import Image
 from deeplake_lite.htypes.cells import take
 
 if TYPE_CHECKING:
@@ -29,7 +28,8 @@ CONVERTED_ROWS = 256
 
 def modes_of(schema: Schema) -> dict[str, str | None]:
     """Return the modes of the columns of pictures, by id."""
-    return {f.id: f.htype.mode for f in schema if isinstance(f.htype, Image)}
+    kinds = {f.id: f.htype.pixels for f in schema}
+    return {column: kind.mode for column, kind in kinds.items() if kind and kind.is_image}
 
 
 def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
@@ -46,12 +46,12 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
 def _bring_to_modes(table: Table, sides: list[Schema]) -> None:
     """Convert the pictures of columns whose mode one side of a merge did not have."""
     for f in table.schema:
-        if not isinstance(f.htype, Image) or f.htype.mode is None:
+        own, stored = f.htype.pixels, f.htype.with_mode(None)
+        if own is None or own.mode is None or stored is None:
             continue
-        htypes = [own.htype for side in sides for own in side if own.id == f.id]
-        if any(isinstance(h, Image) and h.mode != f.htype.mode for h in htypes):
-            stored = replace(f, htype=replace(f.htype, mode=None))
-            table.write([], converted(table, stored, f.htype))
+        there = [g.htype.pixels for side in sides for g in side if g.id == f.id]
+        if any(pixels is not None and pixels.mode != own.mode for pixels in there):
+            table.write([], converted(table, replace(f, htype=stored), f.htype))
 
 
 def converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from deeplake_lite.dataset.arrow.capsules import arrow_table
+from deeplake_lite.dataset.read.values import items_of
 from deeplake_lite.dataset.write.series import is_arrow, is_series, series_values
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
 from deeplake_lite.htypes.layouts import Dense
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
     import xarray as xr
 
@@ -136,7 +135,7 @@ def _data_array(values: xr.DataArray) -> Any:
     if of is None or not isinstance(of.layout, Dense) or array.dtype.kind in "mM":
         return array
     dtype = np.dtype(of.layout.dtype)
-    is_class = of.name == "class_label"
+    is_class = of.classes is not None
     filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
     if not filled:  # what was computed of a variable may have its note, and another dtype
         return Exported(array, of) if array.dtype == dtype else array
@@ -167,7 +166,7 @@ def parsed(values: Any, f: pa.Field) -> Any:
     of = noted_htype(f)
     if of is None:
         return values
-    values = _values(values, of.get_config())
+    values = _values(values, of)
     return values if goes_by_name(of) else Exported(values, of)
 
 
@@ -177,7 +176,7 @@ def goes_by_name(of: Htype) -> bool:
     >>> goes_by_name(from_config({"htype": "class_label"}))
     True
     """
-    return of.name == "class_label" or (of.item is not None and goes_by_name(of.item))
+    return of.classes is not None or (of.item is not None and goes_by_name(of.item))
 
 
 def noted_htype(f: pa.Field | None) -> Htype | None:
@@ -201,18 +200,17 @@ def _noted(note: Any) -> Htype | None:
         return None  # another release's, or not ours
 
 
-def _values(values: Any, config: Mapping[str, Any]) -> Any:
-    match config.get("htype"):
-        case "json":
-            return [Json().from_file(v) if isinstance(v, str) else v for v in values]
-        case "sequence":
-            return [None if v is None else _values(v, config["of"]) for v in values]
-    dtype = str(config.get("dtype"))
+def _values(values: Any, of: Htype) -> Any:
+    if of.sql == "json":
+        return [Json().from_file(v) if isinstance(v, str) else v for v in values]
+    if (item := items_of(of)) is not None:
+        return [None if v is None else _values(v, item) for v in values]
+    dtype = of.value_dtype
     if dtype.startswith("complex"):
         from deeplake_lite.dataset.arrow.values import complex_of
 
         return complex_of(values, np.dtype(dtype))
-    if dtype.endswith("]") and config["htype"] == "array":
+    if dtype.endswith("]") and of.is_array:
         return _with_nat(values, np.array("NaT", dtype)[()])
     return values
 

@@ -21,7 +21,6 @@ from deeplake_lite.dataset.read.reading import read_cells
 from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.roots import resolve_link
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | Non
     """
     if of.hands_files_to(to):
         return values_of(of, cells)
-    if isinstance(of, Link) and not isinstance(to, Link) and allow is not None:
+    if of.target is not None and to.target is None and allow is not None:
         if not to.takes_files:
             return decode_block(of, cells, allow)
         paths = of.decode_cells(cells)

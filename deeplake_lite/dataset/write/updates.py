@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.repr.html.words import count
 from deeplake_lite.dataset.write.blocks import encode_column, is_sequence, sliceable
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, take
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from deeplake_lite.schema import Field
@@ -66,6 +66,6 @@ def _one_for_all(f: Field, value: Any, rows: int) -> Cells:
 def _miscounted(f: Field, values: Any, rows: int) -> InvalidValueError:
     return InvalidValueError(
         "an update takes one value per row, or one for all of them: "
-        f"{count(rows, 'row')}, got {count(len(values), 'value')}.",
+        f"{counted(rows, 'row')}, got {counted(len(values), 'value')}.",
         column=f.name,
     )

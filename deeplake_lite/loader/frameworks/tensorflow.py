@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.repr.describe import axes_of, dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image, Link, Sequence
 from deeplake_lite.htypes.layouts import Nested
@@ -212,7 +211,7 @@ class FlatLoader(Loader):
         if recipe.shape is not None and recipe.dtype is not None:
             return recipe.dtype, recipe.shape
         htype = f.htype.of if isinstance(f.htype, Link) else f.htype
-        dtype, axes = dtype_of(htype), tuple(axes_of(htype))
+        dtype, axes = htype.value_dtype, htype.axes or ()
         if is_of_pictures(htype) and isinstance(f.htype, Link | Sequence):
             axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
         elif not isinstance(f.htype, Link):

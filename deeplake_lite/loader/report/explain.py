@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.repr.html import words
 from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.options import cores
 from deeplake_lite.loader.report.stats import STAGES, Stats
 from deeplake_lite.loader.report.stats_html import page_of
@@ -120,7 +121,7 @@ def _nothing(situation: Situation) -> str:
         return "There is nothing to load: the view has no rows."
     if situation.batches == 0:
         return (
-            f"There is nothing to load: {words.count(situation.rows, 'row')} fill no batch of "
+            f"There is nothing to load: {counted(situation.rows, 'row')} fill no batch of "
             f"batch_size={situation.options.batch_size}, and last='drop' leaves them out."
         )
     return "Nothing has been loaded yet: go through some batches, and ask again."

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.repr.html import words
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.report.stats_html import Line, page_of
 
 if TYPE_CHECKING:
@@ -163,10 +164,10 @@ class Stats:
 
     @property
     def _title(self) -> str:
-        many = words.count(len(self.epochs), "epoch") if self.epochs else "nothing loaded yet"
+        many = counted(len(self.epochs), "epoch") if self.epochs else "nothing loaded yet"
         which = many if self.epoch is None else f"epoch {self.epoch}"
         batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-        made = f"{words.count(self.samples, 'sample')} in {batches} · {self.wall:.2f} s"
+        made = f"{counted(self.samples, 'sample')} in {batches} · {self.wall:.2f} s"
         return f"Stats {which} · {made} · {self.samples_per_second:,.0f} samples/s"
 
     @property

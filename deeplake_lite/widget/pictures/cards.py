@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.repr.describe import type_of
-from deeplake_lite.dataset.repr.exact import exact, item_text
 from deeplake_lite.htypes import ClassLabel, Json, Link, Sequence
 from deeplake_lite.htypes.show import short_text
+from deeplake_lite.htypes.words import item_in_words
 from deeplake_lite.widget.pictures.kinds import is_picture, kind_of
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def long_text(htype: Htype, value: Any) -> str | None:
     if isinstance(htype, Sequence):
         if is_picture(htype.of):
             return _begun("\n".join(str(words(htype.of, item)) for item in value[:1000]))
-        return _begun("\n".join(item_text(htype.of, item) for item in value))
-    said = exact(htype, value)
+        return _begun("\n".join(item_in_words(htype.of, item) for item in value))
+    said = htype.to_words(value)
     return words(htype, value) if said is None else _begun(said)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.repr.describe import axes_of, dtype_of, type_of
+from deeplake_lite.dataset.repr.describe import type_of
 from deeplake_lite.dataset.repr.html.words import shape
 from deeplake_lite.htypes import (
     Array,
@@ -156,8 +156,8 @@ def about_column(f: Field) -> dict[str, Any]:
         "name": f.name,
         "kind": kind_of(htype),
         "type": type_of(htype),
-        "dtype": dtype_of(htype),
-        "shape": shape(axes_of(htype)),
+        "dtype": htype.value_dtype,
+        "shape": shape(htype.axes or ()),
         "nullable": htype.nullable,
         "role": role_of(htype),
         "colours": colouring(htype) is not None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.repr.describe import dtype_of, type_of
+from deeplake_lite.dataset.repr.describe import type_of
 from deeplake_lite.dataset.repr.html.words import shape as axes_text
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
@@ -88,7 +88,7 @@ class Detail:
             "name": f.name,
             "kind": kind_of(f.htype),
             "type": type_of(f.htype),
-            "dtype": dtype_of(f.htype),
+            "dtype": f.htype.value_dtype,
             "shape": shape_at(view, f, position) if f.name in view.columns else "",
             "nullable": f.htype.nullable,
             "v": None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block, with_none
-from deeplake_lite.dataset.repr.exact import apart, exact
+from deeplake_lite.dataset.repr.exact import apart
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
@@ -120,7 +120,7 @@ def _words(table: Table, f: Any, slot: int) -> str | None:
         value = with_none(decode_block(f.htype, cells, follow=False))[0]
     except Exception as error:
         return f"does not read: {error!s:.200}"
-    said = exact(f.htype, value)
+    said = None if value is None else f.htype.to_words(value)
     return cards.words(f.htype, value) if said is None else said
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.repr.html.words import clip, count, visible
+from deeplake_lite.dataset.repr.html.words import clip, visible
 from deeplake_lite.dataset.repr.show import title_of
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import Sight
 from deeplake_lite.widget.pictures.kinds import picture_column, role_of
@@ -78,13 +79,13 @@ def _strip(
             break
         boxes.append(f'<span style="{_BOX.format(max(side, 160) + 16)}">{body}</span>')
     rest = len(view) - len(boxes)
-    more = f"<p>… {escape(count(rest, 'more row'))}</p>" if rest > 0 else ""
+    more = f"<p>… {escape(counted(rest, 'more row'))}</p>" if rest > 0 else ""
     return f"<div><p><b>{escape(_title(shown))}</b></p><div>{' '.join(boxes)}</div>{more}</div>"
 
 
 def _title(shown: Shown) -> str:
     version = shown.name or shown.base.version
-    parts = [title_of(shown.base.url), count(len(shown.view), "row"), version]
+    parts = [title_of(shown.base.url), counted(len(shown.view), "row"), version]
     return visible(" · ".join(filter(None, [*parts, clip(shown.text, 200)])))
 
 

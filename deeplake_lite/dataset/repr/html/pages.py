@@ -35,8 +35,9 @@ from deeplake_lite.dataset.repr.html.text import (
     text_diff,
     version_line,
 )
-from deeplake_lite.dataset.repr.html.words import bar, clip, count, fair, more, share
+from deeplake_lite.dataset.repr.html.words import bar, clip, fair, more, share
 from deeplake_lite.htypes.base import Picture
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -200,7 +201,7 @@ def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
     """
     rows = rows[:MOST_ROWS]
     pictured = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
-    aside = f"{count(len(rows), 'row')} of {total:,}"
+    aside = f"{counted(len(rows), 'row')} of {total:,}"
     return section("Preview", aside, _strip(pictured), _texts(rows, columns))
 
 
@@ -267,7 +268,9 @@ def _tally(tally: Tally) -> Html:
     rest = more(len(tally.counts), len(shown), tally.noun)
     many = len(rows) > _SIDE_BY_SIDE and tally.noun == "class"
     table = _table((), rows, look="bars two" if many else "bars") if rows else Html("")
-    return section(clip(tally.column, 40), count(len(tally.counts), tally.noun), table, _note(rest))
+    return section(
+        clip(tally.column, 40), counted(len(tally.counts), tally.noun), table, _note(rest)
+    )
 
 
 def _bar_row(name: str, number: int, largest: int) -> Html:
@@ -308,7 +311,7 @@ def _schema(changes: Sequence[SchemaChange]) -> Html:
     ]
     rest = _note(more(len(changes), MOST_COLUMNS, "change"))
     table = _table((), rows) if rows else Html("")
-    return section("Schema", count(len(changes), "change"), table, rest)
+    return section("Schema", counted(len(changes), "change"), table, rest)
 
 
 def _cells(columns: Sequence[tuple[str, int]]) -> Html:
@@ -316,13 +319,13 @@ def _cells(columns: Sequence[tuple[str, int]]) -> Html:
     rows = [_bar_row(name, number, largest) for name, number in columns[:MOST_COLUMNS]]
     table = _table((), rows, look="bars") if rows else Html("")
     rest = _note(more(len(columns), MOST_COLUMNS, "column"))
-    return section("Changed cells", count(len(columns), "column"), table, rest)
+    return section("Changed cells", counted(len(columns), "column"), table, rest)
 
 
 def _examples(examples: Sequence[DiffExample]) -> Html:
     rows = [_example(example) for example in examples[:MOST_ROWS]]
     table = _table((), rows, look="wide examples") if rows else Html("")
-    return section("Examples", count(len(rows), "row"), table)
+    return section("Examples", counted(len(rows), "row"), table)
 
 
 def _example(example: DiffExample) -> Html:

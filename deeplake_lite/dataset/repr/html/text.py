@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.repr.html.words import clip, count, moment, more, shape, size
+from deeplake_lite.dataset.repr.html.words import clip, moment, more, shape, size
 from deeplake_lite.htypes.base import Picture
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,19 +83,19 @@ def dataset_facts(summary: DatasetSummary) -> list[str]:
     """Return what follows the name: rows, version, state, size."""
     state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
     version = clip(summary.version, 60)
-    return [*filter(None, (count(summary.rows, "row"), version, state, size(summary.nbytes)))]
+    return [*filter(None, (counted(summary.rows, "row"), version, state, size(summary.nbytes)))]
 
 
 def column_facts(page: ColumnPage) -> list[str]:
     """Return what follows the name: rows, version, size."""
-    facts = (count(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
+    facts = (counted(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
     return [*filter(None, facts)]
 
 
 def diff_facts(diff: DiffSummary) -> list[tuple[str, str]]:
     """Return kind and sentence of the rows that differ."""
     rows = (("added", diff.added), ("removed", diff.removed), ("changed", diff.changed))
-    facts = [(kind, f"{count(number, 'row')} {kind}") for kind, number in rows if number]
+    facts = [(kind, f"{counted(number, 'row')} {kind}") for kind, number in rows if number]
     return facts or [("same", "no differences" if diff.empty else "the same rows")]
 
 
@@ -155,7 +156,7 @@ def _diff(diff: DiffSummary) -> Iterator[str]:
     yield " · ".join([head, *(fact for _, fact in diff_facts(diff))])
     yield from map(_schema_change, diff.schema[:MOST_COLUMNS])
     yield from _rest(len(diff.schema), MOST_COLUMNS, "schema change")
-    cells = [(clip(name, 40), count(number, "cell")) for name, number in diff.columns]
+    cells = [(clip(name, 40), counted(number, "cell")) for name, number in diff.columns]
     yield from _aligned(cells[:MOST_COLUMNS])
     yield from _rest(len(cells), MOST_COLUMNS, "column")
     yield from map(_example, diff.examples[:MOST_ROWS])
@@ -190,9 +191,9 @@ def _previews(rows: Sequence[PreviewRow]) -> Iterator[str]:
 
 def _tally(tally: Tally) -> Iterator[str]:
     shown = tally.leading(MOST_CLASSES)
-    parts = [f"{clip(name, 30)} {count(number)}" for name, number in shown]
+    parts = [f"{clip(name, 30)} {number:,}" for name, number in shown]
     rest = more(len(tally.counts), len(shown), tally.noun)
-    total = count(len(tally.counts), tally.noun)
+    total = counted(len(tally.counts), tally.noun)
     yield f"  {clip(tally.column, 40)}, {total}: " + " · ".join([*parts, *filter(None, (rest,))])
 
 

@@ -1,9 +1,11 @@
-"""How numbers and strings read: counts, sizes, shapes, times, bars; strings visible and short."""
+"""How numbers and strings read: sizes, shapes, times, bars; strings visible and short."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import TYPE_CHECKING
+
+from deeplake_lite.htypes.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,20 +52,6 @@ def clip(text: object, most: int) -> str:
     """
     text = visible(str(text)[: most + 1])
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def plural(number: int, noun: str) -> str:
-    """Return the noun as it goes with a number."""
-    return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")
-
-
-def count(number: int, noun: str = "") -> str:
-    """Write a number, and what is counted.
-
-    >>> count(1797, "row"), count(1, "row"), count(10, "class"), count(1797)
-    ('1,797 rows', '1 row', '10 classes', '1,797')
-    """
-    return f"{number:,} {plural(number, noun)}" if noun else f"{number:,}"
 
 
 def size(nbytes: int | None) -> str:
