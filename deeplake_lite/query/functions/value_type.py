@@ -71,7 +71,7 @@ class Type:
 
     @property
     def htype(self) -> Htype | None:
-        """Type that says what the elements mean; None where they are computed, or in a list."""
+        """Type that says what the elements mean; None where there is none, and for lists."""
         return self.meaning if isinstance(self.meaning, Htype) else None
 
     @property
@@ -144,7 +144,7 @@ class Type:
             return cls("bytes", (), htype)
         shape = _shape_of(htype)
         if isinstance(layout, Ragged) and layout.dtype != "bytes" and shape is not None:
-            return cls(layout.dtype, shape, htype)  # of times, the dtype of their counts
+            return cls(layout.dtype, shape, htype)  # of times, that of their counts
         return cls(htype.value_dtype or "uint8", shape, htype)
 
     def listed(self, htype: Htype | None = None) -> Type:

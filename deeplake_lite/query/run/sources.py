@@ -18,7 +18,7 @@ from deeplake_lite.dataset.read.virtual import sizes_of
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
-from deeplake_lite.htypes.layouts import Dense, Nested
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
 from deeplake_lite.query.database.spans import check_times
@@ -207,7 +207,8 @@ class Source:
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
         """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
         interrupt.check()
-        if f.htype.sql in ("text", "json"):
+        layout = f.htype.layout
+        if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
             return texts_of(self.tally.cells(self.table.flat(f.id, slots)))
         cells = self._cells(f, slots)
         if f.htype.sql == "class":
