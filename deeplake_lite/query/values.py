@@ -53,12 +53,21 @@ class Kind:
     """Of a computed number, where it is known; int128 for sums of integers."""
 
     @property
+    def column_dtype(self) -> str:
+        """Dtype of the column of numbers, truth values or times that it comes from; else empty."""
+        return "" if self.htype is None else self.htype.scalar or ""
+
+    @property
     def number_dtype(self) -> str:
         """Dtype of a number, as far as it is known: of computed ones, whether it is real."""
         if self.name != "number":
             return ""
-        of_column = getattr(self.htype, "dtype", "")
-        return of_column or self.dtype or ("float64" if self.real else "")
+        return self.column_dtype or self.dtype or ("float64" if self.real else "")
+
+    @property
+    def time_dtype(self) -> str:
+        """Dtype of a column's time; empty for computed ones, and for other values."""
+        return self.column_dtype if self.name == "time" else ""
 
     @property
     def holds_json(self) -> bool:
@@ -81,7 +90,7 @@ class Kind:
     @property
     def computed(self) -> Kind:
         """Kind of such values that are no column's any more; moments keep their nanoseconds."""
-        dtype = getattr(self.htype, "dtype", "")
+        dtype = self.column_dtype
         if dtype == "datetime64[ns]":
             return self
         return replace(

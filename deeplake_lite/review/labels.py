@@ -10,7 +10,6 @@ import numpy as np
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import SchemaError
-from deeplake_lite.htypes import ClassLabel, Scalar, Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,16 +42,17 @@ class Labels:
             For a column that holds no one label per row.
         """
         f = view._column(name)._field
-        if not isinstance(f.htype, ClassLabel | Text | Scalar) or _has_several(f.htype):
+        if f.htype.sql not in ("class", "text") and f.htype.scalar is None:
             raise SchemaError(
                 f"labels are one per row, of a ClassLabel, text or numbers; column {name!r} is "
                 f"{f.htype}. Name another column."
             )
         htype = replace(f.htype, nullable=False, default=None)
         found = read_values(view, [f], np.arange(len(view)))[name]
-        if isinstance(f.htype, ClassLabel):
+        classes = f.htype.classes
+        if classes is not None:
             codes = np.ma.filled(found, -1).astype(np.int64)
-            known = len(f.htype.names) or int(codes.max(initial=-1)) + 1
+            known = len(classes.names) or int(codes.max(initial=-1)) + 1
             return cls(codes, list(range(known)), htype)
         plain = with_none(found)
         there = np.array([v is not None for v in plain], bool)
@@ -70,7 +70,3 @@ class Labels:
     def cells(self, codes: Rows) -> Cells:
         """Return cells of the column that hold some classes."""
         return self.htype.encode([self.values[code] for code in codes.tolist()])
-
-
-def _has_several(htype: Htype) -> bool:
-    return isinstance(htype, ClassLabel) and htype.multiple

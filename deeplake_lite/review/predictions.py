@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import SchemaError
-from deeplake_lite.htypes import Array, Boxes, ClassLabel, Mask, Scalar, Text
 from deeplake_lite.query.parse.names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.facets import Coordinates
     from deeplake_lite.schema import Field
 
 _MARK = re.compile(r"pred(icted|ictions?|s)?|model|inferred|scores", re.IGNORECASE)
@@ -105,22 +106,37 @@ def compared(
 
 
 def _is_share(f: Field) -> bool:
-    return isinstance(f.htype, Boxes | Mask)
+    return _boxes(f.htype) is not None or _is_mask(f.htype)
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
     """Return the agreement of two columns, None where they do not compare."""
     a, b = quoted(truth.name), quoted(prediction.name)
-    match truth.htype, prediction.htype:
-        case Boxes(units=ours), Boxes(units=theirs) if ours == theirs:
-            return f"IOU({a}, {b})"
-        case Mask(), Mask():
-            return f"MEAN({a} = {b})"
-        case ClassLabel(multiple=False), Array(shape=[int()]):
-            return f"{a} = ARGMAX({b})"
-        case (ClassLabel(multiple=False), ClassLabel(multiple=False)) | (Text(), Text()):
-            return f"{a} = {b}"
-        case Scalar(), Scalar():
-            return f"{a} = {b}"
-        case _:
-            return None
+    ours, theirs = truth.htype, prediction.htype
+    boxes, others = _boxes(ours), _boxes(theirs)
+    if boxes is not None and others is not None and boxes.units == others.units:
+        return f"IOU({a}, {b})"
+    if _is_mask(ours) and _is_mask(theirs):
+        return f"MEAN({a} = {b})"
+    if ours.sql == "class" and _are_scores(theirs):
+        return f"{a} = ARGMAX({b})"
+    is_same_kind = ours.sql == theirs.sql and ours.sql in ("class", "text")
+    if is_same_kind or (ours.scalar is not None and theirs.scalar is not None):
+        return f"{a} = {b}"
+    return None
+
+
+def _boxes(htype: Htype) -> Coordinates | None:
+    """Return what is known of boxes; None for another type."""
+    places = htype.coordinates
+    return places if places is not None and places.marks == "boxes" else None
+
+
+def _is_mask(htype: Htype) -> bool:
+    return htype.pixels is not None and htype.pixels.is_mask
+
+
+def _are_scores(htype: Htype) -> bool:
+    """Tell whether values are numbers without a meaning of their own, as many in each row."""
+    axes = htype.axes
+    return htype.is_array and axes is not None and len(axes) == 1 and axes[0] is not None

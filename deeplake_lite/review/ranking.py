@@ -17,7 +17,7 @@ from deeplake_lite.dataset.read.virtual import KnownColumn, TakenColumn, Virtual
 from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
-from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.query.parse.names import unused
 from deeplake_lite.review.confident import judged
@@ -153,7 +153,7 @@ def _way_out(view: View, name: str) -> str:
     for way in ways:
         if name in view and _fits(view._column(name)._field, way):
             return f"Name the column: by={way!r}, column={name!r}."
-    there = ", ".join(repr(f.name) for f in view._fields() if isinstance(f.htype, Embedding))
+    there = ", ".join(repr(f.name) for f in view._fields() if f.htype.is_embedding)
     return f"Columns of embeddings: {there or 'none; add one of dl.Embedding'}."
 
 
@@ -168,15 +168,14 @@ def _fits(f: Field, by: By) -> bool:
     layout = f.htype.layout
     if not isinstance(layout, Dense) or len(layout.shape) != 1:
         return False
-    is_embedding = isinstance(f.htype, Embedding)
-    return (is_embedding and by == "embedding") or (
-        not is_embedding and np.dtype(layout.dtype).kind == "f"
+    return (f.htype.is_embedding and by == "embedding") or (
+        not f.htype.is_embedding and np.dtype(layout.dtype).kind == "f"
     )
 
 
 def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
     """Return which rows have a vector; one that has neighbours is finite, as embeddings are."""
-    finite = isinstance(f.htype, Embedding) or by == "scores"
+    finite = f.htype.is_embedding or by == "scores"
     if finite and not f.htype.nullable:
         return np.ones(len(view), bool)
     found = []
@@ -225,7 +224,7 @@ def _vectors(view: View, f: Field) -> NDArray[np.float32]:
 def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgement:  # noqa: ARG001
     classes = int(f.htype.layout.shape[0])  # type: ignore[union-attr]
     names = len(labels.values)
-    if not isinstance(labels.htype, ClassLabel) or classes < names:
+    if labels.htype.classes is None or classes < names:
         raise SchemaError(
             f"scores are one per class of a ClassLabel: column {f.name!r} has {classes}, the "
             f"labels are {labels.htype}. Name another column."

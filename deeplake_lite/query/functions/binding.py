@@ -48,7 +48,7 @@ def class_number(name: Arg, classes: Arg) -> int:
         When no class has that name.
     """
     try:
-        return ClassLabel(getattr(classes.type.meaning, "names", ())).index(name.value)
+        return ClassLabel(classes.type.names or ()).index(name.value)
     except InvalidValueError as error:
         raise QueryTypeError(f"{classes.text} with {name.text}: {error}") from None
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.htypes.boxes import FORMATS, Boxes, convert_boxes
-from deeplake_lite.htypes.mask import Mask
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import numbers, result_of
 from deeplake_lite.query.functions.matching import best_matching
@@ -39,7 +38,7 @@ def box_type(name: str, boxes: Arg) -> Type:
 
 
 def _same_units(*args: Arg) -> None:
-    units = {a.type.meaning.units for a in args if isinstance(a.type.meaning, Boxes)}
+    units = {a.type.boxes.units for a in args if a.type.boxes is not None}
     if len(units) > 1:
         raise ValueError("one has boxes in pixels, the other in fractions of the picture")
 
@@ -166,7 +165,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
 
     shape = (*(boxes.type.shape or (None, 4))[:-1], 4)
     found = result_of(compute, replace(boxes, type=replace(boxes.type, shape=shape)))
-    units = boxes.type.meaning.units if isinstance(boxes.type.meaning, Boxes) else "pixels"
+    units = boxes.type.boxes.units if boxes.type.boxes is not None else "pixels"
     return Bound(replace(found, meaning=Boxes(format, units, dtype=found.dtype)), compute)
 
 
@@ -191,7 +190,7 @@ def _mask_to_boxes(mask: Arg) -> Bound:
 
 
 def _not_semantic(x: Arg) -> None:
-    if isinstance(x.type.meaning, Mask) and x.type.dtype != "bool":
+    if x.type.is_mask and x.type.dtype != "bool":
         raise ValueError(f"{x.text} holds classes; pick one of them: {x.text} = 1")
 
 

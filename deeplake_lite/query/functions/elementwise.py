@@ -116,7 +116,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
 def _normalize(x: Arg, range: Arg | None = None) -> Bound:
     """Values of [low, high], or of their own extent, to 0…1; boxes to parts of [x0, y0, x1, y1]."""
     numbers("NORMALIZE", x, *([range] if range else []))
-    is_boxes = isinstance(x.type.meaning, Boxes)
+    is_boxes = x.type.boxes is not None
     if range is None:
         if is_boxes:
             raise ValueError("boxes need a window, [x0, y0, x1, y1]")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
@@ -216,7 +215,7 @@ def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
 def _check_truth(*args: Arg) -> None:
     """Refuse classes beside truth values. Raises QueryTypeError."""
     types = [arg.type.items.of if arg.type.items is not None else arg.type for arg in args]
-    classes = [t.meaning for t in types if isinstance(t.meaning, ClassLabel)]
+    classes = [t.classes for t in types if t.classes is not None]
     if "bool" in {t.dtype for t in types} and not all(c.takes_truth for c in classes):
         raise QueryTypeError(
             f"None of several classes is true or false, but {args[0].text} is compared with "
@@ -227,7 +226,7 @@ def _check_truth(*args: Arg) -> None:
 
 def _named(arg: Arg, other: Arg) -> Arg:
     """Return the number of a class where its name stands."""
-    if arg.is_constant and isinstance(arg.value, str) and hasattr(other.type.meaning, "names"):
+    if arg.is_constant and isinstance(arg.value, str) and other.type.names is not None:
         return Arg(arg.text, Type("int64"), class_number(arg, other))
     return arg
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.htypes.boxes import Boxes, convert_boxes
-from deeplake_lite.htypes.mask import Mask
+from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import numbers
 from deeplake_lite.query.functions.room import check_room
@@ -40,14 +39,14 @@ def _crop(image: Arg, window: Arg) -> Bound:
     numbers("CROP", window)
     if window.type.shape not in ((4,), (None,)):
         raise ValueError(f"a window is [x0, y0, x1, y1], {window.text} is {window.type}")
-    meaning, format_ = window.type.meaning, window.type.box_format
+    boxes, format_ = window.type.boxes, window.type.box_format
 
     def compute(value: Any, given: Any, *, lead: int) -> Any:
         picture, corners = np.asarray(value), np.asarray(given)
         height, width = picture.shape[lead : lead + 2]
         if format_ is not None:
             corners = convert_boxes(corners, format_, "xyxy")
-        if isinstance(meaning, Boxes) and meaning.units == "fraction":
+        if boxes is not None and boxes.units == "fraction":
             corners = corners * [width, height, width, height]
         if corners.shape != (4,) or not np.isfinite(corners).all():
             raise ValueError(f"a window is four numbers, got {brief(corners.tolist())}")
@@ -73,7 +72,7 @@ def _resize(image: Arg, height: Arg, width: Arg) -> Bound:
     """Picture of another size, bilinear (with antialiasing); of masks, the nearest pixel."""
     _picture("RESIZE", image)
     numbers("RESIZE", height, width)
-    nearest = isinstance(image.type.meaning, Mask) or image.type.dtype == "bool"
+    nearest = image.type.is_mask or image.type.dtype == "bool"
 
     def compute(value: Any, h: Any, w: Any, *, lead: int) -> Any:  # noqa: ARG001
         size = (int(h), int(w))

@@ -17,7 +17,7 @@ from deeplake_lite.errors import (
     QueryTypeError,
     message_of,
 )
-from deeplake_lite.htypes import ClassLabel, Image, Json
+from deeplake_lite.htypes import Json
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
@@ -228,16 +228,16 @@ class _Call:
         ------
         InvalidValueError
         """
-        htype = self.type.meaning
-        if isinstance(htype, ClassLabel):
+        classes, htype = self.type.classes, self.type.htype
+        if classes is not None:
             try:
-                htype.encode([array if array.ndim else array.item()])
+                classes.encode([array if array.ndim else array.item()])
             except InvalidValueError as error:
                 raise self._invalid(error.args[0], row) from error
-        elif isinstance(htype, Htype):
+        elif htype is not None:
             try:
                 htype.check_shape(array.shape)
-                fits = not isinstance(htype, Image) or array.ndim in (2, 3)
+                fits = not self.type.is_picture or array.ndim in (2, 3)
             except DamagedError:  # as for a cell that was stored
                 fits = False
             if not fits:
@@ -245,12 +245,12 @@ class _Call:
 
     def _array(self, value: Any, row: int | None) -> NDArray[Any]:
         """Return a result as an array: classes as numbers, an empty list with its axes."""
-        kind, names = np.dtype(self.type.dtype).kind, self.type.meaning
-        if isinstance(names, ClassLabel) and names.names:
+        kind, classes = np.dtype(self.type.dtype).kind, self.type.classes
+        if classes is not None and classes.names:
             try:
                 given = [value] if isinstance(value, str) else value
                 if isinstance(given, list | tuple) and all(isinstance(v, str) for v in given):
-                    numbers = np.array([names.index(v) for v in given], np.int64)
+                    numbers = np.array([classes.index(v) for v in given], np.int64)
                     return numbers[0] if isinstance(value, str) else numbers
             except InvalidValueError as error:
                 raise self._unexpected(f"a class that {error}", row) from error
@@ -262,7 +262,7 @@ class _Call:
 
     def _invalid(self, reason: str, row: int | None) -> InvalidValueError:
         place = "" if row is None else f" for row {row} of its block"
-        wanted = self.type.meaning if isinstance(self.type.meaning, Htype) else self.type
+        wanted = self.type.htype or self.type
         return InvalidValueError(f"{self.name} must give {wanted}{place}: {reason}")
 
     def _unexpected(self, found: str, row: int | None) -> QueryTypeError:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.htypes.boxes import Boxes
-from deeplake_lite.htypes.image import Image
-from deeplake_lite.htypes.layouts import Dense, Nested
+from deeplake_lite.htypes.base import Htype
+from deeplake_lite.htypes.layouts import Nested, Ragged
 
 if TYPE_CHECKING:
-    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.class_label import ClassLabel
+    from deeplake_lite.htypes.facets import Coordinates, Pixels
 
 type Shape = tuple[int | None, ...]
 
@@ -70,14 +70,62 @@ class Type:
         return self.meaning if isinstance(self.meaning, Items) else None
 
     @property
+    def htype(self) -> Htype | None:
+        """Type that says what the elements mean; None where there is none, and for lists."""
+        return self.meaning if isinstance(self.meaning, Htype) else None
+
+    @property
+    def classes(self) -> ClassLabel | None:
+        """The labels that the numbers stand for; None for other numbers."""
+        return None if self.htype is None else self.htype.classes
+
+    @property
+    def pixels(self) -> Pixels | None:
+        """What is known of images and masks; None for other values, and for numbers from them."""
+        return None if self.htype is None else self.htype.pixels
+
+    @property
+    def coordinates(self) -> Coordinates | None:
+        """What is known of places in an image; None for other values, and for numbers from them."""
+        return None if self.htype is None else self.htype.coordinates
+
+    @property
+    def is_image(self) -> bool:
+        """Whether values are images, not numbers computed from them."""
+        return self.pixels is not None and self.pixels.is_image
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether values are masks, not numbers computed from them."""
+        return self.pixels is not None and self.pixels.is_mask
+
+    @property
     def is_picture(self) -> bool:
-        """Whether values have two axes or three, as pictures and numbers computed from them do."""
-        return isinstance(self.meaning, Image | PictureNumbers)
+        """Whether values have two axes or three, as images and numbers computed from them do."""
+        return self.is_image or isinstance(self.meaning, PictureNumbers)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the classes, or of the points; empty without names, None for other values."""
+        if self.classes is not None:
+            return tuple(self.classes.names)
+        if self.pixels is not None and self.pixels.is_mask:
+            return self.pixels.names
+        places = self.coordinates
+        return places.names if places is not None and places.marks == "keypoints" else None
+
+    @property
+    def boxes(self) -> Coordinates | None:
+        """What is known of boxes; None for other values, and for numbers computed from boxes."""
+        places = self.coordinates
+        return places if places is not None and places.marks == "boxes" else None
 
     @property
     def box_format(self) -> str | None:
         """Format of boxes, and of numbers computed from them; None for others."""
-        return self.meaning.format if isinstance(self.meaning, Boxes | BoxNumbers) else None
+        if isinstance(self.meaning, BoxNumbers):
+            return self.meaning.format
+        return None if self.boxes is None else self.boxes.format
 
     @classmethod
     def of(cls, htype: Htype) -> Type:
@@ -88,19 +136,16 @@ class Type:
         ['float32 (?, 4)', 'float32 (8,)', 'uint8 (…)']
         """
         layout = htype.layout
-        if isinstance(layout, Dense):
-            return cls(str(np.dtype(getattr(htype, "dtype", layout.dtype))), layout.shape, htype)
         if isinstance(layout, Nested):
             return cls.of(layout.item).listed(htype)
         if layout.dtype in ("utf8", "json"):
             return cls("str" if layout.dtype == "utf8" else "object", (), htype)
-        if htype.name == "bytes":
+        if htype.sql == "bytes":
             return cls("bytes", (), htype)
-        if htype.name == "image" or getattr(htype, "shape", ()) is None:
-            return cls(getattr(htype, "dtype", "uint8"), None, htype)
-        dtype = getattr(htype, "dtype", "uint8") if layout.dtype == "bytes" else layout.dtype
-        shape = getattr(htype, "shape", None) or (None,) * layout.ndim
-        return cls(dtype, (None, 4) if htype.name == "boxes" else tuple(shape), htype)
+        shape = _shape_of(htype)
+        if isinstance(layout, Ragged) and layout.dtype != "bytes" and shape is not None:
+            return cls(layout.dtype, shape, htype)  # of times, that of their counts
+        return cls(htype.value_dtype or "uint8", shape, htype)
 
     def listed(self, htype: Htype | None = None) -> Type:
         """Return the type of a list of such values: an array where all of them are of one shape.
@@ -108,14 +153,10 @@ class Type:
         >>> str(Type("int32").listed()), str(Type("uint8", (None, None)).listed())
         ('int32 (?,)', 'list of uint8 (?, ?)')
         """
-        item = self.meaning
-        has_more = htype is not None and (
-            getattr(item, "nullable", False) or hasattr(item, "names")
-        )
-        if (
-            self.is_of_one_shape and not has_more
-        ):  # neither nulls nor names of classes among the items
-            return Type(self.dtype, (None, *(self.shape or ())), htype or item)
+        is_nullable = self.htype is not None and self.htype.nullable
+        has_more = htype is not None and (is_nullable or self.names is not None)
+        if self.is_of_one_shape and not has_more:  # neither nulls nor names of classes
+            return Type(self.dtype, (None, *(self.shape or ())), htype or self.meaning)
         return Type("object", (None,), Items(self, htype))
 
     @property
@@ -153,3 +194,16 @@ class Type:
         sizes = ", ".join("?" if n is None else str(n) for n in self.shape)
         comma = "," if len(self.shape) == 1 else ""
         return f"{self.dtype} ({sizes}{comma})" if self.shape else self.dtype
+
+
+def _shape_of(htype: Htype) -> Shape | None:
+    """Return the shape of a column's values; None where rows may differ in how many axes they have.
+
+    Images say row by row how many axes they have. Of keypoints, only the number of axes is used.
+    """
+    if htype.pixels is not None and htype.pixels.is_image:
+        return None
+    places, axes = htype.coordinates, htype.axes
+    if places is not None and places.marks == "keypoints" and axes is not None:
+        return (None,) * len(axes)
+    return axes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.query.bind.calls.known import AGGREGATES
 from deeplake_lite.query.bind.calls.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
@@ -95,4 +94,5 @@ def _classes(view: View, column: str) -> tuple[str, ...]:
     """Return the names of a column's classes; none where it has none."""
     name = column[1:-1].replace('""', '"') if column.startswith('"') else column
     htype = view.schema[name].htype if name in view.columns else None
-    return tuple(htype.names) if isinstance(htype, ClassLabel) else ()
+    classes = None if htype is None else htype.classes
+    return () if classes is None else tuple(classes.names)

@@ -22,7 +22,6 @@ from deeplake_lite.errors import (
     QueryTypeError,
     SchemaError,
 )
-from deeplake_lite.htypes import Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.query.database.convert import Members, in_one, masked
@@ -258,20 +257,20 @@ def _numbers(array: pa.Array) -> pa.Array:
 def to_values(array: pa.Array, htype: Htype) -> Any:
     """Return Arrow values as an htype takes them.
 
+    >>> from deeplake_lite.htypes import Json
     >>> to_values(pa.array(['{"a": 1}', None]), Json(nullable=True))
     [{'a': 1}, None]
     """
-    match htype:
-        case Scalar(dtype=dtype):
-            return _scalars(array, dtype)
-        case Json():
-            parse = json.loads if is_text(array.type) else _jsonable
-            values = (parsed(v, array.type) for v in array.to_pylist())
-            return [None if v is None else parse(v) for v in values]
-        case Sequence(of=of) if is_list(array.type):
-            return _split(array, to_values(array.flatten(), of))
-        case Text() if not is_text(array.type):
-            return [None if v is None else str(v) for v in array.to_pylist()]
+    if htype.scalar is not None:
+        return _scalars(array, htype.scalar)
+    if htype.sql == "json":
+        parse = json.loads if is_text(array.type) else _jsonable
+        values = (parsed(v, array.type) for v in array.to_pylist())
+        return [None if v is None else parse(v) for v in values]
+    if htype.item is not None and is_list(array.type):
+        return _split(array, to_values(array.flatten(), htype.item))
+    if htype.sql == "text" and not is_text(array.type):
+        return [None if v is None else str(v) for v in array.to_pylist()]
     return array.to_pylist()
 
 

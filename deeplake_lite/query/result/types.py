@@ -24,6 +24,7 @@ from deeplake_lite.query.values import Grouped
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.query.functions import Type
+    from deeplake_lite.query.functions.value_type import Shape
     from deeplake_lite.query.values import Kind, Tree
 
 
@@ -48,14 +49,8 @@ def htype_of_type(type_: Type) -> Htype:
     if type_.dtype == "bytes":
         return Bytes(nullable=True)
     shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
-    match type_.meaning:
-        case Image() if type_.dtype == "uint8" and (shape is None or len(shape) == 3):
-            return Image("raw", nullable=True)
-        case Boxes(format=format_, units=units) if type_.dtype == "float32" and shape is not None:
-            if shape[1:] == (4,):
-                return Boxes(format_, units, nullable=True)
-        case ClassLabel(names=names) if shape is not None and len(shape) <= 1:
-            return ClassLabel(list(names), multiple=len(shape) == 1, nullable=True)
+    if (found := _with_meaning(type_, shape)) is not None:
+        return found
     if type_.dtype == "str":
         return Text(nullable=True) if shape == () else Sequence(Text(), nullable=True)
     if type_.dtype == "object":
@@ -63,6 +58,20 @@ def htype_of_type(type_: Type) -> Htype:
     if shape == ():
         return Scalar(type_.dtype, nullable=True)
     return Array(type_.dtype, shape, nullable=True)
+
+
+def _with_meaning(type_: Type, shape: Shape | None) -> Htype | None:
+    """Return the type of images, boxes or classes; None for numbers without such a meaning."""
+    boxes, classes = type_.boxes, type_.classes
+    if type_.is_image and type_.dtype == "uint8" and (shape is None or len(shape) == 3):
+        return Image("raw", nullable=True)
+    if shape is None:
+        return None
+    if boxes is not None and type_.dtype == "float32" and shape[1:] == (4,):
+        return Boxes(boxes.format, boxes.units, nullable=True)
+    if classes is not None and len(shape) <= 1:
+        return ClassLabel(list(classes.names), multiple=len(shape) == 1, nullable=True)
+    return None
 
 
 def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
@@ -101,10 +110,8 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
     """Return the dtype of the column whose values these are, where DuckDB has another for it."""
-    if not isinstance(kind.htype, Scalar):
-        return None
-    dtype, given = kind.htype.dtype, dtype_of(type_)
-    if given is None or given == dtype:
+    dtype, given = kind.column_dtype, dtype_of(type_)
+    if not dtype or given is None or given == dtype:
         return None
     if dtype == "float16":
         return dtype if given == "float32" else None

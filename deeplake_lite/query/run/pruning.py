@@ -15,7 +15,6 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import ClassLabel, Scalar
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.database.spans import read_moment
 from deeplake_lite.storage.arrays import INDEX_ROWS
@@ -125,12 +124,16 @@ def _in(e: exp.Expr, spans: list[tuple[exp.Expr, exp.Expr]], instance: Instance)
     return found
 
 
+_NUMBERS = ("bool", "number", "time", "class")
+"""What SQL compares by the numbers that are stored, whose bounds are noted."""
+
+
 def _noted(e: exp.Expr, instance: Instance) -> _Noted | None:
     """Return what is known of the chunks of a column; None for anything else."""
     while isinstance(e, exp.Paren):
         e = e.this
     field = instance.scalars.get(e.name) if isinstance(e, exp.Column) else None
-    if field is None or not isinstance(field.htype, Scalar | ClassLabel):
+    if field is None or field.htype.sql not in _NUMBERS:
         return None
     table = instance.source.table
     found = table.statistics(field.id)
@@ -148,14 +151,14 @@ def _ends(e: exp.Expr, noted: _Noted) -> tuple[Any, Any] | None:
     """Return what a constant may be rounded to in a column's type: the least and the most."""
     value = _constant(e)
     htype = noted.field.htype
-    if isinstance(htype, Scalar) and htype.dtype.endswith("]"):
-        return _time_ends(value, htype.dtype)
+    if htype.sql == "time":
+        return _time_ends(value, htype.value_dtype)
     if value is None or isinstance(value, str) or not math.isfinite(value):
         return None
     if noted.low.dtype.kind != "f":
         return math.floor(value), math.ceil(value)
     with np.errstate(over="ignore"):
-        kinds = {"float32", getattr(htype, "dtype", "float64")}
+        kinds = {"float32", htype.value_dtype}
         rounded = [float(np.dtype(kind).type(value)) for kind in kinds]
     return min(value, *rounded), max(value, *rounded)
 

@@ -17,9 +17,8 @@ from deeplake_lite.dataset.read.values import decode_block, decode_one, with_non
 from deeplake_lite.dataset.read.virtual import sizes_of
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
-from deeplake_lite.htypes import Bytes, ClassLabel, Image, Json, Link, Scalar, Text
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
-from deeplake_lite.htypes.layouts import Dense, Nested
+from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
 from deeplake_lite.query.database.spans import check_times
@@ -208,10 +207,11 @@ class Source:
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
         """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
         interrupt.check()
-        if isinstance(f.htype, Text | Json):
+        layout = f.htype.layout
+        if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
             return texts_of(self.tally.cells(self.table.flat(f.id, slots)))
         cells = self._cells(f, slots)
-        if isinstance(f.htype, ClassLabel):
+        if f.htype.sql == "class":
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
         array = array_of(f.htype, cells)
         check_times(array, f.name)
@@ -348,45 +348,31 @@ class Source:
 def kind_of(htype: Htype) -> Kind | None:
     """Return the kind of a column that is a scalar to DuckDB, or None for a tensor.
 
-    >>> from deeplake_lite.htypes import Embedding
+    >>> from deeplake_lite.htypes import Embedding, Scalar
     >>> kind_of(Scalar("float32")).real, kind_of(Embedding(4))
     (True, None)
     """
-    match htype:
-        case Scalar(dtype="bool"):
-            return Kind("bool", htype=htype)
-        case Scalar(dtype=dtype) if dtype.endswith("]"):
-            return Kind("time", htype=htype)
-        case Scalar(dtype=dtype):
-            if np.dtype(dtype).kind == "c":
-                return None
-            return Kind("number", real=np.dtype(dtype).kind == "f", htype=htype)
-        case ClassLabel(multiple=False, names=names):
-            return Kind("class", names=tuple(names), htype=htype)
-        case Text():
-            return Kind("text", htype=htype)
-        case Bytes():
-            return Kind("bytes", htype=htype)
-        case Json():
-            return Kind("json", htype=htype)
-        case _:
-            return None
+    if htype.sql is None:
+        return None
+    is_real = htype.sql == "number" and np.dtype(htype.value_dtype).kind == "f"
+    names = () if htype.classes is None else tuple(htype.classes.names)
+    return Kind(htype.sql, real=is_real, names=names, htype=htype)
 
 
 def _has_files(htype: Htype) -> bool:
     """Tell whether cells are picture files, or lists of them, of a codec that has several dtypes.
 
-    >>> from deeplake_lite.htypes import Sequence
+    >>> from deeplake_lite.htypes import Image, Link, Sequence
     >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]
     [True, True, True]
     >>> [_has_files(h) for h in (Image("jpeg"), Image("zstd"))]
     [False, False]
     """
-    if isinstance(htype, Link):
-        return _has_files(htype.of)
+    if htype.target is not None:
+        return _has_files(htype.target)
     if isinstance(htype.layout, Nested):
         return _has_files(htype.layout.item)
-    return isinstance(htype, Image) and htype.codec in ("auto", "png", "tiff")
+    return htype.pixels is not None and htype.pixels.is_image and htype.pixels.dtype is None
 
 
 def _pictures(value: Any) -> Iterator[NDArray[Any]]:
@@ -401,13 +387,13 @@ def _pictures(value: Any) -> Iterator[NDArray[Any]]:
 def type_of(htype: Htype, pixels: str = "uint8") -> Type:
     """Return the type of a column's values as tensors; `pixels` is the dtype in files of pictures.
 
-    >>> from deeplake_lite.htypes import Embedding, Sequence
+    >>> from deeplake_lite.htypes import Embedding, Scalar, Sequence
     >>> str(type_of(Embedding(4))), str(type_of(Sequence(Scalar("int32"))))
     ('float32 (4,)', 'int32 (?,)')
     """
     layout = htype.layout
-    if isinstance(htype, Link):
-        return type_of(htype.of, pixels)
+    if htype.target is not None:
+        return type_of(htype.target, pixels)
     if isinstance(layout, Nested):
         return type_of(layout.item, pixels).listed(htype)
     found = Type.of(htype)

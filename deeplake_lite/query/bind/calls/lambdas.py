@@ -127,7 +127,7 @@ def _wider(kind: Kind, made: Kind, e: exp.Expr) -> Kind:
 
 
 def _is_float(*kinds: Kind) -> bool:
-    return any("float" in getattr(kind.htype, "dtype", "") for kind in kinds)
+    return any("float" in kind.column_dtype for kind in kinds)
 
 
 def _within(kind: Kind) -> tuple[object, ...]:
@@ -211,8 +211,7 @@ def _item_kind_of(value: Value) -> Kind:
 
 def _item_kind(kind: Kind) -> Kind:
     """Return the kind of an item with the type of the column that it comes from, or null."""
-    is_scalar = isinstance(kind.htype, Scalar)
-    return kind if is_scalar or kind.htype is None else replace(kind, htype=None)
+    return kind if kind.column_dtype or kind.htype is None else replace(kind, htype=None)
 
 
 @contextmanager

@@ -156,7 +156,7 @@ def _part_type(whole: Type) -> Type:
     """Return the type of a list's items, or of an array's parts along its first axis."""
     if whole.items is not None:
         return whole.items.of
-    is_kept = hasattr(whole.meaning, "names") or whole.box_format is not None
+    is_kept = whole.names is not None or whole.box_format is not None
     shape = None if whole.shape is None else whole.shape[1:]
     return Type(whole.dtype, shape, whole.meaning if is_kept else None)
 

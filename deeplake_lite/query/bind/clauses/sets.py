@@ -192,7 +192,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
 
 def _as_moment(side: _Side, value: Value, other: Value) -> Value:
     """Return a text in quotes as the moment that it says beside moments; others as they are."""
-    dtype = getattr(kind_of(other).htype, "dtype", "") if kind_of(other).name == "time" else ""
+    dtype = kind_of(other).time_dtype
     if not (
         dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
     ):

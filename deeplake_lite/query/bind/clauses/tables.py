@@ -189,7 +189,7 @@ _DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
 
 def _note(binder: Binder, table: str, column: str, kind: Kind) -> None:
     """Note the type of a source's column; classes are left to their names."""
-    dtype = getattr(kind.htype, "dtype", "") if kind.name in ("number", "time") else ""
+    dtype = kind.column_dtype if kind.name in ("number", "time") else ""
     if found := dtype or _DTYPES.get(kind.name):
         binder.low.types.note(table, column, found)
 

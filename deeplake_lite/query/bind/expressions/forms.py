@@ -13,7 +13,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes import Boxes, ClassLabel, Mask
+from deeplake_lite.htypes import ClassLabel, Mask
 from deeplake_lite.query.bind.scalars.kinds import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
@@ -44,7 +44,7 @@ def names_of(type_: Type) -> tuple[str, ...]:
     """Return the names of the classes that values are; of a list, its items'."""
     if type_.items is not None:
         return names_of(type_.items.of)
-    return tuple(getattr(type_.meaning, "names", None) or ())
+    return type_.names or ()
 
 
 def with_names(tensor: Tensor) -> Tensor:
@@ -103,13 +103,12 @@ def _named(value: Any, names: tuple[str, ...]) -> Any:
 def _is_labels(type_: Type) -> bool:
     """Tell whether values are classes, whose numbers mean nothing without their names."""
     of = type_.items.of if type_.items is not None else type_
-    return isinstance(of.meaning, ClassLabel) or (of.items is not None and _is_labels(of))
+    return of.classes is not None or (of.items is not None and _is_labels(of))
 
 
 def _has_classes(type_: Type) -> bool:
     """Tell whether values are classes, or pictures of classes that have names."""
-    is_mask = isinstance(type_.meaning, Mask) and bool(type_.meaning.names)
-    return is_mask or _is_labels(type_)
+    return (type_.is_mask and bool(type_.names)) or _is_labels(type_)
 
 
 def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
@@ -145,8 +144,8 @@ def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
 
 
 def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
-    if isinstance(type_.meaning, Mask):
-        return replace(type_, meaning=replace(type_.meaning, names=list(names)))
+    if type_.is_mask:
+        return replace(type_, meaning=Mask(names=names))
     if type_.items is None:
         return replace(type_, meaning=ClassLabel(list(names)))
     return replace(
@@ -171,7 +170,7 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
             f"{what} takes boxes of one format, got {' and '.join(sorted(formats))}: "
             f"{text}. BOX_CONVERT(x, 'xyxy') gives them in another."
         )
-    units = {t.meaning.units for t in inner if isinstance(t.meaning, Boxes)}
+    units = {t.boxes.units for t in inner if t.boxes is not None}
     if len(units) > 1:
         raise QueryTypeError(
             f"{what} takes boxes of one unit, but they are in {' and '.join(sorted(units))}: "

@@ -564,18 +564,18 @@ def _arg(tensor: Tensor) -> Arg:
 
 def _named_classes(args: list[Arg]) -> list[Arg]:
     """Return arguments with names of classes as their numbers, where another is of classes."""
-    meanings = (a.type.meaning if a.type.items is None else a.type.items.of.meaning for a in args)
-    names = next((m for m in meanings if m is not None and hasattr(m, "index")), None)
-    if names is None:
+    types = (a.type if a.type.items is None else a.type.items.of for a in args)
+    classes = next((t.classes for t in types if t.classes is not None), None)
+    if classes is None:
         return args
     out = []
     for arg in args:
         if arg.is_constant and arg.type.dtype == "str" and arg.value is not None:
             try:
                 number = np.asarray(
-                    names.index(arg.value)
+                    classes.index(arg.value)
                     if isinstance(arg.value, str)
-                    else [names.index(v) for v in arg.value]
+                    else [classes.index(v) for v in arg.value]
                 )
             except InvalidValueError as error:
                 raise QueryTypeError(f"{arg.text}: {error.args[0]}") from error
@@ -601,7 +601,7 @@ def _list_type(item: Kind) -> Type:
 
 def _is_span(kind: Kind) -> bool:
     """Tell whether a value is a column's duration, which is an INTERVAL to DuckDB."""
-    dtype = getattr(kind.htype, "dtype", "") if kind.name == "time" else ""
+    dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
 
 
@@ -622,7 +622,7 @@ def _given_type(kind: Kind) -> Type:
         case "time" if _is_span(kind):
             return Type("timedelta64[us]")
         case "time":
-            return Type(getattr(kind.htype, "dtype", "datetime64[us]"))
+            return Type(kind.time_dtype or "datetime64[us]")
         case "number" if kind.number_dtype:
             return Type(kind.number_dtype)
         case _:

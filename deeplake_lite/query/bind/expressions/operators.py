@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls import growth
 from deeplake_lite.query.bind.expressions import comparisons
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
@@ -147,8 +146,8 @@ def _is_whole(value: Value) -> bool:
     """Tell whether a scalar is surely an integer."""
     if isinstance(value, Constant):
         return type(value.value) is int
-    htype = kind_of(value).htype
-    return isinstance(htype, Scalar) and np.dtype(htype.dtype).kind in "iu"
+    dtype = kind_of(value).column_dtype
+    return bool(dtype) and np.dtype(dtype).kind in "iu"
 
 
 def _is_divisor(value: Value) -> bool:
@@ -180,7 +179,7 @@ def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
     kind = kind_of(value)
     if kind.name == "json":
         return as_exact_number(node, text_of(e))
-    dtype = value.type.dtype if isinstance(value, Tensor) else getattr(kind.htype, "dtype", "")
+    dtype = value.type.dtype if isinstance(value, Tensor) else kind.column_dtype
     if dtype in _SMALL:
         return exp.cast(node, "BIGINT")
     return node

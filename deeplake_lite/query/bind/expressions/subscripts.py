@@ -139,7 +139,7 @@ def _check_position(at: Value | None, text: str) -> None:
     kind = kind_of(at)
     if kind.name not in ("number", "class", "any"):
         raise _no_index("bool" if kind.name == "bool" else WORDS[kind.name], text)
-    dtype = getattr(kind.htype, "dtype", "") if kind.name == "number" else ""
+    dtype = kind.column_dtype if kind.name == "number" else ""
     is_float = isinstance(at, Constant) and isinstance(at.value, float)
     if is_float or kind.real or dtype.startswith("float"):
         raise _no_index("a number that may have a fraction", text)
@@ -362,7 +362,7 @@ def _all_slices(items: list[Any]) -> bool:
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
     """Tell whether boxes are still boxes, one or several: the last axis is whole."""
-    if hasattr(base.type.meaning, "names"):
+    if base.type.names is not None:
         return True
     last = items[-1] if items else None
     is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)

@@ -178,7 +178,7 @@ def _type_of(kind: Kind) -> str:
         parts = [(name, _type_of(part)) for name, part in kind.parts]
         named = ", ".join(f"{exp.to_identifier(n, quoted=True)} {type_}" for n, type_ in parts)
         return f"STRUCT({named})" if all(type_ for _, type_ in parts) else ""
-    dtype = kind.number_dtype or (getattr(kind.htype, "dtype", "") if kind.name == "time" else "")
+    dtype = kind.number_dtype or kind.time_dtype
     if dtype:
         return "HUGEINT" if dtype == HUGE else sql_type(dtype)
     return _PLAIN_TYPES.get(kind.name, "")

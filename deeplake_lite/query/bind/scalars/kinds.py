@@ -54,9 +54,8 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
         case Constant(constant):
             return kind_of_constant(constant)
         case Tensor():
-            meaning = value.type.meaning
-            if meaning is not None and hasattr(meaning, "names"):
-                return Kind("class", names=tuple(meaning.names))
+            if value.type.names is not None:
+                return Kind("class", names=value.type.names)
             if value.type.dtype == "bool":
                 return BOOL
             if value.type.is_number:
@@ -137,7 +136,7 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
-        dtype = getattr(theirs.htype, "dtype", "")
+        dtype = theirs.time_dtype
         moment = moment_beside(value.value, dtype)
         if moment is None and dtype.startswith("datetime64"):
             _check_moment(value.value)
@@ -322,9 +321,8 @@ def unit_of_months(kind: Kind) -> str:
     >>> unit_of_months(Kind("time", htype=Scalar("timedelta64[M]"))), unit_of_months(TIME)
     ('M', '')
     """
-    dtype = getattr(kind.htype, "dtype", "") if kind.name == "time" else ""
-    is_span = isinstance(dtype, str) and dtype.startswith("timedelta64")
-    unit = np.datetime_data(dtype)[0] if is_span else ""
+    dtype = kind.time_dtype
+    unit = np.datetime_data(dtype)[0] if dtype.startswith("timedelta64") else ""
     return unit if unit in ("Y", "M") else ""
 
 
@@ -467,10 +465,10 @@ def _with_moments(values: list[Value]) -> list[Value]:
 
 def _finest(kinds: list[Kind]) -> Scalar | None:
     """Return the type of moments in several units, the finest of them; None for anything else."""
-    dtypes = [getattr(k.htype, "dtype", "") for k in kinds]
+    dtypes = [kind.column_dtype for kind in kinds]
     if not dtypes or not all(dtype.startswith("datetime64") for dtype in dtypes):
         return None
-    return Scalar(str(reduce(np.promote_types, dtypes)))
+    return Scalar(str(np.result_type(*map(np.dtype, dtypes))))
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:

@@ -82,7 +82,7 @@ def _dtype(value: Value) -> str:
     if isinstance(value, Constant):
         is_time = isinstance(value.value, np.datetime64 | np.timedelta64)
         return str(value.value.dtype) if is_time else ""
-    return getattr(kind_of(value).htype, "dtype", "") if kind_of(value).name == "time" else ""
+    return kind_of(value).time_dtype
 
 
 def sum_of_moments(
