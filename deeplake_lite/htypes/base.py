@@ -214,6 +214,29 @@ class Htype(Facets):
         """Decode one ragged cell into an array of its shape and dtype, C-contiguous."""
         put(self.decode(data, shape), out)
 
+    def decode_small(
+        self,
+        data: Any,
+        shape: tuple[int, ...],
+        side: int,  # noqa: ARG002 (types whose files are decoded at a scale use it)
+        *,
+        fast: bool = False,  # noqa: ARG002 (likewise)
+    ) -> Any:
+        """Decode one ragged cell of pixels, perhaps scaled down.
+
+        Parameters
+        ----------
+        data : Buffer
+            The cell's bytes.
+        shape : tuple of int
+            The shape that was kept.
+        side : int
+            Pixels that the longer side keeps at least.
+        fast : bool
+            Whether details may be lost for speed.
+        """
+        return self.decode(data, shape)
+
     @property
     @abstractmethod
     def blank(self) -> Any:

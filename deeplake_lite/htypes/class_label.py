@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, override
@@ -136,6 +136,19 @@ class ClassLabel(Htype):
         if bool(self.names) != bool(other.names):
             return None
         return ClassLabel([*dict.fromkeys([*self.names, *other.names])], multiple=self.multiple)
+
+    @override
+    def widened(self, coming: Htype) -> ClassLabel | None:
+        if not isinstance(coming, ClassLabel) or not self.names:
+            return None
+        new = [name for name in coming.names if name not in self._numbers]
+        return replace(self, names=(*self.names, *new)) if new else None
+
+    @override
+    def describes(self, other: Htype) -> bool:
+        if not isinstance(other, ClassLabel) or self.multiple != other.multiple:
+            return False
+        return tuple(other.names)[: len(self.names)] == tuple(self.names)
 
     @property
     @override

@@ -11,6 +11,7 @@ everyone         `item`, `target`, `classes`, `scalar`, `is_array`, `is_embeddin
 ``loader``       `pixels`, `coordinates`
 ``widget``       `browser`, `pixels`, `coordinates`
 versions, mixes  `continues`, `united`
+``ingest``       `widened`, `describes`
 ===============  ===================================================================
 
 A type overrides the questions whose default answer is wrong for it, in its own file.
@@ -236,3 +237,26 @@ class Facets(ABC):
         Neither type takes nulls or has a default: the caller decides about those.
         """
         return other if self == other else None
+
+    def widened(self, coming: Htype) -> Htype | None:  # noqa: ARG002 (few types can be widened)
+        """Return this type, changed so that a column of it takes values of another type, too.
+
+        Parameters
+        ----------
+        coming : Htype
+            Type of the values that are coming.
+
+        Returns
+        -------
+        Htype or None
+            It takes nulls and has a default as this type does; None where this type need not
+            change, or cannot.
+        """
+        return None
+
+    def describes(self, other: Htype) -> bool:
+        """Tell whether all that this type says is true of `other`, which may say more.
+
+        Neither type takes nulls or has a default: the caller decides about those.
+        """
+        return self == other

@@ -218,6 +218,19 @@ class Image(Htype):
         both_files = self.layout.dtype == other.layout.dtype == "bytes"
         return Image("auto", mode=self.mode) if both_files else None
 
+    @override
+    def widened(self, coming: Htype) -> Image | None:
+        if not isinstance(coming, Image) or self.codec in ("auto", coming.codec):
+            return None
+        both_files = self.layout.dtype == coming.layout.dtype == "bytes"
+        return replace(self, codec="auto") if both_files else None
+
+    @override
+    def describes(self, other: Htype) -> bool:
+        if isinstance(other, Image) and self.mode is None:
+            other = replace(other, mode=None)
+        return self == other
+
     @property
     @override
     def varying(self) -> int:
@@ -435,10 +448,10 @@ class Image(Htype):
         pixels = self.decode_small(data, shape, side) if small else self.decode(data, shape)
         put(resized(pixels, height, width), out)
 
+    @override
     def decode_small(
         self, data: Any, shape: tuple[int, ...], side: int, *, fast: bool = False
     ) -> NDArray[Any]:
-        """Decode a cell, perhaps scaled down, so that the longer side keeps `side` pixels."""
         if self.codec in _NUMBERS or self.mode:
             return self.decode(data, shape)
         kept = tuple(n for n in shape if n >= 0)

@@ -91,7 +91,8 @@ def test_every_registered_type_is_tried():
 def test_each_answer_is_of_its_kind(htype):
     questions = [name for name in vars(Facets) if not name.startswith("_")]
     assert len(questions) >= 15
-    for name in {*questions} - {"details", "to_words", "continues", "united"}:
+    asked = {"details", "to_words", "continues", "united", "widened", "describes"}
+    for name in {*questions} - asked:
         getattr(htype, name)
     assert all(isinstance(word, str) and word for word in htype.details())
     assert isinstance(htype.browser, Browser)
@@ -142,6 +143,8 @@ def test_words_are_missing_for_drawn_values_only(htype):
 def test_a_type_continues_itself_and_unites_with_itself(htype):
     assert htype.united(htype) == htype
     assert htype.continues(htype)
+    assert htype.widened(htype) is None
+    assert htype.describes(htype)
 
 
 def test_classes_continue_a_shorter_list_and_unite_by_name():
@@ -164,3 +167,38 @@ def test_images_of_several_file_formats_unite_to_any():
     assert Image("jpeg").united(Image("raw")) is None
     assert Image().continues(Image("png"))
     assert not Image("png").continues(Image())
+
+
+def test_a_column_is_widened_by_names_and_file_formats_that_are_new():
+    there = ClassLabel(["ant"], nullable=True, default="ant")
+    wider = there.widened(ClassLabel(["bee", "ant"]))
+    assert wider == ClassLabel(["ant", "bee"], nullable=True, default="ant")
+    assert ClassLabel(["ant", "bee"]).widened(ClassLabel(["bee"])) is None
+    assert ClassLabel().widened(ClassLabel(["ant"])) is None
+    assert ClassLabel(["ant"]).widened(Text()) is None
+    assert Image("jpeg", mode="L", nullable=True).widened(Image("png")) == Image(
+        mode="L", nullable=True
+    )
+    assert Image().widened(Image("png")) is None
+    assert Image("jpeg").widened(Image("raw")) is None
+    assert Image("raw").widened(Image("png")) is None
+
+
+def test_a_type_describes_one_that_says_more():
+    assert ClassLabel().describes(ClassLabel(["ant"]))
+    assert ClassLabel(["ant"]).describes(ClassLabel(["ant", "bee"]))
+    assert not ClassLabel(["bee"]).describes(ClassLabel(["ant", "bee"]))
+    assert not ClassLabel(["ant"]).describes(ClassLabel(["ant"], multiple=True))
+    assert not ClassLabel().describes(Scalar("int32"))
+    assert Image("png").describes(Image("png", mode="RGB"))
+    assert not Image("png", mode="RGB").describes(Image("png"))
+    assert not Image().describes(Image("png"))
+
+
+def test_pixels_are_decoded_at_a_smaller_size_where_the_type_can():
+    pixels = np.full((64, 32, 3), 7, np.uint8)
+    for htype, height in [(Image("jpeg"), 16), (Image("png"), 64)]:
+        cell = htype.encode([pixels]).buffers[0]
+        assert htype.decode_small(cell, (64, 32, 3), 16).shape[0] == height
+    mask = Mask().encode([pixels[..., 0]]).buffers[0]
+    assert Mask().decode_small(mask, (64, 32), 16).shape == (64, 32)
