@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.values import with_none
-from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.loader.make.arrays import NUMBERS, as_numpy, padded, ragged, stacked
@@ -74,7 +73,7 @@ def _typed(values: Any, recipe: ColumnRecipe) -> Any:
         return values
     item = recipe.htype.layout.item.layout
     inner = item.shape if isinstance(item, Dense) else ()
-    nothing = np.zeros((0, *inner), dtype_of(recipe.htype) or None)
+    nothing = np.zeros((0, *inner), recipe.htype.value_dtype or None)
     return [value if len(value) else nothing for value in values]
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.repr.describe import dtype_of
 from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.loader.make.chance import globals_kept
@@ -91,7 +90,7 @@ class ColumnRecipe:
         ((0, 4), (2, 4))
         """
         plain = np.asarray(self.htype.blank)
-        dtype = self.dtype or dtype_of(self.htype) or plain.dtype
+        dtype = self.dtype or self.htype.value_dtype or plain.dtype
         return np.zeros(plain.shape if self.most is None else self.most, dtype)
 
 

@@ -16,7 +16,7 @@ import xxhash
 
 from deeplake_lite.dataset.read.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.read.virtual import VirtualTable, is_computed, question_of, source_of
-from deeplake_lite.dataset.repr.describe import axes_of, seen_axes
+from deeplake_lite.dataset.repr.describe import seen_axes
 from deeplake_lite.dataset.saved.parameters import params_to_json
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
@@ -280,13 +280,13 @@ class ViewSamples:
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
         """Return the shape of a column's values: per axis a size, or from least to most."""
         if isinstance(f.htype.layout, Dense):
-            return axes_of(f.htype)
+            return f.htype.axes or ()
         extremes: list[np.ndarray] = []
         for shapes in self._shapes(f):
             there = shapes[(shapes >= 0).any(axis=1)]
             if len(there):
                 extremes += [there.min(axis=0), there.max(axis=0)]
-        return seen_axes(f.htype, np.stack(extremes)) if extremes else axes_of(f.htype)
+        return seen_axes(f.htype, np.stack(extremes)) if extremes else f.htype.axes or ()
 
     def _shapes(self, f: Field) -> Iterator[np.ndarray]:
         """Yield the shapes of a column's cells, some rows at a time."""
