@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
 
 WIDTH = 40
@@ -149,16 +150,13 @@ def _values(view: View, f: Field, cells: Any) -> list[Any]:
     return [_shape(value) for value in values]
 
 
-def _is_pixels(htype: Any) -> bool:
-    from deeplake_lite.htypes import Image, Mask, Sequence
-
-    return _is_pixels(htype.of) if isinstance(htype, Sequence) else isinstance(htype, Image | Mask)
+def _is_pixels(htype: Htype) -> bool:
+    """Tell whether values are images or masks, or lists of them."""
+    return htype.pixels is not None if htype.item is None else _is_pixels(htype.item)
 
 
 def _is_number(f: Field) -> bool:
-    from deeplake_lite.htypes import Scalar
-
-    return isinstance(f.htype, Scalar)
+    return f.htype.scalar is not None
 
 
 def _shape(value: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.brief import brief
-from deeplake_lite.codecs.base import ImageCodec, put
+from deeplake_lite.codecs.base import ImageCodec
 from deeplake_lite.codecs.limits import NO_LIMITS
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError, TooLargeError
 from deeplake_lite.htypes.arrays import (
@@ -48,7 +48,6 @@ from deeplake_lite.htypes.pixels import (
     decode_file,
     lost_channels,
     pixels_of,
-    resized,
 )
 from deeplake_lite.htypes.reencoding import changed, note, recoloured, reduced, shortened
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
@@ -454,16 +453,6 @@ class Image(Htype):
             data = bytes(data)
             self._check_size(out.shape, out.dtype)
             self._file_codec(data).decode_into(data, shape, out)
-
-    def decode_sized(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode a cell and bring it to the height and width of `out`, at JPEG's least scale."""
-        kept = tuple(n for n in shape if n >= 0)
-        height, width = out.shape[:2]
-        share = max(height / kept[0], width / kept[1])
-        side = int(np.ceil(share * max(kept[:2])))
-        small = share < 0.5
-        pixels = self.decode_small(data, shape, side) if small else self.decode(data, shape)
-        put(resized(pixels, height, width), out)
 
     @override
     def decode_small(

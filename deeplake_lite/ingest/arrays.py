@@ -194,12 +194,12 @@ class MemorySource:
         if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
             found = self._noted_htype(name, values, classes=given is not None)
             numbered = replace(ClassLabel(), nullable=found.nullable)
-            return found if given is None or isinstance(found, ClassLabel) else numbered
+            return found if given is None or found.classes is not None else numbered
         try:
             found = found_htype(values)
         except SchemaError as error:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
-        if given is not None and isinstance(found, Text):
+        if given is not None and found.sql == "text":
             names = sorted({str(v) for v in _plain(values) if v is not None})
             return ClassLabel(names, nullable=found.nullable)
         return found if given is None else replace(given, nullable=found.nullable)
@@ -458,10 +458,10 @@ def _of_lists(lists: list[Any]) -> Htype:
     """Return the type for a list per row: ragged arrays of numbers, else a sequence."""
     item = _of_items([v for items in lists for v in items if v is not None] or [""])
     nulls = any(v is None for items in lists for v in items)
-    if isinstance(item, Scalar) and not nulls:
-        return Array(item.dtype, (None,))
-    if isinstance(item, Array) and item.shape and None not in item.shape and not nulls:
-        return Array(item.dtype, (None, *item.shape))
+    if item.scalar is not None and not nulls:
+        return Array(item.scalar, (None,))
+    if item.is_array and item.axes and None not in item.axes and not nulls:
+        return Array(item.value_dtype, (None, *item.axes))
     return Sequence(replace(item, nullable=nulls))
 
 

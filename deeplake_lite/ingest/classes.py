@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.tensors import array_of, without_tensors
 
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 def takes_class_numbers(htype: Htype) -> bool:
     """Tell whether whole numbers in a file of texts are class numbers: no class is called like one.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
     [True, True, False]
     """
-    is_one = isinstance(htype, ClassLabel) and not htype.multiple
+    is_one = htype.classes is not None and htype.item is None
     return is_one and not _numbers_in_names(htype)
 
 
@@ -41,6 +41,7 @@ def check_class_numbers(values: Any, htype: Htype) -> None:
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> check_class_numbers([0, 1], ClassLabel(["0", "1"]))
     >>> check_class_numbers([0, 1], ClassLabel(["1", "2"]))
     Traceback (most recent call last):
@@ -87,9 +88,11 @@ def _numbers_in(values: Any) -> Iterator[Any]:
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
     """Return the class number of each name that is a whole number, of a column or of its items.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))
     {7: 0, 3: 2, -1: 3}
     """
-    if isinstance(htype, ClassLabel):
-        return {int(name): at for at, name in enumerate(htype.names) if _WHOLE.fullmatch(name)}
+    if htype.classes is not None:
+        names = enumerate(htype.classes.names)
+        return {int(name): at for at, name in names if _WHOLE.fullmatch(name)}
     return {} if htype.item is None else _numbers_in_names(htype.item)

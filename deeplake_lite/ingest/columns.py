@@ -38,11 +38,9 @@ from deeplake_lite.htypes import (
     ClassLabel,
     Htype,
     Json,
-    Link,
     Scalar,
     Sequence,
     Text,
-    resolve,
 )
 from deeplake_lite.htypes.base import pasted
 
@@ -190,13 +188,13 @@ def _with_texts(htype: Htype) -> Htype:
     >>> _with_texts(Array("float64", (None,)))
     Sequence(Text(nullable=True))
     """
-    if isinstance(htype, Array):
+    if htype.is_array:
         item: Htype = Text(nullable=True)
-        for _ in htype.shape or ():
+        for _ in htype.axes or ():
             item = Sequence(item)
         return replace(item, nullable=htype.nullable)
-    if isinstance(htype, Sequence):
-        return replace(htype, of=_with_texts(resolve(htype.of)))
+    if htype.item is not None:
+        return Sequence(_with_texts(htype.item), nullable=htype.nullable)
     return Text(nullable=htype.nullable)
 
 
@@ -227,7 +225,7 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
     ['rose', None]
     """
     values = arrow_values(array, htype)
-    names = isinstance(htype, ClassLabel | Link) or htype.takes_files
+    names = htype.classes is not None or htype.target is not None or htype.takes_files
     return [value or None for value in values] if names and _holds_texts(array.type) else values
 
 

@@ -25,7 +25,7 @@ from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Scalar, Sequence, resolve
+from deeplake_lite.htypes import Scalar, resolve
 from deeplake_lite.htypes.json_values import object_of
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.ingest.classes import takes_class_numbers
@@ -239,6 +239,7 @@ def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
     They are the lake's: a type that was found in the file would be that of all values, so that a
     single wrong one made every row wrong. Classes without names are read as their numbers.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
     {'a': Scalar('int8'), 'b': Scalar('int64', nullable=True), 'c': ClassLabel(['cat'])}
     """
@@ -249,18 +250,19 @@ def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
 def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
     """Return the columns of a lake whose classes have numbers as names.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> named_by_numbers({"a": ClassLabel(["1", "2"]), "b": ClassLabel(["cat"]), "c": ClassLabel()})
     ['a']
     """
     return [
         name
         for name, htype in known.items()
-        if isinstance(htype, ClassLabel) and not takes_class_numbers(htype)
+        if htype.classes is not None and not takes_class_numbers(htype)
     ]
 
 
 def _has_no_names(htype: Htype) -> bool:
-    return isinstance(htype, ClassLabel) and not htype.names and not htype.multiple
+    return htype.classes is not None and htype.item is None and not htype.classes.names
 
 
 def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -301,7 +303,7 @@ def parse_values(values: Any, htype: Htype) -> Any:
         return [_span(v, htype) if isinstance(v, str) else v for v in with_none(values)]
     if not written_as_json(htype):
         return [_number(v, htype) for v in with_none(values)] if _is_complex(htype) else values
-    wrong = str.encode if htype.layout == resolve("json").layout else str
+    wrong = str.encode if htype.sql == "json" else str
     return [
         _of_json(_parse(value, wrong), htype) if isinstance(value, str) else value
         for value in values
@@ -315,15 +317,14 @@ def _of_json(value: Any, htype: Htype) -> Any:
     >>> _of_json([5, None], Sequence("timedelta64[s]"))
     [np.timedelta64(5,'s'), None]
     """
-    if not isinstance(value, list):
-        return _number(value, htype)
-    of = htype.of if isinstance(htype, Sequence) else htype
-    return [_of_json(item, of) for item in value]
+    if isinstance(value, list):
+        return [_of_json(item, htype.item or htype) for item in value]
+    return value if htype.item is not None else _number(value, htype)
 
 
 def _number(value: Any, htype: Htype) -> Any:
     """Return a count as a span of a type's unit, a text as a complex number; others as they are."""
-    dtype = str(getattr(htype, "dtype", ""))
+    dtype = htype.value_dtype
     if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
         return np.int64(value).astype(dtype)
     if dtype.startswith("complex") and isinstance(value, str):
@@ -332,16 +333,16 @@ def _number(value: Any, htype: Htype) -> Any:
 
 
 def _is_span(htype: Htype) -> bool:
-    return isinstance(htype, Scalar) and htype.dtype.startswith("timedelta64")
+    return htype.scalar is not None and htype.scalar.startswith("timedelta64")
 
 
 def _is_coarse(htype: Htype) -> bool:
     """Tell whether values are moments in a unit that Arrow does not have."""
-    return isinstance(htype, Scalar) and htype.dtype in _COARSE
+    return htype.scalar in _COARSE
 
 
 def _is_complex(htype: Htype) -> bool:
-    return isinstance(htype, Scalar) and htype.dtype.startswith("complex")
+    return htype.scalar is not None and htype.scalar.startswith("complex")
 
 
 def _trimmed(text: str) -> str | None:
@@ -403,10 +404,10 @@ def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
     found: dict[str, pa.DataType] = {}
     for name, spec in schema.items():
         htype = resolve(spec)
-        if not isinstance(htype, Scalar) or _is_parsed(htype):
+        if htype.scalar is None or _is_parsed(htype):
             found[name] = pa.string()
-        elif htype.dtype == "float16":  # which Arrow does not read from texts
+        elif htype.scalar == "float16":  # which Arrow does not read from texts
             found[name] = pa.float32()
         else:
-            found[name] = pa.from_numpy_dtype(htype.dtype)
+            found[name] = pa.from_numpy_dtype(htype.scalar)
     return found

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes import ClassLabel, Htype, Image, resolve
+from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.htypes.base import pasted
 from deeplake_lite.schema import Schema
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.ingest.source import Source
     from deeplake_lite.schema import Field
-
-_FILES = ("auto", "jpeg", "png", "webp", "tiff", "bmp")
 
 
 def wanted(source: Source, given: Mapping[str, Any]) -> dict[str, Htype]:
@@ -41,7 +39,7 @@ def wanted(source: Source, given: Mapping[str, Any]) -> dict[str, Htype]:
                 f"It has: {', '.join(map(repr, found))}."
             )
     for name, htype in ((name, resolve(spec)) for name, spec in given.items()):
-        if htype != ClassLabel() or not isinstance(found[name], ClassLabel):
+        if htype != ClassLabel() or found[name].classes is None:
             found[name] = htype  # a ClassLabel without names gets those that the source found
     if source.key is not None and source.key not in found:
         raise SchemaError(
@@ -78,8 +76,10 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], given: Mapping[str, Any]) -> 
             ds.add_column(name, htype)
             continue
         there = ds.schema[name]
-        merged = widened(there.htype, htype)
-        if name in given and there.htype != htype and merged is there.htype:
+        wider = there.htype.widened(htype)
+        if wider is not None:
+            _retype(ds, there, wider)
+        elif name in given and there.htype != htype:
             if fresh:
                 ds.drop_column(name)
                 ds.add_column(name, htype)
@@ -88,26 +88,7 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], given: Mapping[str, Any]) -> 
                     f"Column {name!r} of {ds.url!r} is {there.htype}, not {htype}. Leave it out of "
                     "schema=, or ingest into a new lake."
                 )
-        elif merged is not there.htype:
-            _retype(ds, there, merged)
     _check_rest(ds, columns)
-
-
-def widened(there: Htype, coming: Htype) -> Htype:
-    """Return the lake's type, widened so that it takes what is coming without losing what is there.
-
-    >>> widened(ClassLabel(["rose"]), ClassLabel(["lily", "rose"]))
-    ClassLabel(['rose', 'lily'])
-    >>> widened(Image("jpeg"), Image("png"))
-    Image()
-    """
-    match there, coming:
-        case ClassLabel(names=names), ClassLabel(names=others) if names:
-            new = [name for name in others if name not in names]
-            return replace(there, names=(*names, *new)) if new else there
-        case Image(codec=codec), Image(codec=other) if codec in _FILES and other in _FILES:
-            return there if codec in ("auto", other) else replace(there, codec="auto")
-    return there
 
 
 def is_said_of(given: Htype, there: Htype) -> bool:
@@ -121,13 +102,8 @@ def is_said_of(given: Htype, there: Htype) -> bool:
     >>> is_said_of(ClassLabel(["dog"]), ClassLabel(["cat", "dog"]))
     False
     """
-    known = replace(there, nullable=given.nullable, default=given.default)
-    match given, known:
-        case ClassLabel(names=names), ClassLabel(names=more):
-            known = replace(known, names=more[: len(names)])
-        case Image(mode=None), Image():
-            known = replace(known, mode=None)
-    return given == known
+    said, known = (replace(h, nullable=False, default=None) for h in (given, there))
+    return said.describes(known)
 
 
 def _retype(ds: Dataset, there: Field, htype: Htype) -> None:

@@ -252,7 +252,7 @@ class FolderSource:
         """Tell whether a column of the table can be classes: texts, or whole numbers from 0 on."""
         from deeplake_lite.ingest.labels import class_numbers
 
-        return isinstance(column.htype(classes=True), ClassLabel) or class_numbers(column)
+        return column.htype(classes=True).classes is not None or class_numbers(column)
 
     def _codec(self) -> str:
         """Return the one codec of all files, by their first bytes, or "auto"."""

@@ -97,7 +97,8 @@ class Asked:
     def types(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return the types of columns of a table, by the names that they get."""
         given, known = types_of(self.schema), read_types(self.known)
-        if isinstance(known.get(self.label), ClassLabel):
+        label = known.get(self.label)
+        if label is not None and label.classes is not None:
             known[self.label] = ClassLabel()  # the table may have more of them
         found = {new: known[new] for new in names.values() if new in known}
         found |= {new: given[old] for old, new in names.items() if old in given}

@@ -13,7 +13,6 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_one
 from deeplake_lite.errors import LakeError, OptionError
-from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
 from deeplake_lite.loader.make.making import PADDING
@@ -236,10 +235,10 @@ class Equipment:
         if is_of_pictures(f.htype):
             size = self.options.size_of(f.name)
         if picture is not None and counts_pixels(innermost(f.htype)):
-            if not isinstance(innermost(f.htype), Mask):
+            if innermost(f.htype).coordinates is not None:
                 return ColumnRecipe(f.htype, collate=collate, follows=picture)
             size = self.options.size_of(picture)
-        if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
+        if f.htype.pixels is None or f.htype.nullable or not len(self._samples):
             recipe = ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
             return self._with_blank(f, recipe)
         shape = self._shape_of(f)
@@ -282,7 +281,9 @@ class Equipment:
             axes = sized(f.htype, axes, recipe.size)
         if not axes or not all(isinstance(size, int) for size in axes):
             return recipe
-        dtype = f.htype.value_dtype or (self._shown(f).dtype.name if _is_picture(f) else None)
+        dtype = f.htype.value_dtype or None
+        if dtype is None and f.htype.pixels is not None:
+            dtype = self._shown(f).dtype.name
         return replace(recipe, most=cast("tuple[int, ...]", axes), dtype=dtype)
 
     def _shown(self, f: Field) -> NDArray[Any]:
@@ -314,7 +315,3 @@ class Equipment:
     def _allow(self) -> tuple[str, ...]:
         """Roots under which linked files are read."""
         return self._samples.sources[0]._lake.allow
-
-
-def _is_picture(f: Field) -> bool:
-    return isinstance(f.htype, Image | Mask)

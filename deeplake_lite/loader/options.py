@@ -21,7 +21,6 @@ from deeplake_lite.checks import (
 )
 from deeplake_lite.dataset.keywords import Keywords
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
-from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.loader.make.collate import CHOICES, fits
@@ -204,7 +203,7 @@ class Options(Keywords):
         """Return the keys of what goes with a column."""
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
-        pictures = isinstance(f.htype, Image | Mask) and self.size_of(f.name) is not None
+        pictures = f.htype.pixels is not None and self.size_of(f.name) is not None
         stacked = isinstance(f.htype.layout, Dense) or pictures
         if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")

@@ -206,6 +206,12 @@ def test_types_that_agree_are_covered_by_one():
             agreed("x", [one, other])
 
 
+def test_the_limits_of_the_first_view_count():
+    strict = dl.Limits(max_pixels=100)
+    for first, second in [(Image("jpeg"), Image("png")), (Image("png"), Image("png"))]:
+        assert agreed("i", [first.limited(strict), second]).limits == strict
+
+
 def test_pictures_and_several_classes_of_views_come_together(make_lake):
     pixels = np.full((4, 4, 3), 100, np.uint8)
     one = make_lake(

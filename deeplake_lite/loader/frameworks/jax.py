@@ -33,7 +33,6 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
-from deeplake_lite.htypes import Image
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
 from deeplake_lite.loader.make.collate import fits
@@ -244,7 +243,7 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 def _is_numbers(f: Field) -> bool:
     """Tell whether values are arrays of numbers: no text, and nothing that is not decoded."""
-    return bool(f.htype.value_dtype) or isinstance(f.htype, Image)
+    return bool(f.htype.value_dtype) or f.htype.pixels is not None
 
 
 def _is_loose(value: Any) -> bool:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
-from deeplake_lite.htypes import Image, Link, Sequence
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
-from deeplake_lite.loader.make.sizes import depth, is_of_pictures, sized
+from deeplake_lite.loader.make.sizes import depth, is_image, is_of_pictures, sized
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
@@ -210,13 +209,13 @@ class FlatLoader(Loader):
         """Return dtype and shape of a column's values; None for axes that vary."""
         if recipe.shape is not None and recipe.dtype is not None:
             return recipe.dtype, recipe.shape
-        htype = f.htype.of if isinstance(f.htype, Link) else f.htype
-        dtype, axes = htype.value_dtype, htype.axes or ()
-        if is_of_pictures(htype) and isinstance(f.htype, Link | Sequence):
+        htype = f.htype.target or f.htype
+        dtype, axes = htype.value_dtype, tuple[Any, ...](htype.axes or ())
+        if is_of_pictures(htype) and not is_image(f.htype):  # those of links, or of sequences
             axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
-        elif not isinstance(f.htype, Link):
+        elif f.htype.target is None:
             axes = self._axes_of(f)
-        if not axes and isinstance(htype, Image):  # all are null
+        if not axes and is_image(htype):  # all are null
             axes = (None, None)
         if not dtype and is_of_pictures(htype):
             dtype = self._shown(f).dtype.name

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
 from deeplake_lite.loader.frameworks.torch_skipping import Batches, BatchNumbers, whole
@@ -145,4 +144,4 @@ def _check_cuda(device: torch.device) -> None:
 def _is_of_classes(htype: Htype) -> bool:
     while isinstance(htype.layout, Nested):
         htype = htype.layout.item
-    return isinstance(htype, ClassLabel)
+    return htype.classes is not None

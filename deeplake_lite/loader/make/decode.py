@@ -11,10 +11,17 @@ from deeplake_lite.codecs.base import MisfitError, put
 from deeplake_lite.dataset.read.values import decode_block, owned
 from deeplake_lite.dataset.read.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, take
 from deeplake_lite.htypes.pixels import resized
-from deeplake_lite.loader.make.sizes import each, followed, in_mode, innermost, nearest
+from deeplake_lite.loader.make.sizes import (
+    each,
+    followed,
+    in_mode,
+    innermost,
+    is_image,
+    is_mask,
+    nearest,
+)
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.make.recipe import ColumnRecipe, Kept
     from deeplake_lite.loader.make.sizes import Shapes
@@ -87,11 +95,21 @@ def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -
         put(decode_one(recipe, cells, row), out)
     elif recipe.size is None:
         recipe.htype.decode_into(cells.buffers[row], out.shape, out)
-    elif isinstance(recipe.htype, Image):
-        shape = tuple(cells.shapes[row].tolist())
-        recipe.htype.decode_sized(cells.buffers[row], shape, out)
+    elif is_image(recipe.htype):
+        decode_sized(recipe.htype, cells.buffers[row], tuple(cells.shapes[row].tolist()), out)
     else:
         out[...] = decode_one(recipe, cells, row)
+
+
+def decode_sized(htype: Htype, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+    """Decode a picture and bring it to the height and width of `out`, at JPEG's least scale."""
+    kept = tuple(n for n in shape if n >= 0)
+    height, width = out.shape[:2]
+    share = max(height / kept[0], width / kept[1])
+    side = int(np.ceil(share * max(kept[:2])))
+    small = share < 0.5
+    pixels = htype.decode_small(data, shape, side) if small else htype.decode(data, shape)
+    put(resized(pixels, height, width), out)
 
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
@@ -102,8 +120,8 @@ def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, .
         value = each(htype, value, partial(in_mode, mode=recipe.mode))
     if recipe.size is None:
         return value
-    (height, width), masks = recipe.size, isinstance(innermost(htype), Mask)
-    change = nearest if masks else resized
+    height, width = recipe.size
+    change = nearest if is_mask(innermost(htype)) else resized
     return each(htype, value, lambda picture: change(picture, height, width))
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import OptionError
-from deeplake_lite.htypes import Boxes, Image, Keypoints, Link, Mask, Polygons, Sequence
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.pixels import convert_pixels
 
@@ -42,7 +41,7 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
     """
     given = list(fields)
     pixels = [f for f in given if counts_pixels(_linked(f.htype))]
-    pictures = [f.name for f in given if isinstance(_linked(f.htype), Image)]
+    pictures = [f.name for f in given if is_image(_linked(f.htype))]
     if not resized or not pixels:
         return None
     links = [f.name for f in pixels if _linked(f.htype) is not innermost(f.htype)]
@@ -57,45 +56,59 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
     return pictures[0]
 
 
+def is_image(htype: Htype) -> bool:
+    """Tell whether a value is a picture."""
+    return htype.pixels is not None and htype.pixels.is_image
+
+
+def is_mask(htype: Htype) -> bool:
+    """Tell whether a value is a mask, or the masks of several objects."""
+    return htype.pixels is not None and htype.pixels.is_mask
+
+
 def is_of_pictures(htype: Htype) -> bool:
     """Tell whether values are pictures, or sequences of them.
 
+    >>> from deeplake_lite.htypes import Image, Mask, Sequence
     >>> [is_of_pictures(h) for h in (Image(), Sequence(Image()), Mask())]
     [True, True, False]
     """
-    return isinstance(innermost(htype), Image)
+    return is_image(innermost(htype))
 
 
 def innermost(htype: Htype) -> Htype:
     """Return the type of the items of a sequence, in any depth.
 
+    >>> from deeplake_lite.htypes import Mask, Sequence
     >>> innermost(Sequence(Sequence(Mask())))
     Mask()
     """
-    while isinstance(htype, Sequence):
-        htype = htype.of
+    while htype.item is not None:
+        htype = htype.item
     return htype
 
 
 def depth(htype: Htype) -> int:
     """Return how many sequences are nested around the innermost type.
 
+    >>> from deeplake_lite.htypes import Mask, Sequence
     >>> [depth(h) for h in (Mask(), Sequence(Mask()), Sequence(Sequence(Mask())))]
     [0, 1, 2]
     """
-    return 1 + depth(htype.of) if isinstance(htype, Sequence) else 0
+    return 0 if htype.item is None else 1 + depth(htype.item)
 
 
 def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> Any:
     """Change a value, or each item of a sequence; what is null stays so.
 
+    >>> from deeplake_lite.htypes import Image, Sequence
     >>> each(Sequence(Image()), [1, None, 3], lambda picture: -picture)
     [-1, None, -3]
     """
     if value is None:
         return None
-    if isinstance(htype, Sequence):
-        return [each(htype.of, item, change) for item in value]
+    if htype.item is not None:
+        return [each(htype.item, item, change) for item in value]
     return change(value)
 
 
@@ -113,22 +126,23 @@ def followed(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) ->
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import Boxes, Sequence
     >>> boxes = np.array([[0, 0, 2, 2]])
     >>> [b.tolist() for b in followed(Sequence(Boxes()), [boxes] * 2, [(4, 4), (8, 2)], (8, 8))]
     [[[0, 0, 4, 4]], [[0, 0, 8, 2]]]
     """
     if value is None or shapes is None:
         return value
-    if isinstance(htype, Sequence):
+    if htype.item is not None:
         if not isinstance(shapes, list):
-            return [followed(htype.of, item, shapes, size) for item in value]
+            return [followed(htype.item, item, shapes, size) for item in value]
         if len(value) != len(shapes):
             raise OptionError(
                 "Items of a sequence go with the picture of the same number as size= changes it, "
                 f"but there are {len(value)} items and {len(shapes)} pictures. Choose columns= "
                 "with one picture and what belongs to it, or resize in a transform."
             )
-        return [followed(htype.of, v, s, size) for v, s in zip(value, shapes, strict=True)]
+        return [followed(htype.item, v, s, size) for v, s in zip(value, shapes, strict=True)]
     different = {*_flat(shapes)}
     if len(different) > 1:
         raise OptionError(
@@ -152,12 +166,13 @@ def _flat(shapes: Shapes) -> Iterator[tuple[int, int]]:
 def counts_pixels(htype: Htype) -> bool:
     """Tell whether values mean other pixels once their picture has another size.
 
+    >>> from deeplake_lite.htypes import Boxes, Image, Mask
     >>> [counts_pixels(h) for h in (Boxes(), Boxes(units="fraction"), Mask(), Image())]
     [True, False, True, False]
     """
-    if isinstance(htype, Boxes):
-        return htype.units == "pixels"
-    return isinstance(htype, Keypoints | Polygons | Mask)
+    if htype.coordinates is not None:
+        return htype.coordinates.units == "pixels"
+    return is_mask(htype)
 
 
 def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
@@ -165,23 +180,25 @@ def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
 
     Parameters
     ----------
-    htype : Boxes, Keypoints or Polygons
-        What the value is.
+    htype : Htype
+        What the value is: a type of coordinates.
     value : ndarray or list of ndarray
-        In pixels.
+        In pixels; outlines are a list.
     y, x : float
         Factors of heights and of widths.
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import Boxes
     >>> scaled(Boxes("xywh", dtype="int16"), np.array([[1, 2, 3, 4]], "int16"), 2, 0.5)
     array([[0, 4, 2, 8]], dtype=int16)
     """
-    if isinstance(htype, Polygons):
-        return [_times(polygon, [x, y]) for polygon in value]
-    if isinstance(htype, Keypoints):
-        return _times(value, [x, y, 1][: htype.dims])
-    return _times(value, [x, y, x, y])
+    assert htype.coordinates is not None, "types of other values are not scaled"
+    factor_of = {"x": x, "y": y, "visibility": 1.0}
+    factors = [factor_of[part] for part in htype.coordinates.parts]
+    if isinstance(value, list):
+        return [_times(outline, factors) for outline in value]
+    return _times(value, factors)
 
 
 def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
@@ -203,24 +220,26 @@ def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[Any, ...]:
     """Return the shape of a picture or mask once it is brought to a size.
 
+    >>> from deeplake_lite.htypes import Image, Mask, Sequence
     >>> sized(Mask("instance"), (None, 9, 9), (4, 5)), sized(Image(), (None, None, 3), (4, 5))
     ((None, 4, 5), (4, 5, 3))
     >>> sized(Sequence(Image()), (None, None, None, 3), (4, 5))
     (None, 4, 5, 3)
     """
-    if isinstance(htype, Sequence):
-        return (*axes[:1], *(sized(htype.of, axes[1:], size) if axes[1:] else ()))
-    return (*axes[:-2], *size) if isinstance(htype, Mask) else (*size, *axes[2:])
+    if htype.item is not None:
+        return (*axes[:1], *(sized(htype.item, axes[1:], size) if axes[1:] else ()))
+    return (*axes[:-2], *size) if is_mask(htype) else (*size, *axes[2:])
 
 
 def axes_in_mode(htype: Htype, axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:
     """Return the shape of a picture, or of a sequence of them, in a mode.
 
+    >>> from deeplake_lite.htypes import Image
     >>> axes_in_mode(Image(), (8, (9, 12), (1, 3)), "RGB"), axes_in_mode(Image(), (), "L")
     ((8, (9, 12), 3), (None, None))
     """
-    if isinstance(htype, Sequence):
-        return (*axes[:1], *(axes_in_mode(htype.of, axes[1:], mode) if axes[1:] else ()))
+    if htype.item is not None:
+        return (*axes[:1], *(axes_in_mode(htype.item, axes[1:], mode) if axes[1:] else ()))
     return (*(axes[:2] or (None, None)), *CHANNELS[mode])
 
 
@@ -242,6 +261,6 @@ def _times(value: NDArray[Any], factors: list[float]) -> NDArray[Any]:
 
 def _linked(htype: Htype) -> Htype:
     """Return the type of the items of a sequence, or of what a link leads to."""
-    while isinstance(htype, Sequence | Link):
-        htype = htype.of
+    while (inner := htype.item or htype.target) is not None:
+        htype = inner
     return htype

@@ -11,7 +11,7 @@ import xxhash
 
 from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
-from deeplake_lite.htypes import ClassLabel, Htype, Image, Link, Scalar
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
 from deeplake_lite.loader.order.places import Rows
 from deeplake_lite.loader.order.proportions import MixShuffle
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.repr.html.values import Axis
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import ClassLabel, Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order.order import Positions
 
@@ -196,9 +197,9 @@ class SeveralSamples:
     def _numbers(self) -> dict[str, list[NDArray[np.int32] | None]]:
         """By column of classes: per view, the number that each of its classes has here."""
         return {
-            f.name: [_renumbered(h, f.htype) for h in self._of(f.name)]
+            f.name: [_renumbered(h.classes, f.htype.classes) for h in self._of(f.name)]
             for f in self.fields
-            if isinstance(f.htype, ClassLabel) and f.htype.names
+            if f.htype.classes is not None and f.htype.classes.names
         }
 
     def _of(self, name: str) -> list[Any]:
@@ -230,33 +231,23 @@ def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> agreed("label", [ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)])
     ClassLabel(['cat', 'dog', 'emu'], nullable=True)
     """
-    nullable = any(h.nullable for h in htypes)
-    plain = [replace(h, nullable=nullable, default=None) for h in htypes]
-    first = plain[0]
+    plain = [replace(h, nullable=False, default=None) for h in htypes]
+    whole = plain[0]
     for number, other in enumerate(plain):
-        if not _alike(first, other):
+        united = whole.united(other)
+        if united is None:
             raise OptionError(
                 f"Columns of a mix have one type in all views, got {name!r} as {htypes[0]} in view "
                 f"0 and {htypes[number]} in view {number}. Leave it out with columns=[…], or cast "
                 "it in a query."
             )
-    if isinstance(first, ClassLabel):
-        names = dict.fromkeys(n for h in plain if isinstance(h, ClassLabel) for n in h.names)
-        return replace(first, names=tuple(names))
-    if isinstance(first, Image) and any(h != first for h in plain):
-        return Image("auto", mode=first.mode, nullable=nullable)
-    return first
-
-
-def _alike(one: Htype, other: Htype) -> bool:
-    if isinstance(one, ClassLabel) and isinstance(other, ClassLabel):
-        return one.multiple == other.multiple and bool(one.names) == bool(other.names)
-    if isinstance(one, Image) and isinstance(other, Image) and one != other:
-        return one.mode == other.mode and one.layout.dtype == other.layout.dtype == "bytes"
-    return one == other
+        whole = united
+    nullable = any(h.nullable for h in htypes)
+    return replace(whole, nullable=nullable).limited(htypes[0].limits)
 
 
 def common_columns(views: Sequence[View]) -> tuple[str, ...]:
@@ -279,16 +270,15 @@ def _in_all(views: Sequence[View]) -> list[str]:
 def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
     """Refuse to follow links of one lake under the roots that were given for another."""
     allowed = {view._lake.allow for view in views}
-    if len(allowed) > 1 and any(isinstance(f.htype, Link) for f in fields):
+    if len(allowed) > 1 and any(f.htype.target is not None for f in fields):
         raise OptionError(
             f"Links of a mix are followed under the same roots, got {sorted(allowed)}. Open all "
             "lakes with the same allow=[…]."
         )
 
 
-def _renumbered(own: ClassLabel, here: Htype) -> NDArray[np.int32] | None:
+def _renumbered(own: ClassLabel, here: ClassLabel) -> NDArray[np.int32] | None:
     """Return the number here of each class of a view; None where they are the same."""
-    assert isinstance(here, ClassLabel)
     numbers = np.array([here.index(name) for name in own.names], np.int32)
     return None if (numbers == np.arange(len(numbers))).all() else numbers
 

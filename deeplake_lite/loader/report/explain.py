@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.repr.html import words
-from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.options import cores
 from deeplake_lite.loader.report.stats import STAGES, Stats
@@ -57,11 +56,11 @@ class Situation:
         cls, samples: Samples, options: Options, shuffle: str, mode: str, batches: int
     ) -> Situation:
         """Look at what is loaded."""
-        found = [(f.name, f.htype) for f in samples.fields]
+        pixels = {f.name: f.htype.pixels for f in samples.fields}
         pictures = {
-            name: h.codec if isinstance(h, Image) else "mask"
-            for name, h in found
-            if isinstance(h, Image | Mask)
+            name: of.codec if of.is_image else "mask"
+            for name, of in pixels.items()
+            if of is not None
         }
         stored = samples.row_bytes * len(samples)
         return cls(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import ColumnNotFoundError
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.loader.order.block_rows import rows_of_block
 from deeplake_lite.storage.digests import digests_of
 
@@ -147,7 +146,7 @@ def _label(samples: Samples, label: str | None) -> str | None:
         raise ColumnNotFoundError.named("column", label, names)
     if label is not None:
         return label
-    classes = (f.name for f in samples.fields if isinstance(f.htype, ClassLabel))
+    classes = (f.name for f in samples.fields if f.htype.classes is not None)
     return next(classes, None)
 
 
