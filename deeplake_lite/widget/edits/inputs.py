@@ -223,8 +223,8 @@ def is_long(value: Any) -> bool:
 
 def check_alike(f: Field, source: Field) -> None:
     """Refuse to take over values that would mean something else. Raises SchemaError."""
-    is_place_elsewhere = f.htype.coordinates != source.htype.coordinates
-    if not source.htype.browser.editable or is_place_elsewhere:
+    same_places = f.htype.coordinates == source.htype.coordinates
+    if not source.htype.browser.editable or not same_places:
         raise SchemaError(
             f"column {f.name!r} is {f.htype}, which does not take the values of column "
             f"{source.name!r}, {source.htype}. Change it in Python: ds.update(rows, {{…}})."

@@ -163,7 +163,7 @@ def long_text(htype: Htype, value: Any) -> str | None:
 
 
 def _item_of(htype: Htype) -> Htype | None:
-    """Return the type of the items of a list; None for an array of class numbers, and others."""
+    """Return the type of a list's items; None for other values, and arrays of class numbers."""
     return htype.item if htype.classes is None else None
 
 

@@ -228,7 +228,7 @@ class Sight:
 
 
 def put_picture(cell: dict[str, Any], outcome: Outcome, pack: Pack) -> None:
-    """Put a picture into a cell, or a card with the text that stands for it, or says why not."""
+    """Put a picture into a cell, or a card: its text, or the reason why there is no picture."""
     if isinstance(outcome, Drawn):
         cell["v"] = pack.add(outcome.data, outcome.mime)
         cell["w"], cell["h"] = outcome.width, outcome.height
