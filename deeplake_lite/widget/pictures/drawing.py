@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.dataset.read.values import decode_one
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.htypes.show import class_thumbnail, eight_bits, thumbnail
 from deeplake_lite.lazy import LazyModule
@@ -106,7 +105,8 @@ def _drawings(
 ) -> Iterator[Drawing | None]:
     if isinstance(cells, RaggedCells):
         is_drawn = is_picture(htype) or htype.is_array
-        for data, shape in zip(cells.buffers, cells.shapes, strict=True):
+        for data, recorded in zip(cells.buffers, cells.shapes.tolist(), strict=True):
+            shape = tuple(n for n in recorded if n >= 0)
             draw = partial(_draw_stored, htype, data, shape, allow=allow, numbers=numbers)
             yield draw if is_drawn else None
     elif isinstance(cells, NestedCells) and htype.item is not None and not draws_itself(htype):
@@ -130,20 +130,19 @@ def _firsts(
 def _draw_stored(
     htype: Htype,
     data: Any,
-    recorded: NDArray[np.int32],
+    shape: tuple[int, ...],
     side: int,
     *,
     allow: tuple[str, ...],
     numbers: bool,
 ) -> Drawn | str:
-    """Draw a ragged cell, given its bytes and its shape as it is recorded. Raises LakeError."""
-    shape = tuple(n for n in recorded.tolist() if n >= 0)
+    """Draw a ragged cell. Raises LakeError."""
     if draws_itself(htype):
         return _own_picture(htype.preview_stored(data, shape))
     if htype.pixels is not None and htype.pixels.is_image:
         return draw_image(htype, data, shape, side)
     if htype.target is not None:
-        value = decode_one(htype, RaggedCells([data], recorded[np.newaxis]), allow)
+        value = htype.load(htype.decode(data, shape), allow)
         return _draw_value(htype.target, value, side, numbers=numbers)
     return _draw_value(htype, htype.decode(data, shape), side, numbers=numbers)
 
