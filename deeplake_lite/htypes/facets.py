@@ -109,7 +109,7 @@ class Browser:
     """How the browser shows a column."""
 
     kind: BrowserKind
-    """How its values are drawn."""
+    """How its values are drawn; an ``"image"`` without `pixels` is what `Htype.preview` returns."""
 
     editable: bool = False
     """Whether a cell can be edited there, rather than in Python only."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import Boxes, convert_boxes
+from deeplake_lite.htypes import convert_boxes
 from deeplake_lite.htypes.arrays import cast
 from deeplake_lite.widget.pictures.overlays import marks
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes import Htype
+
 DIGITS = 9
 """Of a place in a picture, by which boxes are the same: moving one there and back leaves noise."""
 
 
 def boxes_from(
-    fractions: Any, htype: Boxes, size: tuple[int, int], current: NDArray[Any]
+    fractions: Any, htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> NDArray[Any]:
     """Return boxes that were drawn as their column has them.
 
@@ -29,8 +31,8 @@ def boxes_from(
     ----------
     fractions : sequence, (n, 4)
         Corners, xyxy, in parts of the picture's width and height.
-    htype : Boxes
-        Of the column.
+    htype : Htype
+        Of the column, whose values are boxes.
     size : (width, height)
         Of the picture, pixels.
     current : ndarray, (m, 4)
@@ -44,6 +46,7 @@ def boxes_from(
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import Boxes
     >>> old = np.array([[-9.5, 10, 30, 20]], np.float32)
     >>> drawn = [[-0.095, 0.2, 0.205, 0.6], [0.5, -0.1, 1, 1]]
     >>> boxes_from(drawn, Boxes("xywh"), (100, 50), old).tolist()
@@ -60,20 +63,22 @@ def boxes_from(
     return found
 
 
-def _as_stored(drawn: NDArray[Any], htype: Boxes, size: tuple[int, int]) -> NDArray[Any]:
+def _as_stored(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDArray[Any]:
     """Return corners, within the picture and in order, in a column's format, units and dtype."""
     corners = np.concatenate(
         [np.minimum(drawn[:, :2], drawn[:, 2:]), np.maximum(drawn[:, :2], drawn[:, 2:])], axis=1
     ).clip(0, 1)
-    scale = np.array([*size, *size]) if htype.units == "pixels" else np.ones(4)
-    converted = convert_boxes(corners * scale, "xyxy", htype.format)
-    if htype.dtype.startswith("int"):
+    places = htype.coordinates
+    assert places is not None
+    scale = np.array([*size, *size]) if places.units == "pixels" else np.ones(4)
+    converted = convert_boxes(corners * scale, "xyxy", places.format)
+    if htype.value_dtype.startswith("int"):
         converted = np.round(converted).astype(np.int64)
-    return cast(converted, htype.dtype)
+    return cast(converted, htype.value_dtype)
 
 
 def _unmoved(
-    drawn: NDArray[Any], htype: Boxes, size: tuple[int, int], current: NDArray[Any]
+    drawn: NDArray[Any], htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> Iterator[tuple[int, int]]:
     """Yield the boxes that are where the page was shown them, each with the one that it is."""
     shown = marks(htype, current, *size)

@@ -9,14 +9,13 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, LakeError
-from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field, free_name
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.box_classes import box_classes
 from deeplake_lite.widget.edits.boxes import boxes_from
 from deeplake_lite.widget.pictures.belonging import why_not_drawn
-from deeplake_lite.widget.pictures.classes import TAGS, tag_column
+from deeplake_lite.widget.pictures.classes import TAGS, is_boxes, tag_column
 from deeplake_lite.widget.pictures.drawing import Drawn
 from deeplake_lite.widget.pictures.kinds import picture_column
 from deeplake_lite.widget.pictures.overlays import MOST
@@ -154,7 +153,7 @@ class Drafts:
         self, ds: Dataset, f: Field, position: int, wanted: Mapping[str, Any]
     ) -> Iterator[Edit]:
         """Yield the edit of a row's boxes, and that of their classes: they go together."""
-        if not isinstance(f.htype, Boxes):
+        if not is_boxes(f.htype):
             raise InvalidValueError(f"boxes are drawn in a column of boxes, this is {f.htype}.")
         value, at = fields.part(wanted, "value"), np.array([position])
         current = self._current(f, position)
@@ -188,7 +187,7 @@ class Drafts:
         Raises LakeError where they do not belong to it, or where pixels have no picture.
         """
         view, at = self._host.shown.view, np.array([position])
-        parts = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
+        parts = f.htype.coordinates is not None and f.htype.coordinates.units == "fraction"
         names = (
             fields.text_or_none(fields.part(wanted, "value"), "picture"),
             self._host.settings.get("picture"),
@@ -249,9 +248,10 @@ def _value(f: Field, value: Any, wanted: Mapping[str, Any]) -> Any:
 def _what(f: Field, value: Any) -> str:
     """Return what an edit does, for people.
 
-    >>> _what(Field("label", "c0000000a", inputs.ClassLabel(["ant"])), "bee")
+    >>> from deeplake_lite.htypes import ClassLabel, Text
+    >>> _what(Field("label", "c0000000a", ClassLabel(["ant"])), "bee")
     '→ bee (new class)'
-    >>> note = Field("note", "c0000000b", inputs.Text(nullable=True))
+    >>> note = Field("note", "c0000000b", Text(nullable=True))
     >>> [_what(note, value) for value in ("a", "", None, "null")]
     ['→ a', "→ ''", '→ null', "→ 'null'"]
     >>> [_what(Field("tags", "c0000000c", inputs.TAGS), tags) for tags in (["a", "b"], [], [""])]

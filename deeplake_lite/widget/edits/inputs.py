@@ -15,10 +15,9 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
-from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
-from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes import ClassLabel, Sequence, Text
 from deeplake_lite.htypes.scalar import is_time
-from deeplake_lite.widget.pictures.classes import is_tags
+from deeplake_lite.widget.pictures.classes import classes_of, is_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,13 +44,6 @@ EXACT: Final = 2**53
 """Whole numbers up to here are exact in a page, which has floats alone."""
 
 
-def is_editable(htype: Htype) -> bool:
-    """Tell whether a reader can change a column's cells: one value, a text, tags or boxes."""
-    if isinstance(htype, ClassLabel | Text | Json | Boxes) or is_tags(htype):
-        return True
-    return isinstance(htype, Scalar) and not _is_complex(htype)
-
-
 def taken(f: Field, value: Any) -> Cell:
     """Return what the page sent for a cell as edits have it: as it will be read.
 
@@ -70,16 +62,16 @@ def taken(f: Field, value: Any) -> Cell:
     ('bee', 'cat')
     """
     htype = f.htype
-    if not is_editable(htype):
+    if not htype.browser.editable:
         raise SchemaError(
             f"column {f.name!r} is {htype}, which is not edited by hand. Change it in Python: "
             "ds.update(rows, {…})."
         )
     try:
-        if isinstance(htype, Scalar) and isinstance(value, str):
-            value = _typed(htype.dtype, value.strip())
+        if htype.scalar is not None and isinstance(value, str):
+            value = _typed(htype.scalar, value.strip())
         cell = _named(htype, value)
-        new = new_classes(htype, [cell]) if isinstance(htype, ClassLabel) else ()
+        new = new_classes(htype, [cell]) if htype.classes is not None else ()
         wider = with_classes(htype, new)
         wider.encode([cell])
     except InvalidValueError as error:
@@ -136,12 +128,6 @@ def without_tag(value: Cell, tag: Tag) -> Cell:
 # ---- classes
 
 
-def classes_of(htype: Htype) -> ClassLabel | None:
-    """Return the classes of a column of labels or tags; None where there are none."""
-    inner = htype.of if isinstance(htype, Sequence) else htype
-    return inner if isinstance(inner, ClassLabel) else None
-
-
 def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
     """Return the names in some cells that no class has yet, in their order.
 
@@ -178,12 +164,7 @@ def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
     >>> with_classes(ClassLabel(["ant"]), ("bee",))
     ClassLabel(['ant', 'bee'])
     """
-    if not names:
-        return htype
-    if isinstance(htype, Sequence):
-        return replace(htype, of=with_classes(htype.of, names))
-    assert isinstance(htype, ClassLabel)
-    return replace(htype, names=(*htype.names, *names))
+    return (htype.widened(ClassLabel(names)) if names else None) or htype
 
 
 def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
@@ -208,6 +189,7 @@ def sent(htype: Htype, value: Any) -> Any:
     Numbers that a page would change are texts, from which they are read again: whole ones that it
     would round, -0 and what is no finite number. Others have the digits of their dtype.
 
+    >>> from deeplake_lite.htypes import Boxes, Scalar
     >>> sent(ClassLabel(["ant"]), np.int32(0)), sent(Text(), "a"), sent(Boxes(), np.zeros((0, 4)))
     (0, 'a', None)
     >>> sent(Scalar("int64"), np.int64(2**53)), sent(Scalar("int64"), np.int64(2**53 + 1))
@@ -229,7 +211,7 @@ def sent(htype: Htype, value: Any) -> Any:
         return str(value)
     if is_tags(htype) and value is not None:
         return [sent(Text(), item) for item in value]
-    if isinstance(htype, Json):
+    if htype.sql == "json":
         return value
     return value if isinstance(value, bool | int | float) else None
 
@@ -241,19 +223,12 @@ def is_long(value: Any) -> bool:
 
 def check_alike(f: Field, source: Field) -> None:
     """Refuse to take over values that would mean something else. Raises SchemaError."""
-    boxes = isinstance(f.htype, Boxes) or isinstance(source.htype, Boxes)
-    if not is_editable(source.htype) or (boxes and not _same_boxes(f.htype, source.htype)):
+    same_places = f.htype.coordinates == source.htype.coordinates
+    if not source.htype.browser.editable or not same_places:
         raise SchemaError(
             f"column {f.name!r} is {f.htype}, which does not take the values of column "
             f"{source.name!r}, {source.htype}. Change it in Python: ds.update(rows, {{…}})."
         )
-
-
-def _same_boxes(a: Htype, b: Htype) -> bool:
-    match a, b:
-        case Boxes(), Boxes():
-            return (a.format, a.units) == (b.format, b.units)
-    return False
 
 
 def key_of(value: Cell) -> object:
@@ -333,12 +308,6 @@ def _none_or(read: Any, value: Any) -> Any:
 
 def _numbers(value: Any) -> Any:
     return np.asarray(value).tolist()
-
-
-def _is_complex(htype: Scalar) -> bool:
-    layout = htype.layout
-    assert isinstance(layout, Dense)
-    return np.dtype(layout.dtype).kind == "c"
 
 
 def _typed(dtype: str, text: str) -> Any:

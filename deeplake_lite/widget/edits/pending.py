@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.pictures import cards
@@ -98,7 +97,7 @@ class Pending:
         if touched:
             htype, values = self.values(f, positions[touched])
             for i, value in zip(touched, values, strict=True):
-                if not isinstance(htype, Boxes):
+                if not is_marks(htype):
                     cells[i]["caption"][f.name] = cards.caption(htype, value)
                 cards.write_again(cells[i], f.name, htype, value)
 
@@ -110,7 +109,7 @@ class Pending:
             htype, values = self.stored(field_id, ids[touched])
         except LakeError:  # the column or a row is gone, which the commit says
             return
-        if not isinstance(htype, Boxes):
+        if not is_marks(htype):
             for i, value in zip(touched, values, strict=True):
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
@@ -147,7 +146,7 @@ class Pending:
         editable = bool(
             about["writable"]
             and about["has_ids"]
-            and inputs.is_editable(htype)
+            and htype.browser.editable
             and not inputs.is_long(value)
             and (f.id == inputs.NEW or stored_field(self.host.shown.view, f) is not None)
         )

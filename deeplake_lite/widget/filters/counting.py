@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.values import with_none
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.query.parse.names import literal, unused
 from deeplake_lite.storage import chunks
 from deeplake_lite.widget.filters.bins import edges_of_integers, edges_of_numbers, edges_of_times
@@ -40,7 +39,7 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
     if not len(view):
         return {}
     e, f = facet.expression, view.schema[facet.column]
-    if isinstance(f.htype, ClassLabel) and f.htype.multiple:
+    if f.htype.classes is not None and f.htype.item is not None and f.htype.is_plain:
         return tag_counts(view, f)
     v, n = unused(view.columns, "v", "n")
     if facet.kind == "tags":
@@ -103,7 +102,7 @@ def ends_of(view: View, facet: Facet) -> tuple[Any, Any] | None:
 
 def _goes_far(f: Field) -> bool:
     """Tell whether a column of times can have some that a page cannot, and a query names those."""
-    return np.datetime_data(np.dtype(str(getattr(f.htype, "dtype", "datetime64[ns]"))))[0] != "ns"
+    return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 
 def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
@@ -188,11 +187,12 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
     {0: 2, 1: 1}
     """
     found: dict[Any, int] = {}
+    dtype = np.dtype(f.htype.value_dtype)
     for span in chunks.spans(len(view), TAGGED_ROWS):
         table, slots = view._located(np.arange(span.start, span.stop))
         flat = table.flat(f.id, slots)
-        rows = np.repeat(np.arange(len(flat.lengths)), flat.lengths // 4)
-        pairs = np.stack([flat.data.view(np.int32), rows], axis=1)  # a row may have a class twice
+        rows = np.repeat(np.arange(len(flat.lengths)), flat.lengths // dtype.itemsize)
+        pairs = np.stack([flat.data.view(dtype), rows], axis=1)  # a row may have a class twice
         numbers, counts = np.unique(np.unique(pairs, axis=0)[:, 0], return_counts=True)
         nulls = 0 if flat.valid is None else int((~flat.valid).sum())
         some = zip([*numbers.tolist(), None], [*counts.tolist(), nulls], strict=True)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.htypes import Image, Sequence
 from deeplake_lite.query.parse.names import quoted
-from deeplake_lite.widget.pictures.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,20 +44,20 @@ def facets_of(f: Field) -> Iterator[Facet]:
      ('"my note"', 'classes'), ('LEN("my note")', 'numbers')]
     """
     name, e = f.name, quoted(f.name)
-    match kind_of(f.htype):
+    match f.htype.browser.kind:
         case "class":
             yield Facet(name, e, "classes", name)
         case "tags":
             yield Facet(name, e, "tags", name, reads=True)
         case "bool":
             yield Facet(name, e, "booleans", name)
-        case "time" if not str(getattr(f.htype, "dtype", "")).startswith("timedelta"):
+        case "time" if not f.htype.value_dtype.startswith("timedelta"):
             yield Facet(name, e, "times", name)
         case "number":
-            kind = np.dtype(str(getattr(f.htype, "dtype", "float64"))).kind
+            kind = np.dtype(f.htype.value_dtype).kind
             if kind != "c":  # complex numbers have no order
                 yield Facet(name, e, "numbers", name, whole=kind in "iu")
-        case "image" if isinstance(f.htype, Image):
+        case "image" if f.htype.pixels is not None:
             yield Facet(name, f"SHAPE({e})[1]", "numbers", f"width of {name}", whole=True)
             yield Facet(name, f"SHAPE({e})[0]", "numbers", f"height of {name}", whole=True)
         case "text":
@@ -67,5 +65,5 @@ def facets_of(f: Field) -> Iterator[Facet]:
             yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)
         case "boxes" | "keypoints":
             yield Facet(name, f"SHAPE({e})[0]", "numbers", f"number of {name}", whole=True)
-        case "sequence" | "polygons" if isinstance(f.htype, Sequence):
+        case "sequence":
             yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)

@@ -14,7 +14,6 @@ import numpy as np
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.htypes import ClassLabel, Sequence
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.filters.counting import (
     beside_ranges,
@@ -25,6 +24,7 @@ from deeplake_lite.widget.filters.counting import (
     value_counts,
 )
 from deeplake_lite.widget.filters.facet import facets_of
+from deeplake_lite.widget.pictures.classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -204,18 +204,14 @@ def _same_rows(a: View, b: View) -> bool:
 
 def name_of(value: Any, f: Field) -> Any:
     """Return a value as people read it: a class by its name."""
-    htype = f.htype.of if isinstance(f.htype, Sequence) else f.htype
-    if isinstance(htype, ClassLabel):
-        return htype.to_names(value)
-    return value
+    classes = classes_of(f.htype)
+    return value if classes is None else classes.to_names(value)
 
 
 def _plain(value: Any, f: Field) -> Any:
     """Return a value as a filter has it: a class by its name, where it has one."""
-    htype = f.htype.of if isinstance(f.htype, Sequence) else f.htype
-    if isinstance(htype, ClassLabel) and htype.names:
-        return htype.to_names(value)
-    return value
+    classes = classes_of(f.htype)
+    return value if classes is None or not classes.names else classes.to_names(value)
 
 
 def _number(value: Any) -> Any:

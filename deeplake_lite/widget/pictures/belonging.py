@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import Array, Image, Mask
 from deeplake_lite.widget.pictures.kinds import first_picture, is_picture
 from deeplake_lite.widget.stored import Place, place_of
 
@@ -129,9 +128,10 @@ def _pixels(size: Size) -> str:
 def _sizes(table: Table, f: Field, slots: NDArray[np.int64]) -> list[Size | None]:
     """Return the sizes of stored pictures, without reading them; None where they are not known."""
     found: list[Size | None] = [None] * len(slots)
-    if not isinstance(f.htype, Image | Mask | Array):
+    pixels = f.htype.pixels
+    if pixels is None and not f.htype.is_array:
         return found
-    first = 1 if isinstance(f.htype, Mask) and f.htype.kind == "instance" else 0
+    first = 1 if pixels is not None and pixels.role == "object_masks" else 0
     there = np.flatnonzero(slots >= 0)
     try:
         shapes = table.shapes(f.id, slots[there])[:, first : first + 2]

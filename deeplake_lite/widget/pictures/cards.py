@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.repr.describe import type_of
-from deeplake_lite.htypes import ClassLabel, Json, Link, Sequence
 from deeplake_lite.htypes.show import short_text
 from deeplake_lite.htypes.words import item_in_words
-from deeplake_lite.widget.pictures.kinds import is_picture, kind_of
+from deeplake_lite.widget.pictures.classes import is_tags
+from deeplake_lite.widget.pictures.kinds import is_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,22 +35,25 @@ LONG = 20_000
 def caption(htype: Htype, value: Any) -> dict[str, Any]:
     """Return what stands below a picture: a short text, and the number of the class if it is one.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> caption(ClassLabel(["rose", "tulip"]), np.int32(1))
     {'t': 'tulip', 'c': 1}
     """
     if isinstance(value, Exception):
         return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
-    one = isinstance(htype, ClassLabel) and not htype.multiple and value is not None
-    found: dict[str, Any] = {"t": words(htype, value), "c": int(value) if one else None}
-    if isinstance(htype, ClassLabel) and htype.multiple and value is not None:
-        found["cs"] = [int(number) for number in value]
+    found: dict[str, Any] = {"t": words(htype, value), "c": None}
+    if htype.classes is not None and value is not None:
+        if htype.item is None:
+            found["c"] = int(value)
+        else:
+            found["cs"] = [int(number) for number in value]
     return found
 
 
 def words(htype: Htype, value: Any) -> str | None:
     r"""Return a value in a few words; None for null.
 
-    >>> from deeplake_lite.htypes import Text
+    >>> from deeplake_lite.htypes import Sequence, Text
     >>> words(Text(), "two\nlines"), words(Sequence("text"), ["a", "b"]), words(Text(), None)
     ('two lines', 'a, b', None)
     """
@@ -58,9 +61,9 @@ def words(htype: Htype, value: Any) -> str | None:
         return None
     if isinstance(value, Exception):
         return f"does not read: {value!s:.200}"
-    if isinstance(htype, Sequence) and kind_of(htype) == "tags":
-        return short_text(", ".join(str(words(htype.of, item)) for item in value))
-    if isinstance(htype, Link):
+    if is_tags(htype) and (item := _item_of(htype)) is not None:
+        return short_text(", ".join(str(words(item, part)) for part in value))
+    if htype.target is not None:
         return short_text(str(value))
     if isinstance(value, np.ndarray) and is_picture(htype):
         return f"{' × '.join(map(str, value.shape))} {value.dtype}"
@@ -73,9 +76,9 @@ def words(htype: Htype, value: Any) -> str | None:
 def card(htype: Htype, value: Any) -> dict[str, Any]:
     r"""Return what stands in the place of a picture.
 
+    >>> from deeplake_lite.htypes import Json, Text
     >>> card(Json(), {"a": 1})["text"]
     '{\n  "a": 1\n}'
-    >>> from deeplake_lite.htypes import Text
     >>> card(Text(), None), card(Text(), "hello")
     ({'kind': 'null'}, {'kind': 'text', 'text': 'hello', 'more': 0})
     """
@@ -83,12 +86,12 @@ def card(htype: Htype, value: Any) -> dict[str, Any]:
         return {"kind": "null"}
     if isinstance(value, Exception):
         return damaged(value)
-    kind = kind_of(htype)
+    kind = htype.browser.kind
     if kind in ("text", "link"):
         return _cut("text", str(value), TEXT)
     if kind == "json":
         return _cut("json", json.dumps(value, ensure_ascii=False, indent=2), TEXT)
-    is_numbers = isinstance(value, np.ndarray) and not isinstance(htype, ClassLabel)
+    is_numbers = isinstance(value, np.ndarray) and htype.classes is None
     if is_numbers and value.dtype.kind in "biuf" and value.ndim == 1:
         return {"kind": "numbers", "numbers": bars(value), "text": f"{value.dtype} ({len(value)})"}
     return {"kind": "value", "text": words(htype, value)}
@@ -142,20 +145,26 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 def long_text(htype: Htype, value: Any) -> str | None:
     r"""Return a value at length, for the detail: with every digit, and classes by name.
 
+    >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> several = ClassLabel(["ant", "bee"], multiple=True)
     >>> long_text(several, np.array([1, 0])), long_text(Sequence("float64"), [0.1234567, 2.0])
     ('bee, ant', '0.1234567\n2.0')
     """
     if value is None or isinstance(value, Exception) or is_picture(htype):
         return words(htype, value)
-    if isinstance(htype, Json):
+    if htype.browser.kind == "json":
         return _begun(json.dumps(value, ensure_ascii=False, indent=2))
-    if isinstance(htype, Sequence):
-        if is_picture(htype.of):
-            return _begun("\n".join(str(words(htype.of, item)) for item in value[:1000]))
-        return _begun("\n".join(item_in_words(htype.of, item) for item in value))
+    if (item := _item_of(htype)) is not None:
+        if is_picture(item):
+            return _begun("\n".join(str(words(item, part)) for part in value[:1000]))
+        return _begun("\n".join(item_in_words(item, part) for part in value))
     said = htype.to_words(value)
     return words(htype, value) if said is None else _begun(said)
+
+
+def _item_of(htype: Htype) -> Htype | None:
+    """Return the type of a list's items; None for other values, and arrays of class numbers."""
+    return htype.item if htype.classes is None else None
 
 
 def _begun(text: str) -> str:

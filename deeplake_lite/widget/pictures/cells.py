@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import Boxes
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.pictures import cards
 from deeplake_lite.widget.pictures.belonging import why_not_drawn
 from deeplake_lite.widget.pictures.classes import class_column
 from deeplake_lite.widget.pictures.drawing import Drawn
-from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, kind_of, picture_column
+from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, picture_column
 from deeplake_lite.widget.pictures.overlays import marks
 from deeplake_lite.widget.pictures.progress import Progress
 from deeplake_lite.widget.pictures.values import values_of
@@ -151,10 +150,11 @@ class Sight:
     def draw_over(self, found: list[dict[str, Any]], columns: Iterable[str], pack: Pack) -> None:
         """Add what is drawn over the pictures: `marks`, and why others are not, `unmarked`."""
         for f in self._fields(columns):
-            if kind_of(f.htype) not in OVERLAYS:
+            kind = f.htype.browser.kind
+            if kind not in OVERLAYS:
                 continue
             rows = self._drawn_over(found, f)
-            if kind_of(f.htype) == "mask":
+            if kind == "mask":
                 self._mask(found, f, rows, pack)
             else:
                 self._marks(found, f, rows)
@@ -219,7 +219,8 @@ class Sight:
         values = values_of(self._view, f, positions)
         known = class_column(self._view.schema, f)
         classes = [None] * len(rows) if known is None else values_of(self._view, known, positions)
-        whole = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
+        places = f.htype.coordinates
+        whole = places is not None and places.units == "fraction"
         for i, value, numbers in zip(rows, values, classes, strict=True):
             size = self._sizes[i] or ((1, 1) if whole else None)
             if size is not None:  # of null there are none, until an edit is staged
@@ -227,9 +228,11 @@ class Sight:
 
 
 def put_picture(cell: dict[str, Any], outcome: Outcome, pack: Pack) -> None:
-    """Put a picture into a cell, or a card that says why there is none."""
+    """Put a picture into a cell, or a card: its text, or the reason why there is no picture."""
     if isinstance(outcome, Drawn):
         cell["v"] = pack.add(outcome.data, outcome.mime)
         cell["w"], cell["h"] = outcome.width, outcome.height
+    elif isinstance(outcome, str):
+        cell["card"] = {"kind": "value", "text": outcome}
     else:
         cell["card"] = {"kind": "null"} if outcome is None else cards.damaged(outcome)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deeplake_lite.htypes import Boxes, ClassLabel, Keypoints, Polygons, Sequence, Text
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes import ClassLabel, Htype
     from deeplake_lite.schema import Field, Schema
 
 NOTE = "classes"
@@ -37,9 +35,10 @@ def class_column(schema: Schema, f: Field) -> Field | None:
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema
     >>> several = ClassLabel(["a"], multiple=True)
-    >>> fields = {"boxes": Boxes(), "outlines": Polygons(), "labels": several}
+    >>> fields = {"boxes": "boxes", "outlines": "polygons", "labels": several}
     >>> schema = Schema.build(fields)
     >>> class_column(schema, schema["boxes"]).name, class_column(schema, schema["outlines"])
     ('labels', None)
@@ -59,7 +58,7 @@ def class_column(schema: Schema, f: Field) -> Field | None:
     named |= {str(g.metadata[NOTE]) for g in schema if NOTE in g.metadata}
     left = [g for g in several if g.name not in named]
     free = [m for m in marks if not any(_is_named_after(g, m) for g in several)]
-    boxes = [m for m in free if isinstance(m.htype, Boxes)]
+    boxes = [m for m in free if is_boxes(m.htype)]
     likely = [m for m in boxes if _leaf(m) == BOXES] or boxes or free
     return left[0] if len(left) == 1 and likely == [f] else None
 
@@ -67,8 +66,9 @@ def class_column(schema: Schema, f: Field) -> Field | None:
 def pairs_of(schema: Schema) -> Iterator[tuple[Field, Field]]:
     """Yield each column of marks with the column that has their classes.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema
-    >>> schema = Schema.build({"boxes": Boxes(), "labels": ClassLabel(["a"], multiple=True)})
+    >>> schema = Schema.build({"boxes": "boxes", "labels": ClassLabel(["a"], multiple=True)})
     >>> [(marks.name, classes.name) for marks, classes in pairs_of(schema)]
     [('boxes', 'labels')]
     """
@@ -83,10 +83,11 @@ def tag_column(schema: Schema) -> Field | None:
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema
     >>> several = ClassLabel(["a"], multiple=True)
-    >>> tag_column(Schema.build({"boxes": Boxes(), "labels": several, "seen": several}))
-    >>> tag_column(Schema.build({"boxes": Boxes(), "labels": several, "tags": several})).name
+    >>> tag_column(Schema.build({"boxes": "boxes", "labels": several, "seen": several}))
+    >>> tag_column(Schema.build({"boxes": "boxes", "labels": several, "tags": several})).name
     'tags'
     """
     marks = [f for f in schema if is_marks(f.htype)]
@@ -101,25 +102,34 @@ def tag_column(schema: Schema) -> Field | None:
 
 def is_marks(htype: Htype) -> bool:
     """Tell whether values are marks on a picture, each of which may have a class."""
-    return isinstance(htype, Boxes | Polygons | Keypoints)
+    return htype.coordinates is not None
+
+
+def is_boxes(htype: Htype) -> bool:
+    """Tell whether values are boxes, the marks that are drawn and moved in the page."""
+    return htype.coordinates is not None and htype.coordinates.marks == "boxes"
 
 
 def is_tags(htype: Htype) -> bool:
     """Tell whether a column holds tags: any number of texts or classes per row.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> is_tags(ClassLabel(["a"], multiple=True)), is_tags(ClassLabel(["a"]))
     (True, False)
     """
-    return _is_several(htype) or (isinstance(htype, Sequence) and isinstance(htype.of, Text))
+    return htype.browser.kind == "tags"
+
+
+def classes_of(htype: Htype) -> ClassLabel | None:
+    """Return the classes of a column of labels or tags; None where there are none."""
+    if htype.classes is None and htype.item is not None:
+        return htype.item.classes
+    return htype.classes
 
 
 def _is_several(htype: Htype) -> bool:
-    match htype:
-        case Sequence(of=ClassLabel(multiple=multiple)):
-            return not multiple
-        case ClassLabel(multiple=multiple):
-            return multiple
-    return False
+    """Tell whether a row has any number of classes."""
+    return htype.item is not None and htype.item.sql == "class"
 
 
 def _is_named_after(f: Field, marks: Field) -> bool:

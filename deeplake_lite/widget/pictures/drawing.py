@@ -1,7 +1,8 @@
 """Cells as pictures for the page: files that a browser draws go as they are, the rest is drawn.
 
 A picture is decoded at the least scale that will do. 16 bits and floats are stretched to their
-range; masks are drawn in the colours of their classes, or as the numbers of them.
+range; masks are drawn in the colours of their classes, or as the numbers of them. A type without
+pixels may draw its values itself, such as a signal as a plot: then its preview is the picture.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.htypes import Array, Image, Link, Mask, Sequence
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.htypes.show import class_thumbnail, eight_bits, thumbnail
 from deeplake_lite.lazy import LazyModule
+from deeplake_lite.widget.pictures.kinds import draws_itself, is_picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 
     from deeplake_lite.codecs import jpeg
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.base import Picture
     from deeplake_lite.htypes.cells import Cells
 else:  # Pillow takes its time, and the first pictures are asked for later
     simplejpeg = LazyModule("simplejpeg")
     jpeg = LazyModule("deeplake_lite.codecs.jpeg")
 
-type Drawing = Callable[[int], Drawn]
-"""Draws a picture with its longer side at so many pixels, or at its own size for 0."""
+type Drawing = Callable[[int], Drawn | str]
+"""Draws a picture with its longer side at so many pixels, or at its own size for 0.
+
+It returns a text for a value that its type writes instead, such as an empty signal.
+"""
 
 WEB_BYTES = 96 * 1024
 """Files up to this size go to the grid as they are, where they are no larger than is asked for."""
@@ -83,6 +88,7 @@ def drawings(
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import Image
     >>> image = Image("png")
     >>> [draw] = drawings(image, image.encode([np.zeros((200, 100), "uint8")]))
     >>> drawn = draw(64)
@@ -97,45 +103,67 @@ def drawings(
 def _drawings(
     htype: Htype, cells: Cells, allow: tuple[str, ...], numbers: bool
 ) -> Iterator[Drawing | None]:
-    if isinstance(htype, Sequence) and isinstance(cells, NestedCells):
-        yield from _firsts(htype, cells, allow, numbers)
-    elif isinstance(cells, RaggedCells):
-        way = _way(htype, allow, numbers)
-        for data, shape in zip(cells.buffers, cells.shapes.tolist(), strict=True):
-            kept = tuple(n for n in shape if n >= 0)
-            yield None if way is None else partial(way, data, kept)
+    if isinstance(cells, RaggedCells):
+        is_drawn = is_picture(htype) or htype.is_array
+        for data, recorded in zip(cells.buffers, cells.shapes.tolist(), strict=True):
+            shape = tuple(n for n in recorded if n >= 0)
+            draw = partial(_draw_stored, htype, data, shape, allow=allow, numbers=numbers)
+            yield draw if is_drawn else None
+    elif isinstance(cells, NestedCells) and htype.item is not None and not draws_itself(htype):
+        yield from _firsts(htype.item, cells, allow, numbers)
     else:
         for value in htype.decode_cells(cells):
-            yield partial(draw_pixels, np.asarray(value)) if value is not None else None
+            draw = partial(_draw_value, htype, value, numbers=numbers)
+            yield draw if value is not None else None
 
 
 def _firsts(
-    htype: Sequence, cells: NestedCells, allow: tuple[str, ...], numbers: bool
+    item: Htype, cells: NestedCells, allow: tuple[str, ...], numbers: bool
 ) -> Iterator[Drawing | None]:
     """Yield what draws the first item of each sequence."""
-    items = drawings(htype.of, cells.items, allow, numbers=numbers)
+    items = drawings(item, cells.items, allow, numbers=numbers)
     starts = np.cumsum(cells.counts) - cells.counts
     for start, count in zip(starts.tolist(), cells.counts.tolist(), strict=True):
         yield items[start] if count else None
 
 
-def _way(htype: Htype, allow: tuple[str, ...], numbers: bool) -> Callable[..., Drawn] | None:
-    """Return what draws stored bytes of a type, given them, their shape and a side."""
-    match htype:
-        case Image():
-            return partial(draw_image, htype)
-        case Mask():
-            return partial(draw_numbers if numbers else draw_mask, htype)
-        case Link(of=Image()):
-            return lambda data, shape, side: draw_pixels(
-                htype.load(htype.decode(data, shape), allow), side
-            )
-        case Array():
-            return lambda data, shape, side: draw_pixels(htype.decode(data, shape), side)
-    return None
+def _draw_stored(
+    htype: Htype,
+    data: Any,
+    shape: tuple[int, ...],
+    side: int,
+    *,
+    allow: tuple[str, ...],
+    numbers: bool,
+) -> Drawn | str:
+    """Draw a ragged cell. Raises LakeError."""
+    if draws_itself(htype):
+        return _own_picture(htype.preview_stored(data, shape))
+    if htype.pixels is not None and htype.pixels.is_image:
+        return draw_image(htype, data, shape, side)
+    if htype.target is not None:
+        value = htype.load(htype.decode(data, shape), allow)
+        return _draw_value(htype.target, value, side, numbers=numbers)
+    return _draw_value(htype, htype.decode(data, shape), side, numbers=numbers)
 
 
-def draw_image(htype: Image, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
+def _draw_value(htype: Htype, value: Any, side: int, *, numbers: bool) -> Drawn | str:
+    """Draw a decoded value. Raises LakeError."""
+    if draws_itself(htype):
+        return _own_picture(htype.preview(value))
+    if htype.pixels is not None and htype.pixels.is_mask:
+        return draw_numbers(value, side) if numbers else draw_mask(value, side)
+    return draw_pixels(np.asarray(value), side)
+
+
+def _own_picture(preview: Picture | str) -> Drawn | str:
+    """Return the picture that a type drew of a value, or the text that it wrote instead."""
+    if isinstance(preview, str):
+        return preview
+    return Drawn(preview.data, preview.mime, preview.width, preview.height)
+
+
+def draw_image(htype: Htype, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
     """Draw a stored picture. Raises DamagedError."""
     height, width = shape[:2]
     whole = not side or side >= max(height, width)
@@ -155,16 +183,16 @@ def draw_pixels(pixels: NDArray[Any], side: int) -> Drawn:
     return _drawn(flat, side, flat.shape[1], flat.shape[0])
 
 
-def draw_mask(htype: Mask, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
+def draw_mask(mask: NDArray[Any], side: int) -> Drawn:
     """Draw a mask in the colours of its classes, or of its objects."""
-    numbers = labels_of(htype.decode(data, shape))
+    numbers = labels_of(mask)
     small = class_thumbnail(numbers, side or max(numbers.shape))
     return Drawn(small.data, small.mime, numbers.shape[1], numbers.shape[0])
 
 
-def draw_numbers(htype: Mask, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
+def draw_numbers(mask: NDArray[Any], side: int) -> Drawn:
     """Draw a mask as a grey PNG whose pixels are class numbers; 255 is no class."""
-    numbers = labels_of(htype.decode(data, shape))
+    numbers = labels_of(mask)
     height, width = numbers.shape
     step = max(1, -(-max(height, width) // side)) if side else 1
     small, classes = numbers[::step, ::step], tuple[int, ...]()
@@ -211,9 +239,10 @@ def as_picture(values: NDArray[Any]) -> NDArray[Any]:
     return values if values.size else np.zeros((1, 1), np.uint8)
 
 
-def web_type(htype: Image, data: Any) -> str | None:
+def web_type(htype: Htype, data: Any) -> str | None:
     """Return the media type of a stored file that a browser draws as the lake reads it, or None."""
-    if htype.mode or htype.codec in ("raw", "zstd", "lz4", "blosc", "tiff", "bmp"):
+    pixels = htype.pixels
+    if pixels is None or pixels.mode or not pixels.files or pixels.codec not in _WEB_CODECS:
         return None
     source = codecs.sniff(data)
     header = source.probe(data, htype.limits)
@@ -227,6 +256,7 @@ def web_type(htype: Image, data: Any) -> str | None:
     return None if turned else f"image/{source.name}"
 
 
+_WEB_CODECS = ("auto", "jpeg", "png", "webp")
 _COLOURS = ("Gray", "YCbCr", "RGB")
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.htypes import Boxes, Keypoints, Polygons
 from deeplake_lite.htypes.boxes import convert_boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.facets import Coordinates
 
 MOST = 2000
 """Marks of one row that are drawn."""
@@ -38,29 +38,33 @@ def marks(
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import Boxes
     >>> marks(Boxes("xywh"), np.array([[10, 10, 20, 40]]), 100, 50, [3])
     {'boxes': [[0.1, 0.2, 0.3, 1.0]], 'c': [3], 'more': 0}
     """
-    if value is None or isinstance(value, Exception):
+    places = htype.coordinates
+    if places is None or value is None or isinstance(value, Exception):
         return None
-    size = np.array([width, height], np.float64)
+    size = _size(places, width, height)
     found: dict[str, Any]
-    match htype:
-        case Boxes(format=format_, units=units):
-            corners = convert_boxes(np.asarray(value, np.float64), format_, "xyxy")
-            if units == "pixels":
-                corners = corners / np.tile(size, 2)
-            found = {"boxes": _rounded(corners[:MOST])}
-        case Polygons():
+    match places.marks:
+        case "boxes":
+            corners = convert_boxes(np.asarray(value, np.float64), places.format, "xyxy")
+            found = {"boxes": _rounded(corners[:MOST] / size)}
+        case "polygons":
             found = {"rings": [_rounded(np.asarray(ring) / size) for ring in value[:MOST]]}
-        case Keypoints():
-            points = np.asarray(value, np.float64)[:MOST].copy()
-            points[..., :2] /= size
-            found = {"points": _rounded(points)}
-        case _:
-            return None
+        case "keypoints":
+            found = {"points": _rounded(np.asarray(value, np.float64)[:MOST] / size)}
     numbers = _classes(classes, len(value))
     return {**found, "c": numbers, "more": max(0, len(value) - MOST)}
+
+
+def _size(places: Coordinates, width: int, height: int) -> NDArray[np.float64]:
+    """Return by which each number of a place is divided to be a part of the picture."""
+    if places.units == "fraction":
+        return np.ones(len(places.parts))
+    along = {"x": width, "y": height, "visibility": 1}
+    return np.array([along[part] for part in places.parts], np.float64)
 
 
 def _classes(classes: Any, count: int) -> list[int] | None:

@@ -19,12 +19,12 @@ from deeplake_lite.dataset.read.reading import read_cells
 from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
-from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.show import thumbnail
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.pictures.drawing import Drawn, drawings
 from deeplake_lite.widget.pictures.kept import Disk, Memory, folder_beside
+from deeplake_lite.widget.pictures.kinds import draws_itself
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
     from deeplake_lite.widget.pictures.drawing import Drawing
 
-type Outcome = Drawn | Exception | None
-"""A picture; what is wrong with its cell; None where there is nothing to draw."""
+type Outcome = Drawn | str | Exception | None
+"""A picture, or a text in its place; what is wrong with its cell; None where nothing is drawn."""
 
 LARGE = 2_000_000
 """Pixels of an original that is worth a file on disk."""
@@ -174,12 +174,12 @@ class Thumbnails:
         if draw is None or isinstance(draw, Exception):
             return draw
         try:
-            if not w.large:
-                return self._keep(w, draw(side))
-            master = draw(max(side, MASTER))
-            if self._disk is not None:
-                self._disk.put(w.file, master)
-            return self._keep(w, master)
+            drawn = draw(max(side, MASTER) if w.large else side)
+            if isinstance(drawn, str):
+                return drawn
+            if w.large and self._disk is not None:
+                self._disk.put(w.file, drawn)
+            return self._keep(w, drawn)
         except Exception as error:
             return error if isinstance(error, LakeError) else DamagedError(f"{error}")
 
@@ -227,7 +227,7 @@ def _wanted(
     if isinstance(table, Snapshot) and side and not isinstance(f.htype.layout, Dense):
         digests = table.digests(f.id, slots).tolist()
         shapes = table.shapes(f.id, slots)
-        if shapes.shape[1] >= 2 and not numbers and not isinstance(f.htype, Link):
+        if shapes.shape[1] >= 2 and not numbers and not draws_itself(f.htype):
             large = (shapes[:, :2].astype(np.int64).prod(axis=1) >= LARGE).tolist()
     kind = xxhash.xxh3_64_intdigest(f"{f.htype!r}{numbers}".encode())
     for place, position in enumerate(positions.tolist()):

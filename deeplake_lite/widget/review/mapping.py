@@ -12,7 +12,6 @@ from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.dataset.read.virtual import source_of
 from deeplake_lite.dataset.versions.changes import has_same
 from deeplake_lite.errors import SchemaError
-from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
@@ -167,14 +166,14 @@ def _are_alike(before: View, now: View, name: str) -> bool:
 def is_vector(htype: Htype) -> bool:
     """Tell whether a column has a map: embeddings, and rows of floats.
 
-    >>> from deeplake_lite.htypes import Scalar
+    >>> from deeplake_lite.htypes import Embedding, Scalar
     >>> is_vector(Embedding(4)), is_vector(Scalar("float32"))
     (True, False)
     """
     layout = htype.layout
     if not isinstance(layout, Dense) or len(layout.shape) != 1 or layout.shape[0] < 2:
         return False
-    return isinstance(htype, Embedding) or np.dtype(layout.dtype).kind == "f"
+    return htype.is_embedding or np.dtype(layout.dtype).kind == "f"
 
 
 def vector_column(view: View, name: str) -> Field:
@@ -189,7 +188,7 @@ def about_map(view: View) -> dict[str, Any]:
     """Return what the page knows of maps."""
     found = sorted(
         (f for f in view.schema if is_vector(f.htype)),
-        key=lambda f: not isinstance(f.htype, Embedding),
+        key=lambda f: not f.htype.is_embedding,
     )
     return {"embeddings": [f.name for f in found], "umap": find_spec("umap") is not None}
 
@@ -213,8 +212,8 @@ def colours(
 
 
 def _names(htype: Htype, labels: Labels) -> list[str]:
-    if isinstance(htype, ClassLabel) and htype.names:
-        return list(htype.names)
+    if htype.classes is not None and htype.classes.names:
+        return list(htype.classes.names)
     return [str(value) for value in labels.values]
 
 

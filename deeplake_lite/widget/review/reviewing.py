@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.review import compared, pairs
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.alike import nearest_first
+from deeplake_lite.widget.pictures.kinds import names_of
 from deeplake_lite.widget.review.mapping import about_map, is_vector, vector_column
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def needs(view: View) -> str:
     'ds.add_column("embedding", dl.Embedding(512), values=vectors)'
     """
     label = next((f for f in view.schema if _is_label(f.htype)), None)
-    classes = len(getattr(label and label.htype, "names", ())) or 10
+    classes = (len(names_of(label.htype)) if label else 0) or 10
     wanted = (
         'an embedding of each row, `ds.add_column("embedding", dl.Embedding(512), values=vectors)`,'
         f' or the probabilities of a model, `ds.add_column("scores", dl.Array("float32", '
@@ -91,7 +91,7 @@ def needs(view: View) -> str:
 
 
 def _is_label(htype: Htype) -> bool:
-    return isinstance(htype, ClassLabel) and not htype.multiple
+    return htype.sql == "class"
 
 
 def _offers(view: View) -> Iterator[dict[str, str]]:
@@ -101,7 +101,7 @@ def _offers(view: View) -> Iterator[dict[str, str]]:
         if not _is_label(f.htype) or f.name in predicted:
             continue
         for g in view.schema:
-            if isinstance(g.htype, Embedding):
+            if g.htype.is_embedding:
                 yield {"label": f.name, "by": "embedding", "column": g.name}
             elif is_vector(g.htype) and _scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
                 yield {"label": f.name, "by": "scores", "column": g.name}
@@ -109,6 +109,7 @@ def _offers(view: View) -> Iterator[dict[str, str]]:
         yield {"label": truth, "by": "agreement", "column": prediction}
 
 
-def _scores(htype: Any, width: int) -> bool:
+def _scores(htype: Htype, width: int) -> bool:
     """Tell whether as many numbers may be scores of the classes."""
-    return bool(htype.names) and len(htype.names) == width
+    names = names_of(htype)
+    return bool(names) and len(names) == width

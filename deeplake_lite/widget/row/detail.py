@@ -10,15 +10,15 @@ import numpy as np
 from deeplake_lite.dataset.repr.describe import type_of
 from deeplake_lite.dataset.repr.html.words import shape as axes_text
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import Boxes
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.box_classes import about_classes
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.pictures import cards
 from deeplake_lite.widget.pictures.cells import Sight, put_picture
+from deeplake_lite.widget.pictures.classes import is_boxes, is_tags
 from deeplake_lite.widget.pictures.drawing import Drawn
-from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, kind_of, picture_column
+from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, picture_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ class Detail:
         """Return what is known of a row's cell."""
         found: dict[str, Any] = {
             "name": f.name,
-            "kind": kind_of(f.htype),
+            "kind": f.htype.browser.kind,
             "type": type_of(f.htype),
             "dtype": f.htype.value_dtype,
             "shape": shape_at(view, f, position) if f.name in view.columns else "",
@@ -98,7 +98,9 @@ class Detail:
             "unmarked": cell.get("unmarked", {}).get(f.name),
         }
         if f.name == cell["main"] and is_picture(f.htype):
-            return {**found, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": cell["card"]}
+            card = cell["card"]
+            found["text"] = card["text"] if card and card["kind"] == "value" else None
+            return {**found, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": card}
         if is_picture(f.htype):
             return {**found, **self._small(f, position, pack)}
         pending = self._host.part(Editing).pending
@@ -120,7 +122,7 @@ class Detail:
     def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, Any] | None:
         """Return the classes that boxes are edited with; None where they are not, or have none."""
         about = self._host.about
-        if not isinstance(f.htype, Boxes) or not about["writable"] or not about["has_ids"]:
+        if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
             return None
         pending = self._host.part(Editing).pending
         try:
@@ -139,6 +141,8 @@ class Detail:
             small["damaged"] = f"{outcome!s:.400}"
         if isinstance(outcome, Drawn):
             small["text"] = f"{outcome.width} × {outcome.height}"
+        elif isinstance(outcome, str):
+            small["text"] = outcome
         return small
 
 
@@ -157,9 +161,8 @@ def shape_at(view: View, f: Field, position: int) -> str:
 
 def tags_of(f: Field, value: Any) -> dict[str, Any]:
     """Return a row's tags one by one, to take away or add to."""
-    if kind_of(f.htype) != "tags" or value is None:
+    if not is_tags(f.htype) or value is None:
         return {}
-    htype: Any = f.htype
-    if hasattr(htype, "to_names"):
-        return {"tags": htype.to_names(value)}
-    return {"tags": [str(cards.words(htype.of, item)) for item in value]}
+    if f.htype.classes is not None:
+        return {"tags": f.htype.classes.to_names(value)}
+    return {"tags": [str(cards.words(f.htype.item or f.htype, item)) for item in value]}
