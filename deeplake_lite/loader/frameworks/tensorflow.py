@@ -210,7 +210,8 @@ class FlatLoader(Loader):
         if recipe.shape is not None and recipe.dtype is not None:
             return recipe.dtype, recipe.shape
         htype = f.htype.target or f.htype
-        dtype, axes = htype.value_dtype, tuple[Any, ...](htype.axes or ())
+        dtype = htype.value_dtype
+        axes: tuple[Any, ...] = htype.axes or ()
         if is_of_pictures(htype) and not is_image(f.htype):  # those of links, or of sequences
             axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
         elif f.htype.target is None:
