@@ -200,7 +200,7 @@ def _block(array: pa.Array) -> Any:
         flat = flat.flatten()
     is_time = str(dtype_of(flat.type)).endswith("]")
     if (flat.null_count and not is_time) or len(flat) != np.prod(shape):
-        return array.to_pylist()
+        return objects_in(array)
     return np.reshape(np.asarray(_array(flat), object if flat.null_count else None), shape)
 
 
