@@ -309,6 +309,12 @@ def test_a_number_that_a_float_does_not_reach_is_an_error_of_its_row(take):
     assert take(text, schema={"x": "float32"}, on_error="skip")["x"][:].tolist() == [1.5, np.inf]
 
 
+@pytest.mark.parametrize("written", ["70000", "-1e38", "1e300"])
+def test_a_number_that_float16_does_not_reach_is_refused_without_a_warning(take, written):
+    with pytest.raises(dl.InvalidValueError, match="float16"):
+        take(f"x\n{written}\n", schema={"x": "float16"})
+
+
 BEYOND = [
     *("1e400", "-1e400", "1e309", "9" * 310, "-" + "9" * 310, " 1e400 ", "1_0e399", "1e400j"),
     *("1e400+1j", "1+1e400j", "(1-1e400j)", "1e400+infj", "inf-1e400j"),
