@@ -17,6 +17,7 @@ from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.htypes import Array, Json, Sequence, Text
+from deeplake_lite.htypes.times import spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,9 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
         return objects_in(array)
     values = _values(_plain(array), of)
     dtype = str(getattr(of, "dtype", ""))
-    return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
+    if dtype.startswith("complex"):
+        return complex_of(values, np.dtype(dtype))
+    return spans_of(values, dtype)
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
