@@ -156,15 +156,19 @@ class Column:
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return all values as one array. Raises OptionError where their shapes differ."""
+        """Return all values as one array. Raises OptionError where their shapes differ.
+
+        As objects, values of different shapes are the items of an array of one axis.
+        """
         values = self[:]
-        shapes = {np.shape(v) for v in values} if isinstance(values, list) else set()
-        if len(shapes) > 1 and dtype is not object:
-            raise OptionError(
-                f"column {self.name!r} has values of {len(shapes)} shapes, which make no array. "
-                "Take them as a list: column[:]."
-            )
-        return np.array(values, dtype=dtype, copy=copy)
+        if not isinstance(values, list) or _are_alike(values):
+            return np.array(values, dtype=dtype, copy=copy)
+        if dtype is not None and np.dtype(dtype).kind == "O":
+            return np.fromiter(values, object, len(values))
+        raise OptionError(
+            f"column {self.name!r} makes no array, because its values, or the items of one, differ "
+            "in shape. Take them as a list: column[:]."
+        )
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
         """Return the stored bytes of some values, undecoded; views of larger buffers, if possible.
@@ -232,3 +236,11 @@ def _names_of(htype: Htype) -> Sequence[str] | None:
         return htype.pixels.names
     points = htype.coordinates
     return points.names if points is not None and points.marks == "keypoints" else None
+
+
+def _are_alike(values: list[Any]) -> bool:
+    """Tell whether values are of one shape, and their items, too."""
+    try:
+        return len(set(map(np.shape, values))) <= 1
+    except ValueError:  # NumPy's, for lists of different lengths
+        return False

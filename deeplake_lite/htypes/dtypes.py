@@ -62,8 +62,10 @@ class Dtypes:
     def beyond_floats(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
         """Build the error for a number that becomes infinite in a dtype of floats."""
         widest = "float64" if target.kind == "f" else "complex128"
-        parts = (value.real, value.imag)
-        if widest in self.names and all(abs(part) <= float(np.finfo(widest).max) for part in parts):
+        most = float(np.finfo(widest).max)
+        with np.errstate(over="ignore"):  # a float32 is compared in float32
+            is_finite = all(abs(part) <= most for part in (value.real, value.imag))
+        if widest in self.names and is_finite:
             way = f"Declare the column as {self.declared(widest)}."
         else:
             way = "Declare the column as 'text', and give str(value)." if self == ANY else _UNFIT

@@ -6,9 +6,16 @@ integers beside it, and "a" of "a\0". No library is imported; a column tells its
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from deeplake_lite.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import arrow_scalars
+else:
+    arrow_scalars = LazyModule("deeplake_lite.htypes.arrow_scalars")
 
 _COLUMNS = {
     ("pandas", "Series"),
@@ -86,7 +93,9 @@ def _is_plain(column: Any) -> bool:
 
 def _listed(column: Any) -> list[Any]:
     """Return the values of a column as Python has them."""
-    for name in ("to_pylist", "to_list", "tolist"):
+    if hasattr(column, "to_pylist"):
+        return arrow_scalars.python_values(column)
+    for name in ("to_list", "tolist"):
         if hasattr(column, name):
             return list(getattr(column, name)())
     return list(column)
@@ -135,7 +144,7 @@ def _unwrapped(value: Any) -> Any:
         return [_unwrapped(item) for item in value]
     if _is_one_of(type(value), _NULLS):
         return None
-    return _python(value) if _is_one_of(type(value), _SCALARS) else value
+    return arrow_scalars.python_value(value) if _is_one_of(type(value), _SCALARS) else value
 
 
 def _holds_scalar(values: Any) -> bool:
@@ -146,10 +155,3 @@ def _holds_scalar(values: Any) -> bool:
     if not any(issubclass(kind, list | tuple) for kind in kinds):
         return False
     return any(_holds_scalar(item) for item in values if isinstance(item, list | tuple))
-
-
-def _python(scalar: Any) -> Any:
-    try:
-        return scalar.as_py()
-    except UnicodeDecodeError:
-        return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")

@@ -25,9 +25,6 @@ UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
 """Durations without a length, which Arrow, pandas and CSV know as whole numbers only."""
 
-_MOST = 2**63 - 1
-"""Largest count; the least one is NaT."""
-
 _WORDS = {
     "year": "Y",
     "month": "M",
@@ -56,8 +53,6 @@ _DURATION = re.compile(
 def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return `array` as `dtype`, which is datetime64 or timedelta64 with a unit.
 
-    Whole numbers count months and years where these are the unit, as in tables of other tools.
-
     Raises
     ------
     InvalidValueError
@@ -71,11 +66,6 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return array
     if array.dtype.kind == dtype.kind:
         return _convert(array, dtype)
-    if array.dtype.kind in "iu" and dtype.name in COUNTED:
-        far = (array > _MOST) | (array < -_MOST)
-        if far.any():
-            raise _not_a_time(array[far][0], dtype)
-        return array.astype(np.int64).view(dtype)
     if array.dtype.kind not in "OU":
         raise _not_a_time(array.reshape(-1)[0], dtype)
     values = array.reshape(-1).tolist()
@@ -87,6 +77,34 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return _convert(np.array(times), dtype).reshape(array.shape)
     converted = [_convert(np.asarray(time), dtype)[()] for time in times]
     return np.array(converted, dtype=dtype).reshape(array.shape)
+
+
+def spans_of(values: Any, dtype: str) -> Any:
+    """Return whole numbers of a table, also in lists, as the durations that they count.
+
+    Where `dtype` has a length, or a number is no count of it, values are returned as they are.
+
+    >>> spans_of([5, None, [np.array([1])]], "timedelta64[M]")
+    [np.timedelta64(5,'M'), None, [array([1], dtype='timedelta64[M]')]]
+    """
+    if dtype not in COUNTED:
+        return values
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        counts = np.ma.compressed(values)
+        fit = bool(((counts <= _MOST) & (counts >= -_MOST)).all())
+        return values.astype(np.int64).astype(dtype) if fit else values
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        spans = np.fromiter(spans_of(list(values.flat), dtype), object, values.size)
+        return spans.reshape(values.shape)
+    if isinstance(values, list):
+        return [spans_of(value, dtype) for value in values]
+    if isinstance(values, bool | np.timedelta64) or not isinstance(values, int | np.integer):
+        return values
+    return np.int64(values).astype(dtype) if abs(int(values)) <= _MOST else values
+
+
+_MOST = 2**63 - 1
+"""Largest count; the least one is NaT."""
 
 
 def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
@@ -240,12 +258,9 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         return exact_span(value)
     if isinstance(value, time) and value.tzinfo is None:  # as Arrow's: since midnight
         return exact_span(datetime.combine(date.min, value) - datetime.min)
-    if dtype.name in COUNTED and isinstance(value, int | np.integer) and type(value) is not bool:
-        unit: Any = np.datetime_data(dtype)[0]
-        if abs(int(value)) < 2**63:
-            return np.timedelta64(int(value), unit)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
-        count, unit = int(match["count"]), match["unit"] or _WORDS[match["word"]]
+        unit: Any = match["unit"] or _WORDS[match["word"]]
+        count = int(match["count"])
         if abs(count) < 2**63:
             return np.timedelta64(count, unit)
     raise _not_a_time(value, dtype)

@@ -373,10 +373,19 @@ def _is_parsed(htype: Htype) -> bool:
 
 
 def _complex(text: str) -> Any:
+    """Return a complex number, None for a null; a text that float64 does not reach as it is.
+
+    >>> _complex("1e400"), _complex("1+infj"), _complex("1e-400")
+    ('1e400', (1+infj), 0j)
+    """
+    if text.strip() in NULLS_OF_FLOATS:
+        return None
     try:
-        return None if text.strip() in NULLS_OF_FLOATS else complex(text)
+        number = complex(text)
     except ValueError:
         return text
+    infinite = math.isinf(number.real) + math.isinf(number.imag)
+    return text if infinite > text.casefold().count("inf") else number
 
 
 def _parse(text: str, wrong: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.errors import InvalidValueError, OptionError
-from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
+from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
+from deeplake_lite.htypes import ClassLabel, Htype, Image, Text, resolve
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.formats import formats_of, recognised
@@ -23,7 +23,7 @@ from deeplake_lite.ingest.layout import (
     picture_column,
     scan,
 )
-from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
@@ -94,6 +94,8 @@ def from_folder(
     ------
     NotFoundError
         When there is no such folder or table.
+    SchemaError
+        When ``path``, or ``split`` where there are split folders, is to be a column of pictures.
     InvalidValueError
         When there are no pictures, or a file is none; with ``on_error="skip"`` such a file is left
         out.
@@ -157,12 +159,14 @@ def folder_source(
             raise no_pictures(folder, found.others)
         image, layout = picture_column(schema, [label]), Layout.of(files)
         _check_label(label, own_columns(image, files))
+        _check_types(own_columns(image, files), types_of(schema))
         return FolderSource(folder, tuple(files), layout, label, None, tuple(left_out), image)
     from deeplake_lite.ingest.labels import Asked, read_labels  # pyarrow: 0.3 s
 
     table = read_labels(labels, folder, found, Asked(label, file_column, schema, known))
     pictures = [f for f in table.files if f.path not in table.bare]
     _check_label(label, own_columns(table.image, pictures))
+    _check_types(own_columns(table.image, pictures), {**known, **table.schema})
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip
@@ -177,6 +181,22 @@ def _check_label(label: str, own: Collection[str]) -> None:
             f"label must name a column of its own, but a folder has a column {label!r} already. "
             f"Choose another name: label='{label}_label'."
         )
+
+
+def _check_types(own: Sequence[str], types: Mapping[str, Any]) -> None:
+    """Refuse pictures in a column that a folder fills by itself: its paths would be read as files.
+
+    Raises SchemaError.
+    """
+    for name in own[1:]:
+        htype = resolve(types.get(name, "text"))
+        if htype.takes_files:
+            raise SchemaError(
+                f"{name!r} is a column that a folder of pictures has by itself, of texts, but it "
+                f"is to be {htype}. Rename the pictures' column before it is written to a folder, "
+                f"ds.rename_column({name!r}, 'photo'), or leave it out of schema= and take the "
+                "pictures into a new lake, as 'image'."
+            )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from deeplake_lite.errors import (
     QueryTypeError,
     shown_briefly,
 )
+from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.parse.grammar import check_parts
 from deeplake_lite.query.parse.parsing import TOO_DEEP, parse
@@ -170,7 +171,7 @@ def _apply(
 
     match clause:
         case Arrange(columns):
-            keys = list(zip(*(at_rows(name).to_pylist() for name in columns), strict=True))
+            keys = list(zip(*(python_values(at_rows(name)) for name in columns), strict=True))
             return table, rows[clauses.arrange(keys)]
         case Sample(column, replace_, limit, percent, seed, start):
             options = {"replace": replace_, "limit": limit, "percent": percent, "seed": seed}

@@ -3,9 +3,12 @@
 from itertools import count
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.htypes.times import UNITS
 
 fresh = count()
 
@@ -106,12 +109,49 @@ def test_a_duration_is_no_moment_and_a_moment_no_duration(turned, kinds):
             append(htype, rows)
 
 
-def test_counts_of_months_are_durations_beside_durations():
+def test_counts_of_months_are_no_durations_beside_durations():
     pair = [np.timedelta64(1, "Y"), 2]
-    assert stored(dl.Array("timedelta64[M]", (2,)), [pair]) == [[12, 2]]
+    with pytest.raises(dl.InvalidValueError, match="must be a duration"):
+        append(dl.Array("timedelta64[M]", (2,)), [pair])
 
 
 @pytest.mark.parametrize("shape", [(2,), (None,), None])
 def test_a_list_of_times_has_no_null(shape):
     with pytest.raises(dl.InvalidValueError, match="must be a moment"):
         append(dl.Array("datetime64[s]", shape), [[np.datetime64("2020-01-01"), None]])
+
+
+COUNTS = [[3], np.array([3]), np.array([3], object), [np.uint8(3)], [True], [3.0]]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("values", COUNTS, ids=repr)
+@pytest.mark.parametrize(
+    ("of", "put"), [(dl.Scalar, list), (dl.Sequence, lambda v: [v]), (dl.Array, lambda v: [v])]
+)
+def test_numbers_are_no_durations_of_any_unit(unit, values, of, put):
+    dtype = f"timedelta64[{unit}]"
+    htype = dl.Array(dtype, (1,)) if of is dl.Array else of(dtype)
+    with pytest.raises(dl.InvalidValueError, match="must be a duration"):
+        htype.encode(values if of is dl.Scalar else put(values))
+
+
+@pytest.mark.parametrize("unit", ["Y", "M"])
+@pytest.mark.parametrize(
+    "table",
+    [pa.table({"c": [3, -1]}), pd.DataFrame({"c": [3, -1]}), {"c": pd.Series([3, -1])},
+     {"c": pa.array([3, -1], pa.int8())}, pd.DataFrame({"c": pd.array([3, -1])}),
+     pd.DataFrame({"c": pd.Series([3, np.timedelta64(-12, "M")], dtype=object)})],
+    ids=["table", "frame", "series", "array", "nullable", "objects"],
+)  # fmt: skip
+def test_numbers_of_tables_count_months_and_years_which_tables_lack(table, unit):
+    ds = dl.create("memory://counted", {"c": f"timedelta64[{unit}]"}, overwrite=True)
+    ds.append(table)
+    assert ds["c"][:].tolist() in ([3, -1], [3, -12])
+
+
+@pytest.mark.parametrize("count", [2**63, -(2**63), 0.5])
+def test_a_number_of_a_table_that_counts_no_months_is_refused(count):
+    ds = dl.create("memory://counted", {"c": "timedelta64[M]"}, overwrite=True)
+    with pytest.raises(dl.InvalidValueError, match="row 0: must be a duration"):
+        ds.append({"c": pa.array([count], pa.uint64() if count == 2**63 else None)})

@@ -309,6 +309,37 @@ def test_a_number_that_a_float_does_not_reach_is_an_error_of_its_row(take):
     assert take(text, schema={"x": "float32"}, on_error="skip")["x"][:].tolist() == [1.5, np.inf]
 
 
+@pytest.mark.parametrize("written", ["70000", "-1e38", "1e300"])
+def test_a_number_that_float16_does_not_reach_is_refused_without_a_warning(take, written):
+    with pytest.raises(dl.InvalidValueError, match="float16"):
+        take(f"x\n{written}\n", schema={"x": "float16"})
+
+
+BEYOND = [
+    *("1e400", "-1e400", "1e309", "9" * 310, "-" + "9" * 310, " 1e400 ", "1_0e399", "1e400j"),
+    *("1e400+1j", "1+1e400j", "(1-1e400j)", "1e400+infj", "inf-1e400j"),
+]
+
+
+@pytest.mark.parametrize("given", ["the lake", "schema"])
+@pytest.mark.parametrize("htype", ["complex64", "complex128", dl.Sequence("complex64")], ids=str)
+def test_a_number_that_a_complex_one_does_not_reach_is_an_error_of_its_row(htype, given, tmp_path):
+    written = [*BEYOND, "1e-400", "inf-infj", "nan+infj"]
+    if not isinstance(htype, str):
+        written = [f'"[""{text}""]"' for text in written]
+    (tmp_path / "t.csv").write_text("n,c\n" + "".join(f"1,{text}\n" for text in written))
+    url, schema = f"memory://beyond-{next(fresh)}", {"n": "int8", "c": htype}
+    if given == "the lake":
+        dl.create(url, schema).commit("empty")
+    options = {"schema": schema} if given == "schema" else {}
+    with pytest.raises(dl.InvalidValueError, match=r"column 'c'.*row 0: .*must be complex"):
+        dl.from_csv(tmp_path / "t.csv", url, progress=False, **options)
+    ds = dl.from_csv(tmp_path / "t.csv", url, progress=False, on_error="skip", **options)
+    assert len(ds.ingested.skipped) == len(BEYOND)
+    found = np.array([*ds["c"][:]]).reshape(-1)
+    assert str(found.tolist()) == "[0j, (inf-infj), (nan+infj)]"
+
+
 WRITTEN = {
     "json": (["{}", "[1]", '"[1]"', "1"], [{}, [1], "[1]", 1]),
     dl.Sequence("int32"): (["[1,2]", "[]"], [[1, 2], []]),

@@ -5,6 +5,8 @@ from itertools import count
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
@@ -126,3 +128,101 @@ def test_a_moment_within_hours_of_the_calendars_end_fits_or_is_refused(unit, mom
 def test_a_moment_within_hours_of_the_calendars_end_gives_its_column_a_type(moment):
     ds = dl.from_arrays({"c": [moment, None]}, f"memory://far-times-{next(fresh)}", progress=False)
     assert ds["c"][0] == np.datetime64(UTC[moment])
+
+
+FAR = {
+    pa.date32(): 3_000_000,
+    pa.date64(): 3_000_000 * 86_400_000,
+    pa.timestamp("s"): -(10**12),
+    pa.timestamp("ms"): 10**15,
+    pa.timestamp("us", "UTC"): 9 * 10**17,
+    pa.timestamp("s", "Europe/Berlin"): 10**12,
+    pa.timestamp("us", "+02:00"): 253_402_300_799 * 10**6,  # year 9999 in UTC alone
+    pa.timestamp("ns", "+02:00"): 2**63 - 1000,  # so in pandas, whose times are pyarrow's
+    pa.duration("s"): 10**15,
+    pa.duration("ms"): -(2**62),
+}
+"""Times of Arrow that Python's calendar does not reach."""
+
+ENDS = pa.array([0, 1, 2], pa.int32())
+
+WITHIN = {
+    "struct": lambda times: pa.StructArray.from_arrays([times], ["f"]),
+    "list of structs": lambda times: pa.ListArray.from_arrays(ENDS, WITHIN["struct"](times)),
+    "fixed list": lambda times: pa.FixedSizeListArray.from_arrays(WITHIN["struct"](times), 1),
+    "map": lambda times: pa.MapArray.from_arrays(ENDS, pa.array(["a", "a"]), times),
+    "keys of a map": lambda times: pa.MapArray.from_arrays(ENDS, times, pa.array([1, 1])),
+    "map of lists": lambda times: WITHIN["map"](pa.ListArray.from_arrays(ENDS, times)),
+    "struct of a list": lambda times: WITHIN["struct"](pa.ListArray.from_arrays(ENDS, times)),
+}
+
+
+def times_of(kind):
+    """Return a time that no calendar lacks, and one that Python's does."""
+    return pa.array([0, FAR[kind]], pa.int32() if kind == pa.date32() else pa.int64()).view(kind)
+
+
+def of_arrow(column, tmp_path, **options):
+    table, url = pa.table({"k": [0, 1], "c": column}), f"memory://far-times-{next(fresh)}"
+    ds = dl.create(url, {"k": "int64", "c": dl.Json()})
+    pq.write_table(table, tmp_path / "t.parquet")
+    by_name = {name: table.column(name) for name in table.column_names}
+    yield from (
+        lambda: dl.from_dataframe(table, f"{url}-1", progress=False, **options),
+        lambda: dl.from_parquet(tmp_path / "t.parquet", f"{url}-2", progress=False, **options),
+        lambda: dl.from_arrays(by_name, f"{url}-3", progress=False, **options),
+    )
+    if not options:
+        yield lambda: ds.append(table)
+        yield lambda: ds.append(by_name)
+        yield lambda: ds.append({"k": [1], "c": [column[1]]})
+        yield lambda: ds.upsert(table, on="k")
+
+
+@pytest.mark.parametrize("kind", FAR, ids=str)
+@pytest.mark.parametrize("within", WITHIN)
+def test_a_far_time_within_a_value_is_no_json_at_its_row(kind, within):
+    far = WITHIN[within](times_of(kind)).slice(1)
+    column = pa.chunked_array([pa.array([None], far.type), far])
+    with pytest.raises(dl.InvalidValueError, match=r"'c', row 1: must be a JSON value"):
+        lake(dl.Json(nullable=True)).append(pa.table({"c": column}))
+
+
+@pytest.mark.parametrize("within", ["struct", "map of lists"])
+def test_a_far_time_within_a_value_is_an_error_of_its_row_each_way(within, tmp_path):
+    column = WITHIN[within](times_of(pa.timestamp("s")))
+    for way in of_arrow(column, tmp_path):
+        with pytest.raises(dl.InvalidValueError, match="row 0: must be a JSON value"):
+            way()
+    for way in of_arrow(column, tmp_path, on_error="skip"):
+        ds = way()
+        assert (len(ds), len(ds.ingested.skipped)) == (0, 2)
+
+
+@pytest.mark.parametrize("kind", FAR, ids=str)
+def test_a_far_time_of_arrow_is_stored_and_compared_as_it_is(kind):
+    times = times_of(kind)
+    array = times.to_numpy(zero_copy_only=False)
+    ds = lake("datetime64[D]" if kind == pa.date32() else str(array.dtype))
+    ds.append({"c": times})
+    ds.append({"c": [*times]})
+    assert ds["c"][:].astype(int).tolist() == [0, FAR[kind]] * 2
+    assert (ds["c"][:2] == ds["c"][2:]).all()
+    assert (ds[:2]["c"] == times).all()
+
+
+@pytest.mark.parametrize("htype", ["text", "int64", "bytes", dl.Boxes(), dl.Image("png")], ids=str)
+def test_a_list_with_a_far_time_is_refused_by_types_of_no_times(htype):
+    column = pa.ListArray.from_arrays(ENDS, times_of(pa.date32()))
+    with pytest.raises(dl.InvalidValueError, match=r"'c', row 0: must"):
+        lake(htype).append({"c": column})
+
+
+def test_a_query_gives_a_far_time_within_a_struct_as_text():
+    ds = lake("datetime64[us]")
+    ds.append({"c": ["2026-01-02T03:04:05", "+10183-10-01T00:00:01"]})
+    assert ds.query("SELECT {'a': c} AS s")["s"][:] == [
+        {"a": "2026-01-02 03:04:05"},
+        {"a": "10183-10-01 00:00:01"},
+    ]
+    assert len(ds.query("SELECT * ARRANGE BY c")) == 2

@@ -370,6 +370,43 @@ def test_a_folder_of_a_lake_from_a_folder_is_taken_in_again(photos, url, tmp_pat
     assert again["path"][:] == ["lily/000000.png", "rose/000001.png"]
 
 
+PICTURES = {"equal": [1, 1], "distinct": [1, 2], "null": [1, None]}
+
+
+@pytest.mark.parametrize("given", ["schema", "types", "lake"])
+@pytest.mark.parametrize("levels", PICTURES)
+def test_pictures_cannot_be_in_the_column_of_paths(levels, given, url, tmp_path):
+    ds = dl.create(url, {"path": dl.Image("png", nullable=levels == "null"), "n": "int8"})
+    pictures = [v and np.full((2, 2), v, "uint8") for v in PICTURES[levels]]
+    ds.append({"path": pictures, "n": [1, 2]})
+    ds.commit("pictures")
+    out = ds.to_folder(tmp_path / "out", image="path")
+    types = {f.name: f.htype for f in ds.schema}
+    schema = {"schema": ds.schema, "types": types, "lake": None}[given]
+    if given == "lake":
+        dl.create(f"{url}-2", types)
+    with pytest.raises(dl.SchemaError, match=r"'path' is a column that a folder .* by itself"):
+        dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", schema=schema, progress=False)
+    ds.rename_column("path", "photo")
+    ds.commit("renamed")
+    again = dl.from_folder(
+        ds.to_folder(tmp_path / "again", image="photo"),
+        f"{url}-3",
+        labels=tmp_path / "again/metadata.csv",
+        schema=ds.schema,
+        progress=False,
+    )
+    assert {*again.columns} == {"photo", "path", "n"}
+    assert again["photo"].htype == ds["photo"].htype
+
+
+@pytest.mark.parametrize("name", ["path", "split"])
+def test_a_folder_fills_its_own_columns_with_no_pictures(name, photos, url):
+    folder = photos("train/rose/1.png", "val/rose/2.png")
+    with pytest.raises(dl.SchemaError, match=f"'{name}' is a column .* it is to be Image"):
+        dl.from_folder(folder, url, schema={name: dl.Image("png")}, progress=False)
+
+
 def test_the_type_of_pictures_can_be_given(photos, url):
     folder = photos("1.png")
     ds = dl.from_folder(folder, url, schema={"image": dl.Image("png", mode="L")})

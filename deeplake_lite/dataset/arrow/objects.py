@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.arrow_scalars import python_value, python_values
 from deeplake_lite.htypes.json_values import object_of
 from deeplake_lite.htypes.layouts import Nested
 
@@ -61,12 +62,12 @@ def _tensor(item: pa.StructScalar) -> Any:
     if not (data.is_valid and shape.is_valid):
         return None
     if not (is_list(data.type) and is_list(shape.type) and kinds.is_integer(shape.type.value_type)):
-        return item.as_py()
+        return python_value(item)
     sizes, numbers = shape.as_py(), data.values
     if kinds.is_fixed_size_list(numbers.type):  # complex numbers
         sizes, numbers = [*sizes, numbers.type.list_size], numbers.flatten()
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
-        return item.as_py()
+        return python_value(item)
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
     if numbers.null_count and flat.dtype.kind in "mM":  # no array holds a null
         flat = np.array([None if np.isnat(time) else time for time in flat], object)
@@ -85,14 +86,15 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     Raises
     ------
     InvalidValueError
-        For a map that has a key twice, and for JSON that does not parse, with its row.
+        For a map that has a key twice, and for JSON that does not parse, with its row. For a
+        struct that has two fields of one name.
 
     Examples
     --------
     >>> objects_in(pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())))
     [{'a': 1}, None]
     """
-    values = _listed(column)
+    values = python_values(column)
     if not _has_objects(column.type):
         return values
     for row, value in enumerate(values):
@@ -101,52 +103,6 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         except InvalidValueError as error:
             raise error.at(row=row) from None
     return values
-
-
-def _listed(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return values as Python has them; those that hold text which is not UTF-8 are escaped.
-
-    Raises
-    ------
-    InvalidValueError
-        For a struct that has two fields of one name.
-    """
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:
-        return [_escaped(item) for item in column]
-    except ValueError as error:  # pyarrow's: no dict holds two fields of one name
-        raise InvalidValueError(
-            f"a struct must have fields of different names, but it is {column.type}. Rename one."
-        ) from error
-
-
-def _escaped(item: pa.Scalar) -> Any:
-    r"""Return a value with each byte that is no UTF-8 as a lone surrogate, which no type takes.
-
-    So the error names the row, and `on_error="skip"` leaves it out.
-
-    >>> _escaped(pa.scalar(b"caf\xe9").cast(pa.binary()).cast(pa.string(), safe=False))
-    'caf\udce9'
-    """
-    kind = item.type
-    if not item.is_valid:
-        return None
-    if is_text(kind):
-        return item.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
-    if isinstance(kind, pa.BaseExtensionType) or kinds.is_dictionary(kind):
-        return _escaped(item.value)
-    if kinds.is_map(kind):
-        return [(_escaped(pair[0]), _escaped(pair[1])) for pair in _pairs(item)]
-    if is_list(kind):
-        return [_escaped(value) for value in item.values]
-    if kinds.is_struct(kind):
-        return {f.name: _escaped(item[i]) for i, f in enumerate(kind)}
-    return item.as_py()
-
-
-def _pairs(item: pa.MapScalar) -> list[Any]:
-    return [(pair[0], pair[1]) for pair in item.values]
 
 
 def _has_objects(kind: pa.DataType) -> bool:

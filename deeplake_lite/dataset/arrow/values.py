@@ -17,6 +17,7 @@ from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
 from deeplake_lite.dataset.read.values import is_image, items_of, with_none
 from deeplake_lite.htypes import Array
+from deeplake_lite.htypes.times import spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +42,9 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
         return objects_in(array)
     values = _values(_plain(array), of)
     dtype = _taken_dtype(of)
-    return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
+    if dtype.startswith("complex"):
+        return complex_of(values, np.dtype(dtype))
+    return spans_of(values, dtype)
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -219,7 +222,7 @@ def _block(array: pa.Array) -> Any:
         flat = flat.flatten()
     is_time = str(dtype_of(flat.type)).endswith("]")
     if (flat.null_count and not is_time) or len(flat) != np.prod(shape):
-        return array.to_pylist()
+        return objects_in(array)
     return np.reshape(np.asarray(_array(flat), object if flat.null_count else None), shape)
 
 

@@ -21,6 +21,7 @@ from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.htypes.times import read_time
+from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.column import Column
-    from deeplake_lite.htypes import ClassLabel
+    from deeplake_lite.htypes import ClassLabel, arrow_scalars
+else:
+    arrow_scalars = LazyModule("deeplake_lite.htypes.arrow_scalars")
 
 NO_CLASS = -1
 """Number that stands for the name of a class that the column does not have."""
@@ -175,7 +178,7 @@ def _check_rows(column: Column, values: Any, other: Any) -> None:
 def _as_values(other: Any) -> tuple[Any, Any]:
     """Return values of a Column, Series or Arrow array, and the object itself if it is one."""
     if hasattr(other, "to_pylist"):
-        return other.to_pylist(), other
+        return arrow_scalars.python_values(other), other
     if is_column(type(other)):
         array = column_array(other)
         return (array.tolist() if array.dtype == object else array), other

@@ -157,12 +157,14 @@ def _of_arrow(value: Any) -> Any:
     """Return an array of Arrow's as NumPy's, or as a list with None."""
     import pyarrow as pa
 
+    from deeplake_lite.htypes.arrow_scalars import python_values
+
     kind = value.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     is_moment = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)  # null is NaT
     if is_moment or (is_number and not value.null_count):
         return value.to_numpy(zero_copy_only=False)
-    return value.to_pylist()
+    return python_values(value)
 
 
 def _of_arrow_scalar(value: Any) -> Any:

@@ -19,6 +19,7 @@ from deeplake_lite.dataset.write.series import is_arrow, is_series, series_value
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
 from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes.times import spans_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,6 +119,8 @@ def column_values(values: Any, of: Htype | None = None) -> Any:
         return _data_array(values)
     if is_series(values):
         values = series_values(values)
+        if not is_arrow(values):
+            return spans_of(values, str(getattr(of, "dtype", "")))
     if not is_arrow(values):
         return values
     from deeplake_lite.dataset.arrow.values import arrow_values

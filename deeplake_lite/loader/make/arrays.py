@@ -141,23 +141,33 @@ def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
 
 def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
     """Return values as arrays of numbers or times; an empty list has the others' axes and dtype."""
-    arrays = []
-    for value in values:
-        try:
-            arrays.append(np.asarray(value))
-        except ValueError:  # lists of different lengths
-            arrays.append(np.asarray(None))
+    arrays = [as_array(name, value, how) for value in values]
     full = [a for a in arrays if a.size]
-    for a in full:
-        if a.dtype.kind not in NUMBERS:
-            raise OptionError(
-                f"collate={how!r} needs an array of numbers from every row, but {name!r} has other "
-                "values, or items that differ in shape. Choose collate='list'."
-            )
+    if any(a.dtype.kind not in NUMBERS for a in full):
+        raise _no_array(name, how)
     if not full:
         return arrays
     empty = np.empty((0, *full[0].shape[1:]), full[0].dtype)
     return [empty if a.shape == (0,) and a.dtype == float else a for a in arrays]
+
+
+def as_array(name: str, value: Any, how: str) -> NDArray[Any]:
+    """Return a value as an array. Raises OptionError for lists whose items differ in shape.
+
+    >>> as_array("x", [[1], [2]], "pad").shape
+    (2, 1)
+    """
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise _no_array(name, how) from error
+
+
+def _no_array(name: str, how: str) -> OptionError:
+    return OptionError(
+        f"collate={how!r} needs an array of numbers from every row, but {name!r} has other "
+        "values, or items that differ in shape. Choose collate='list'."
+    )
 
 
 def _dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Dense, Nested
-from deeplake_lite.loader.make.arrays import NUMBERS, as_numpy, padded, ragged, stacked
+from deeplake_lite.loader.make.arrays import NUMBERS, as_array, as_numpy, padded, ragged, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
     if isinstance(values, np.ma.MaskedArray):
         values = values.data
     elif isinstance(values, list) and not valid.all():
-        values = _filled(values, recipe.blank, how)
+        values = _filled(name, values, recipe.blank, how)
     out = _together(name, _typed(values, recipe), how, recipe.masked, recipe.most)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
@@ -144,25 +144,25 @@ def _loose(
     there = [value for value, v in zip(values, valid.tolist(), strict=True) if v]
     nullable = recipe is not None and recipe.htype.nullable
     how = collate.get(key) if isinstance(collate, Mapping) else None
-    if isinstance(collate, str) and there and all(np.ndim(v) and _is_array(v) for v in there):
+    if isinstance(collate, str) and there and all(_is_array(v) and v.ndim for v in there):
         how = collate
     if how is None and nullable and recipe is not None and recipe.stacks and _alike(there):
         how = "stack"
     if how in (None, "list"):
         return {key: list(given) if how == "list" else _plain(given)}
     if nullable and recipe is not None and not valid.all():
-        values = _filled(values, recipe.blank, how)
-    varying = _varying(there, recipe)
+        values = _filled(key, values, recipe.blank, how)
+    varying = _varying([as_array(key, value, how) for value in there], recipe)
     least = recipe.most if recipe is not None and varying == recipe.htype.varying else None
     out = _together(key, values, how, varying, least)
     return {**out, f"{key}_valid": valid} if nullable else out
 
 
-def _varying(values: list[Any], recipe: ColumnRecipe | None) -> int:
+def _varying(arrays: list[NDArray[Any]], recipe: ColumnRecipe | None) -> int:
     """Return how many axes a mask has: as many as the column's, unless values differ behind."""
-    most = max(map(np.ndim, values), default=0)
+    most = max((a.ndim for a in arrays), default=0)
     own = most if recipe is None else recipe.htype.varying
-    return own if len({np.shape(value)[own:] for value in values}) <= 1 and own <= most else most
+    return own if len({a.shape[own:] for a in arrays}) <= 1 and own <= most else most
 
 
 def _is_array(value: Any) -> bool:
@@ -217,8 +217,8 @@ def _valid(values: Any) -> NDArray[np.bool_]:
     return np.array([value is not None for value in values], bool)
 
 
-def _filled(values: list[Any], blank: NDArray[Any], how: Collate) -> list[Any]:
+def _filled(name: str, values: list[Any], blank: NDArray[Any], how: Collate) -> list[Any]:
     """Return values with zeros in place of null where they are stacked, and no items elsewhere."""
-    model = next((np.asarray(value) for value in values if value is not None), blank)
+    model = next((as_array(name, v, how) for v in values if v is not None), blank)
     hole = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]
     return [hole if value is None else value for value in values]

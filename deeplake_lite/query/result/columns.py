@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from deeplake_lite.errors import (
     QueryTypeError,
     SchemaError,
 )
+from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.query.database.convert import Members, in_one, masked
@@ -265,7 +267,7 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
         return _scalars(array, htype.scalar)
     if htype.sql == "json":
         parse = json.loads if is_text(array.type) else _jsonable
-        values = (parsed(v, array.type) for v in array.to_pylist())
+        values = (parsed(v, array.type) for v in python_values(array))
         return [None if v is None else parse(v) for v in values]
     if htype.item is not None and is_list(array.type):
         return _split(array, to_values(array.flatten(), htype.item))
@@ -311,4 +313,6 @@ def _jsonable(value: Any) -> Any:
             return int(value) if is_whole else float(value)
         case None | bool() | int() | float() | str():
             return value
+        case np.datetime64():  # in a year that Python's dates lack
+            return re.sub(r"\.0+$", "", str(value)).replace("T", " ")
     return str(value)

@@ -417,3 +417,48 @@ def test_rows_without_items_have_the_shape_of_the_others(make_lake, htype, one, 
     [batch] = ds.batches(3, collate="ragged")
     assert batch["a"].values.shape == (3, *one.shape)
     assert batch["a"].lengths.tolist() == [2, 0, 1]
+
+
+NULLABLE = dl.Array("int64", (None,), nullable=True)
+UNEVEN = [[[1], [2, 3]], [1, [2]], [[], [[]]], [np.ones(1), np.ones(2)], [np.ones((2, 1)), 3]]
+"""Lists that NumPy makes no array of."""
+
+
+@pytest.mark.parametrize("value", UNEVEN, ids=str)
+@pytest.mark.parametrize("how", [None, *CHOICES])
+def test_lists_of_uneven_items_are_lists_where_a_way_is_for_all_arrays(ds, value, how):
+    batches = ds.batches(2, columns=["number"], collate=how, transform=lambda _: {"z": value})
+    assert all(type(b["z"]) is list and all(z is value for z in b["z"]) for b in batches)
+
+
+@pytest.mark.parametrize("value", UNEVEN, ids=str)
+@pytest.mark.parametrize("how", ["stack", "pad", "ragged"])
+@pytest.mark.parametrize("name", ["z", "boxes", "number"])
+def test_lists_of_uneven_items_cannot_be_put_together(ds, value, how, name):
+    with pytest.raises(dl.OptionError, match=f"'{name}' has .* items that differ in shape"):
+        list(
+            ds[["number", "boxes"]].batches(
+                2, collate={name: how}, transform=lambda _: {name: value}
+            )
+        )
+
+
+@pytest.mark.parametrize("how", ["stack", "pad", "ragged"])
+@pytest.mark.parametrize("transform", [None, dict, lambda s: {"c": s["c"] and [*s["c"]]}])
+@pytest.mark.parametrize(
+    ("htype", "values"),
+    [
+        ("json", [[[1, [2]], 3]] * 2),
+        (dl.Sequence(dl.Sequence("int64")), [[[1], [2, 3]], [[1]]]),
+        (dl.Sequence(NULLABLE, nullable=True), [[[1], None], None]),
+    ],
+    ids=["json", "sequences", "nulls"],
+)
+def test_columns_of_uneven_items_cannot_be_put_together(htype, values, transform, how):
+    ds = dl.create("memory://uneven", {"c": htype}, overwrite=True)
+    ds.append({"c": values})
+    with pytest.raises(dl.OptionError, match=r"'c' has .* items that differ in shape"):
+        list(ds.batches(2, collate={"c": how}, transform=transform))
+    with pytest.raises(dl.OptionError, match="differ in shape"):
+        np.asarray(ds["c"])
+    assert list(map(type, np.asarray(ds["c"], object))) == list(map(type, values))
