@@ -141,6 +141,8 @@ class ClassLabel(Htype):
     def widened(self, coming: Htype) -> ClassLabel | None:
         if not isinstance(coming, ClassLabel) or not self.names:
             return None
+        if self.multiple != coming.multiple:
+            return None
         new = [name for name in coming.names if name not in self._numbers]
         return replace(self, names=(*self.names, *new)) if new else None
 

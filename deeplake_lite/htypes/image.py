@@ -238,8 +238,10 @@ class Image(Htype):
     def widened(self, coming: Htype) -> Image | None:
         if not isinstance(coming, Image) or self.codec in ("auto", coming.codec):
             return None
+        if coming.mode not in (None, self.mode):  # the caller asked for another mode
+            return None
         both_files = self.layout.dtype == coming.layout.dtype == "bytes"
-        return replace(self, codec="auto") if both_files else None
+        return replace(self, codec="auto", quality=None) if both_files else None
 
     @override
     def describes(self, other: Htype) -> bool:

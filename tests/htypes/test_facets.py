@@ -198,10 +198,13 @@ def test_a_column_is_widened_by_names_and_file_formats_that_are_new():
     assert wider == ClassLabel(["ant", "bee"], nullable=True, default="ant")
     assert ClassLabel(["ant", "bee"]).widened(ClassLabel(["bee"])) is None
     assert ClassLabel().widened(ClassLabel(["ant"])) is None
+    assert ClassLabel(["ant"], multiple=True).widened(ClassLabel(["bee"])) is None
     assert ClassLabel(["ant"]).widened(Text()) is None
     assert Image("jpeg", mode="L", nullable=True).widened(Image("png")) == Image(
         mode="L", nullable=True
     )
+    assert Image("jpeg", quality=80).widened(Image("png")) == Image()
+    assert Image("jpeg", mode="L").widened(Image("png", mode="RGB")) is None
     assert Image().widened(Image("png")) is None
     assert Image("jpeg").widened(Image("raw")) is None
     assert Image("raw").widened(Image("png")) is None
