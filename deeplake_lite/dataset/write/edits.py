@@ -266,7 +266,7 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
             f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
         )
     if new:
-        wider = htype.widened(ClassLabel(new))
+        wider = htype.widened(ClassLabel(new, multiple=classes.multiple))
         if wider is None:
             raise SchemaError(f"column {name!r} is {htype}, which takes no other classes.")
         table.set_document(schema=_with_type(table.schema, name, wider))

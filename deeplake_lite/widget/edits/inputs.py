@@ -164,7 +164,10 @@ def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
     >>> with_classes(ClassLabel(["ant"]), ("bee",))
     ClassLabel(['ant', 'bee'])
     """
-    return (htype.widened(ClassLabel(names)) if names else None) or htype
+    classes = htype.classes
+    if classes is None or not names:
+        return htype
+    return htype.widened(ClassLabel(names, multiple=classes.multiple)) or htype
 
 
 def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
