@@ -70,10 +70,10 @@ class DenseColumn(Column):
 
     async def verify(self, slots: Slots) -> list[Damage]:
         """Read all arrays, whose chunks carry checksums."""
-        found = []
+        damage = []
         for batch in chunks.batches(slots.tolist(), self.arrays["data"].spec.chunk_rows):
-            found += await check_arrays(self.arrays, np.array(batch, np.int64))
-        return found + await check_arrays({} if self._stats is None else self._stats.arrays, None)
+            damage += await check_arrays(self.arrays, np.array(batch, np.int64))
+        return damage + await check_arrays({} if self._stats is None else self._stats.arrays, None)
 
     @property
     def stored_arrays(self) -> list[SlotArray]:
@@ -193,17 +193,17 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` of each array; all, if None. A chunk that cannot be read damages all its slots.
+    """Read `slots` of each array; all, if None. A chunk that cannot be read damage all its slots.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.
     """
-    found = []
+    damage = []
     for name, array in arrays.items():
         try:
             await array.check_length()
         except LakeError as error:
-            found.append(Damage(None, f"{name}: {error}"))
+            damage.append(Damage(None, f"{name}: {error}"))
             continue
         wanted = np.arange(await array.length()) if slots is None else slots
         keys = wanted // array.spec.chunk_rows
@@ -213,5 +213,5 @@ async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> lis
                 await array.read(wanted[order[run]])
             except Exception as error:  # codecs raise all kinds of errors for damaged bytes
                 lost = wanted[order[run]].tolist() if slots is not None else [None]
-                found += [Damage(slot, f"{name}: {error}") for slot in lost]
-    return found
+                damage += [Damage(slot, f"{name}: {error}") for slot in lost]
+    return damage

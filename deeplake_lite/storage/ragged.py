@@ -109,16 +109,16 @@ class RaggedColumn(Column):
 
     async def verify(self, slots: Slots) -> list[Damage]:
         """Read the cells, some at a time, and compare each with its hash."""
-        found = []
+        damage = []
         try:
             await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
         except DamagedError as error:
-            found.append(Damage(None, f"bytes: {error}"))
+            damage.append(Damage(None, f"bytes: {error}"))
         for batch in chunks.batches(slots.tolist(), 1024):
             part = np.array(batch, np.int64)
             damaged = await check_arrays(self.arrays, part)
-            found += damaged or await self._verify_bytes(part)
-        return found
+            damage += damaged or await self._verify_bytes(part)
+        return damage
 
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
         """Return the stored size of each cell in bytes, without reading the cells."""

@@ -293,15 +293,15 @@ class Rows:
 
     async def verify(self) -> list[Damage]:
         """Read all arrays, whose chunks carry checksums, and look for ids that two rows share."""
-        found = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
-        found += await check_arrays({"blocks of row ids": self.blocks}, None)
-        found += await self._verify_order()
-        if not found:
-            found = await self._verify_blocks()
-        if not found:
+        damage = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
+        damage += await check_arrays({"blocks of row ids": self.blocks}, None)
+        damage += await self._verify_order()
+        if not damage:
+            damage = await self._verify_blocks()
+        if not damage:
             repeated = (await self._live_runs()).repeated().tolist()
-            found = [Damage(slot, "row ids: another row has this id, too") for slot in repeated]
-        return found
+            damage = [Damage(slot, "row ids: another row has this id, too") for slot in repeated]
+        return damage
 
     async def _verify_blocks(self) -> list[Damage]:
         """Look for ids whose block is not listed as taken, so that it may be drawn again."""

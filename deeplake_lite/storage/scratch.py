@@ -11,8 +11,8 @@ dropped with all of its chunks, and the scratch of the edit before is as it was:
 `Ranges` claims ranges of heap chunks for one transaction. In a local lake, writers coordinate
 through the folder ``.writers/``: each open transaction has a file there with its start, the version
 that it builds on and its claims, and holds a file lock, which the operating system releases if the
-process dies. Each claim keeps its distance from the claims of others, as nobody knows yet how much
-they will write::
+process dies. A claim has a start but no end, because nobody knows yet how much its transaction will
+write. So the next claim begins some distance behind it::
 
      taken             claim of A            claim of B
     ─────────────────►├─────────────────────┼─────────────────────►
@@ -22,8 +22,9 @@ On an object store, a claim begins at a random chunk within that distance behind
 and the commit checks that nobody else has taken the same chunks. Either way some chunks stay free
 for good. The distance shrinks with the number of chunks that are left.
 
-If a process is killed, its lock is free, so the next writer that looks at its file removes it, and
-the claim with it. Chunks that it has written belong to no version; a vacuum deletes them.
+If a process is killed, its lock becomes free. The next writer that looks at its file notices that,
+and removes the file and with it the claim. The chunks that the dead process has written belong to
+no version, and a vacuum deletes them.
 """
 
 from __future__ import annotations

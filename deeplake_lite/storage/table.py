@@ -3,20 +3,20 @@
 Steps: `edit` returns a table that accepts edits. `commit` puts them on top of the tip of the branch
 as it is by then, and writes everything that is pending.
 
-At the commit, the caller holds the writers' lock. If the branch is still at the version that the
-transaction started from, everything is written as it is. If it has moved, slots and tail bytes that
-the transaction counted on are taken by others. The pending edits are then adopted by a new `Table`
-at the tip, which gives them the next free slots, and no cell is written twice::
+At the commit, the caller holds the writers' lock, and a new `Table` at the branch's tip adopts the
+pending edits. If the branch has moved since the transaction started, others have taken the slots
+that its new rows had. The rows get the next free slots, but no cell is written a second time::
 
-      version 7:  slots 0–99      this transaction appends 100–104, bytes at ~5000 …
-      version 8:  slots 0–119     another writer was faster
-      commit:     slots 120–124   same chunks of `values`, tail bytes from the new end on
+    version 7           slots 0–99
+    this transaction    appends 100–104, and writes to chunks 30 and 31 of `values`
+    version 8           slots 0–119: another writer was faster
+    the commit          puts the rows into 120–124; chunks 30 and 31 stay as they are
 
-Where that is not possible (`MovedError`), the caller copies the edits onto the tip, cell by cell.
+If that is not possible (`MovedError`), the caller copies the edits onto the tip, cell by cell.
 
 A process may be killed at any step. A version becomes visible by one atomic change of the branch's
-file, at the end of the engine's commit. Until then the branch is where it was, and all that was
-written belongs to no version and is deleted by a vacuum.
+file, at the end of the engine's commit. Until then the branch is where it was, and everything that
+was written belongs to no version and is deleted by a vacuum.
 """
 
 from __future__ import annotations
