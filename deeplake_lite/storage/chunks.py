@@ -202,7 +202,8 @@ def copies(
     first = np.flatnonzero(np.append(True, breaks))
     starts, to, lengths = starts[first], to[first], np.add.reduceat(lengths, first)
     chunk, ends = starts // size, starts + lengths
-    counts = (ends - 1) // size - chunk + 1
+    counts = (ends - 1) // size - chunk + 1  # how many chunks each copy touches
+    # For all pieces of all copies, the index of the piece within its copy: 0, 1, 2, 0, 0, 1, …
     nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     edge = (np.repeat(chunk, counts) + nth) * size
     begin = np.maximum(edge, np.repeat(starts, counts))

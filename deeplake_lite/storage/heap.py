@@ -257,9 +257,10 @@ class Heap:
         at = self._written * self.chunk_bytes + len(self._open)
         ends = at + np.cumsum(lengths)
         starts, end = ends - lengths, at + int(lengths.sum())
+        # All of these are offsets in the transaction's bytes; `at` is how far they are put away.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
-            if self._first < 0:
+            if self._first < 0:  # not before there is a full chunk: most transactions have none
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
             if self._new:

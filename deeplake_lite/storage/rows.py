@@ -85,6 +85,7 @@ class IdRuns:
         >>> IdRuns(np.array([0, 4]), np.array([70, 71]), np.array([2, 3])).repeated().tolist()
         [4]
         """
+        # By first id; a run shares an id with an earlier one if it begins before the latest end.
         order = np.argsort(self.ids, kind="stable")
         ends = np.maximum.accumulate(self.ids[order] + self.lengths[order])
         return np.sort(self.slots[order[1:][self.ids[order[1:]] < ends[:-1]]])

@@ -107,7 +107,7 @@ class Scratch:
         return cast("_Chunks", self._chunks).session()
 
     async def claim(self, path: str) -> int:
-        """Return the first of a free range of heap chunks."""
+        """Return the first chunk of a free range in the array at `path`."""
         return await in_thread(self._ranges.claim, path)
 
     def release(self) -> None:
@@ -118,9 +118,9 @@ class Scratch:
 class _Chunks:
     """The chunks that were in a session when an edit ended.
 
-    A session cannot be copied cheaply, so the next edit writes to the same one. If somebody asks
-    for these chunks again, because that edit failed, the session has the chunks of both edits. It
-    is then recreated from its serialized form, which was saved before it was handed over.
+    A session cannot be copied cheaply, so the next edit writes to the same one. If that edit fails,
+    the session has the chunks of both edits. Whoever asks for these chunks then gets a session that
+    is recreated from the serialized form, which was saved before the session was handed over.
     """
 
     def __init__(self, session: Session) -> None:
