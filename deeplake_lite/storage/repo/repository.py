@@ -189,7 +189,7 @@ class Repository:
                 )
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
-                f"Check the path, or create a lake with dl.create({url!r}, schema)."
+                f"Check the path, or make one with dl.create({url!r}, schema)."
             )
         if (folder := local_folder(url)) is not None:
             for name in ("config.yaml", "refs/branch.main/ref.json"):
