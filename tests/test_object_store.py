@@ -88,7 +88,7 @@ def test_a_lake_is_not_made_among_other_objects(options, endpoint, overwrite):
     client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
                           aws_access_key_id="key", aws_secret_access_key="secret")  # fmt: skip
     client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
-    with pytest.raises(dl.ExistsError, match="created where nothing is"):
+    with pytest.raises(dl.ExistsError, match="created in an empty place"):
         dl.create("s3://lakes/photos", {"x": "int32"}, storage_options=options, overwrite=overwrite)
     found = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
     assert [thing["Key"] for thing in found] == ["photos/readme.txt"]
@@ -101,7 +101,7 @@ def test_a_bucket_that_is_not_there_is_named_as_such(options):
         lambda: dl.exists("s3://none/x", storage_options=options),
         lambda: dl.create("s3://none/x", {"x": "int32"}, storage_options=options),
     ):
-        with pytest.raises(dl.StorageError, match=r"NoSuchBucket: .* does not exist\. See to the"):
+        with pytest.raises(dl.StorageError, match=r"NoSuchBucket: .* does not exist\. Check the"):
             use()
 
 
@@ -523,7 +523,7 @@ def test_a_vacuum_on_s3_that_spares_next_to_nothing_is_refused(options, endpoint
 def test_a_young_commit_on_s3_asks_for_no_chunk_again(options, monkeypatch):
     ds = lake("young", options)
     ds.append(rows(0, 2, 5_000_000))
-    monkeypatch.setattr(Session, "_lost_chunks", None)
+    monkeypatch.setattr(Session, "_find_lost", None)
     ds.commit("young")
 
 

@@ -1,1 +1,1 @@
-"""The lake on disk: columns on Zarr arrays in an Icechunk repository, by slot. See FORMAT.md."""
+"""The lake on disk: Zarr arrays in an Icechunk repository, one value per slot. See FORMAT.md."""

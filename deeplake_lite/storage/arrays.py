@@ -1,9 +1,17 @@
-"""How one value per slot is kept: a Zarr array that only grows, with pending edits on top.
+"""Arrays with one value per slot: Zarr arrays that only grow, with pending edits in memory.
 
-Slots are append-only: slot *i* keeps its place for as long as the lake is not optimised. A
-`SlotArray` reads committed rows from its Zarr array, chunk by chunk through a cache, and pending
-rows and updates from memory; `write` puts what is pending into a writer's session. Everything that
-the lake keeps per row (numbers, extents, shapes, hashes, validity, row ids) goes through here.
+Everything that the lake stores per row (numbers, extents, shapes, hashes, validity, row ids) is in
+a `SlotArray`. Slot *i* stays at index *i* until the lake is optimized. The values come from up to
+three places::
+
+    slot  0                        stored                  length
+          │ Zarr array             │ pending rows          │
+          │      ↑ pending updates │                       │
+          └ read by chunk, cached  └ in memory             ┘
+
+`write` writes everything that is pending to a writer's session at the commit. If a transaction
+appends a lot, `spill` moves full chunks of pending rows to a fork of the session before that, and
+`stored` moves on. The fork is read from then on.
 """
 
 from __future__ import annotations
@@ -36,44 +44,43 @@ if TYPE_CHECKING:
 type Slots = NDArray[np.int64]
 
 INDEX_ROWS = 8_192
-"""Most rows in one chunk of an array that is kept per slot."""
+"""Most rows in one chunk of an array."""
 
 DENSE_BYTES = 256 * 1024
-"""Most bytes in one such chunk, unless a single row is larger: a commit of one row rewrites one
-chunk."""
+"""Most bytes in one chunk, unless a single row is larger. A commit of one row rewrites a chunk."""
 
 WIDE_BYTES = 4_096
-"""Rows this wide are stored without compression: reading them is bound by the decoder, not by the
-disk."""
+"""Rows of at least this many bytes are stored without compression: decoding them would take longer
+than reading them from disk."""
 
 READS_IN_FLIGHT = 16
-"""Chunks that are being read at a time."""
+"""Most chunks that are read at a time."""
 
 NARROW_BYTES = 16
-"""Chunks of rows up to this wide are kept for the next read: the lake's index is of such."""
+"""Chunks with rows of up to this many bytes are cached. The arrays of the index are like that."""
 
 WRITES_IN_FLIGHT = 8
-"""Wide chunks that are being written at a time."""
+"""Most chunks that are written at a time."""
 
 THREADED_BYTES = 64 * 1024
-"""Chunks of this size and more are compressed in a thread."""
+"""Chunks of at least this size are compressed in a thread."""
 
 CHECKED_BYTES = 2**20
-"""Before memory for more than this is set aside, an array is compared with the lake's document."""
+"""Before more memory than this is allocated, the array is checked against the lake's document."""
 
 MANY_ROWS = 2**20
-"""An array of more rows than this must have its last chunk, too."""
+"""If an array has more rows than this, the check includes that its last chunk exists."""
 
 SPILL_BYTES = 32 * 2**20
-"""Pending bytes of one array from which on its full chunks are written before the commit."""
+"""If an array has at least this many pending bytes, full chunks are written before the commit."""
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """How an array is laid out."""
+    """The layout of an array: dtype, shape, chunks and codecs."""
 
     dtype: str
-    """Zarr v3 core dtype name."""
+    """Name of a Zarr v3 core dtype."""
     shape: tuple[int, ...] = ()
     """Shape of one row."""
     axes: tuple[str, ...] = ()
@@ -81,17 +88,17 @@ class ArraySpec:
 
     @property
     def row_bytes(self) -> int:
-        """Size of one row, at least 1."""
+        """Size of one row in bytes, at least 1."""
         return max(1, np.dtype(self.dtype).itemsize * int(np.prod(self.shape)))
 
     @property
     def chunk_rows(self) -> int:
-        """Rows in one chunk."""
+        """Number of rows in one chunk."""
         return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))
 
     @property
     def most_bytes(self) -> int:
-        """Most bytes that a stored chunk takes: headers and checksums included."""
+        """Most bytes of a stored chunk, including headers and checksums."""
         return self.chunk_rows * self.row_bytes + 64
 
     @property
@@ -101,16 +108,16 @@ class ArraySpec:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether chunks are kept in the cache once they were read."""
+        """Whether chunks are cached when they are read."""
         return self.row_bytes <= NARROW_BYTES
 
     def decode_chunk(self, data: memoryview, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the rows of a chunk, (chunk_rows, *shape), read-only; or fill `out` with them.
+        """Decode a chunk; return its rows, (chunk_rows, *shape), in `out` or a read-only array.
 
         Raises
         ------
         ValueError, RuntimeError
-            When the bytes are not what was written.
+            When the bytes are damaged.
         """
         packed = np.frombuffer(data[:-4], np.uint8)
         packed.flags.writeable = False
@@ -134,7 +141,7 @@ class ArraySpec:
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Return the bytes of a chunk that begins with `rows`, zeros behind them.
+        """Encode a chunk that begins with `rows` and has zeros behind them.
 
         >>> spec = ArraySpec("int32", (2,))
         >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
@@ -150,22 +157,30 @@ class ArraySpec:
         return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
 
     def span(self, index: tuple[Any, ...]) -> tuple[int, int, Callable[[bytes, int], Any]]:
-        """Return where in a row the bytes of an index begin, and how many there are.
+        """Return the byte range of a row in which the elements of an index lie.
 
-        The third makes the values, (n, *shape), of the bytes of n rows.
+        Returns
+        -------
+        start, length : int
+            The range.
+        view : callable
+            Turns the bytes of this range of n rows, concatenated, and n into an array (n, *shape).
 
+        Examples
+        --------
         >>> start, length, view = ArraySpec("int16", (4, 5)).span((1, slice(3, 0, -2)))
         >>> start, length, view(np.array([1, 2, 3], "int16").tobytes(), 1).tolist()
         (12, 6, [[3, 1]])
         """
+        # NumPy does the arithmetic: a view of an empty row has the offset and strides wanted.
         row = np.empty(self.shape, np.dtype(self.dtype).newbyteorder("<"))
-        some = np.asarray(row[index if ... in index else (*index, ...)])
-        low, high = np.lib.array_utils.byte_bounds(some) if some.size else (row.ctypes.data,) * 2
-        length, offset = high - low, some.ctypes.data - low
+        part = np.asarray(row[index if ... in index else (*index, ...)])
+        low, high = np.lib.array_utils.byte_bounds(part) if part.size else (row.ctypes.data,) * 2
+        length, offset = high - low, part.ctypes.data - low  # offset > 0 where a step is negative
 
         def view(data: bytes, count: int) -> NDArray[Any]:
-            shape, strides = (count, *some.shape), (length, *some.strides)
-            return np.ndarray(shape, row.dtype, data, offset if some.size else 0, strides)
+            shape, strides = (count, *part.shape), (length, *part.strides)
+            return np.ndarray(shape, row.dtype, data, offset if part.size else 0, strides)
 
         return low - row.ctypes.data, length, view
 
@@ -178,7 +193,7 @@ class ArraySpec:
         return "/".join([path, "c", str(chunk), *["0"] * len(self.shape)])
 
     def zarr_arguments(self, length: int) -> dict[str, Any]:
-        """Return what Zarr needs to make the array, `length` rows long."""
+        """Return the arguments with which Zarr creates the array with `length` rows."""
         codecs = [CRC32C] if self.is_wide else [blosc_codec(), CRC32C]
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
         return {
@@ -193,12 +208,12 @@ class ArraySpec:
 
 
 def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
-    """Return an array that is yet to be filled with what is read from `path`.
+    """Allocate an array for data that is read from `path`.
 
     Raises
     ------
     TooLargeError
-        When there is no memory for it.
+        When there is not enough memory.
 
     >>> room_for((2, 3), "int8", "0/c1/data").shape
     (2, 3)
@@ -218,7 +233,7 @@ def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
 
 
 def with_checksum(rows: NDArray[Any]) -> bytes:
-    """Return the bytes of a chunk as Zarr's ``bytes`` and ``crc32c`` codecs write it.
+    """Return the bytes of a chunk as Zarr's codecs ``bytes`` and ``crc32c`` write it.
 
     >>> with_checksum(np.zeros(1, np.uint8)).hex()
     '0051537d52'
@@ -229,48 +244,48 @@ def with_checksum(rows: NDArray[Any]) -> bytes:
 
 
 class ChunkCache:
-    """Decoded chunks, least recently used out first. Only the I/O loop touches it: no lock."""
+    """An LRU cache of decoded chunks. Only the event loop uses it, so it needs no lock."""
 
     def __init__(self, limit: int = 64 * 2**20) -> None:
-        self._limit, self._held = limit, 0
+        self._limit, self._size = limit, 0
         self._chunks: OrderedDict[tuple[str, int], Any] = OrderedDict()
 
     def get(self, key: tuple[str, int]) -> Any:
-        """Return a chunk, or None."""
-        found = self._chunks.get(key)
-        if found is not None:
+        """Return a chunk, or None if it is not cached."""
+        chunk = self._chunks.get(key)
+        if chunk is not None:
             self._chunks.move_to_end(key)
-        return found
+        return chunk
 
     def put(self, key: tuple[str, int], chunk: Any) -> None:
-        """Keep a chunk, which has ``nbytes``, unless it alone would fill a quarter of the cache."""
+        """Cache a chunk, unless its ``nbytes`` are more than a quarter of the cache's limit."""
         if chunk.nbytes > self._limit // 4 or key in self._chunks:
             return
         self._chunks[key] = chunk
-        self._held += chunk.nbytes
-        while self._held > self._limit:
-            self._held -= self._chunks.popitem(last=False)[1].nbytes
+        self._size += chunk.nbytes
+        while self._size > self._limit:
+            self._size -= self._chunks.popitem(last=False)[1].nbytes
 
 
 class SlotArray:
-    """One value per slot.
+    """An array with one value per slot.
 
     Parameters
     ----------
     session : Session
-        Where committed rows are read from.
+        The session from which committed rows are read.
     path : str
         Path of the Zarr array.
     spec : ArraySpec
-        How it is laid out.
+        Its layout.
     cache : ChunkCache
-        Shared by the arrays of one table.
+        Cache that the arrays of one table share.
     new : bool
-        Whether the array is yet to be made.
+        Whether the array has yet to be created.
     stored : int, optional
-        How many rows are in the Zarr array, where that is known.
+        Number of rows in the Zarr array, if it is known.
     checksums : Checksums, optional
-        What the stored bytes of each chunk are compared with before it is written again.
+        Checksums with which the stored bytes of a chunk are compared before it is rewritten.
     checked : bool
         Whether they are compared at every read, too.
     """
@@ -289,8 +304,8 @@ class SlotArray:
     ) -> None:
         self.path, self.spec = path, spec
         self._checksums, self._checked = checksums, checked and checksums is not None
-        self._spilled_sums: dict[int, int] = {}  # of the chunks that are read from a fork
-        self._noted: dict[int, int] = {}  # those, and what the last write for a commit has written
+        self._spilled_sums: dict[int, int] = {}  # checksums of chunks in the fork
+        self._new_sums: dict[int, int] = {}  # those, and of chunks that the last `write` wrote
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
         self._spilled, self._is_checked = False, False
@@ -299,29 +314,30 @@ class SlotArray:
         self._updates: list[tuple[Slots, NDArray[Any]]] = []
 
     def forked(self) -> SlotArray:
-        """Return an array of the same values for further edits; this one is only read from now."""
+        """Return a copy for further edits. From now on, this array must only be read."""
         fork = copy.copy(self)
         fork._appended = few_blocks(self._appended)
         slots, values = (few_blocks([pair[part] for pair in self._updates]) for part in (0, 1))
         fork._updates = list(zip(slots, values, strict=True))
-        fork._spilled_sums, fork._noted = dict(self._spilled_sums), dict(self._noted)
+        fork._spilled_sums, fork._new_sums = dict(self._spilled_sums), dict(self._new_sums)
         fork._shared = True
         return fork
 
     async def stored(self) -> int:
-        """Return how many rows are in the Zarr array."""
+        """Return the number of rows in the Zarr array."""
         if self._stored is None:
             self._stored = await self._session.length(self.path)
         return self._stored
 
     async def length(self) -> int:
-        """Return how many rows there are, pending ones included."""
+        """Return the number of rows, including pending ones."""
         return await self.stored() + sum(map(len, self._appended))
 
     async def check(self) -> None:
-        """Refuse an array that is smaller than the lake's document says, or has other rows.
+        """Refuse an array that is shorter than the document says, or has rows of another shape.
 
-        What a document alone says would take memory for rows that do not exist.
+        A wrong number in the document could otherwise make a read allocate memory for rows that do
+        not exist.
 
         Raises
         ------
@@ -337,7 +353,7 @@ class SlotArray:
         self._is_checked = True
 
     async def check_length(self) -> None:
-        """Refuse an array that is shorter or longer than the document says. Raises as `check`."""
+        """Refuse an array whose length differs from the document. Raises DamagedError."""
         await self.check()
         await self._session.check_length(self.path, await self.stored())
 
@@ -347,8 +363,8 @@ class SlotArray:
             await self.check()
         return await self.read(np.arange(await self.length()))
 
-    async def _room(self, rows: int) -> NDArray[Any]:
-        """Return an array for the values of some slots, (rows, *shape), yet to be filled."""
+    async def _allocate(self, rows: int) -> NDArray[Any]:
+        """Allocate an array for the values of some slots, (rows, *shape)."""
         if rows * self.spec.row_bytes > CHECKED_BYTES:
             await self.check()
         return room_for((rows, *self.spec.shape), self.spec.dtype, self.path)
@@ -361,28 +377,28 @@ class SlotArray:
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the values of `slots`, (n, *shape), in their order.
 
-        They are in `out` where a run of stored rows is read, in a fresh array otherwise.
+        If a range of stored rows is read, the result is `out`. Otherwise it is a new array.
         """
         stored = await self.stored()
         if not self._appended and not self._updates:
             return await self._read_stored(slots, out)
-        out = await self._room(len(slots))
+        out = await self._allocate(len(slots))
         old = slots < stored
         if old.any():
             out[old] = await self._read_stored(slots[old])
         if not old.all():
             out[~old] = self._pending()[slots[~old] - stored]
-        for where, values in self._consolidated():
-            at = np.searchsorted(where, slots)
-            hit = (at < len(where)) & (where[np.minimum(at, len(where) - 1)] == slots)
-            out[hit] = values[at[hit]]
+        for updated, values in self._consolidate():
+            at = np.searchsorted(updated, slots)
+            is_hit = (at < len(updated)) & (updated[np.minimum(at, len(updated) - 1)] == slots)
+            out[is_hit] = values[at[is_hit]]
         return out
 
     async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> NDArray[Any] | None:
-        """Return an index of each row, (n, *shape), by reading the bytes around it alone.
+        """Return each row indexed with `index`, (n, *shape), reading only the bytes around it.
 
-        None where rows are compressed or pending, or where it takes more than half of their bytes.
-        Checksums are of whole chunks, and are not looked at.
+        Returns None if rows are compressed or pending, or if more than half of their bytes would be
+        read. Checksums are those of whole chunks, so they are not compared.
         """
         spec = self.spec
         if not spec.is_wide or self.dirty or self._spilled or self._checked or not len(slots):
@@ -392,17 +408,18 @@ class SlotArray:
             return None
         first = slots % spec.chunk_rows * spec.row_bytes + start
         ranges = np.stack([slots // spec.chunk_rows, first, first + length], axis=1).tolist()
-        found = await self._session.get_ranges(self.path, ranges, "/0" * len(spec.shape))
-        data = b"".join(part or b"" for part in found)
+        parts = await self._session.get_ranges(self.path, ranges, "/0" * len(spec.shape))
+        data = b"".join(part or b"" for part in parts)
         if len(data) != length * len(slots):
-            return None
+            return None  # a chunk is missing: the caller then reads whole rows, which says so
         return cast("NDArray[Any]", view(data, len(slots)))
 
     def append(self, values: NDArray[Any]) -> None:
-        """Add pending rows, (n, *shape).
+        """Append pending rows, (n, *shape).
 
-        They are copied, unless they are an array of their own, or so large that `spill`, which the
-        caller is to call next, writes them.
+        They are copied unless the array owns its memory, or is so large that `spill`, which the
+        caller calls next, writes it. Views are copied, because they may keep a much larger array
+        alive, or their memory may be reused.
         """
         if not len(values):
             return
@@ -413,7 +430,7 @@ class SlotArray:
             self._appended.append(np.array(values, self.spec.dtype, order="C"))
 
     async def set(self, slots: Slots, values: NDArray[Any]) -> None:
-        """Change rows, stored or pending; the last value given for a slot counts."""
+        """Change stored or pending rows. If a slot is repeated, its last value counts."""
         stored = await self.stored()
         old = slots < stored
         if not old.all():
@@ -422,66 +439,75 @@ class SlotArray:
             self._updates.append((slots[old].copy(), np.array(values[old], self.spec.dtype)))
 
     async def pending_rows(self) -> tuple[int, NDArray[Any]]:
-        """Return where pending rows begin, and the rows."""
+        """Return the first slot of the pending rows, and the rows."""
         return await self.stored(), self._pending()
 
     def pending_updates(self) -> tuple[Slots, NDArray[Any]] | None:
-        """Return the slots that were updated, in ascending order, and their values."""
-        found = self._consolidated()
-        return found[0] if found else None
+        """Return the updated slots in ascending order and their values; None if there are none."""
+        updates = self._consolidate()
+        return updates[0] if updates else None
 
     def revise(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
-        """Apply `change` to every pending value."""
+        """Apply a function to all pending values."""
         self._appended = [change(values) for values in self._appended]
         self._updates = [(slots, change(values)) for slots, values in self._updates]
 
     def adopt(self, other: SlotArray) -> None:
-        """Take over what is pending in `other`, the same array at an earlier version."""
+        """Take over the pending edits of `other`, the same array at an earlier version."""
         if other._new or other._spilled:
             self._new, self._stored = other._new, other._stored
         self._spilled_sums = dict(other._spilled_sums)
         self._appended, self._updates = list(other._appended), list(other._updates)
 
     async def spill(self, fork: Session) -> None:
-        """Write pending full chunks to `fork`, and read them from there from now on."""
+        """Write full chunks of pending rows to `fork`, and read from there from now on.
+
+        Blocks are written one by one and then dropped, so that they need not be joined in memory.
+        After each, this array is consistent: if a write fails, the blocks before it are stored.
+        """
         stored, pending = await self.stored(), sum(map(len, self._appended))
         rows = (stored + pending) // self.spec.chunk_rows * self.spec.chunk_rows - stored
         if rows <= 0:
             return
         for block in list(self._appended):
             part = block[:rows]
-            self._noted = dict(self._spilled_sums)
+            self._new_sums = dict(self._spilled_sums)
             await self._extend(fork, await self.stored(), part)
             self._session, self._new, self._spilled = fork, False, True
-            self._spilled_sums = dict(self._noted)
+            self._spilled_sums = dict(self._new_sums)
             self._stored = await self.stored() + len(part)
             self._appended[:1] = [block[rows:].copy()] if len(block) > rows else []
             rows -= len(part)
             if not rows:
                 break
-        self._cache = ChunkCache()  # chunks that the committed version has, too, but shorter
+        # The shared cache may have the chunk at the border as it is in the committed version, with
+        # fewer rows; other tables go on using it.
+        self._cache = ChunkCache()
 
     async def write(self, session: Session) -> None:
-        """Put everything that is pending into `session`."""
-        self._noted = dict(self._spilled_sums)
+        """Write all pending edits to `session`."""
+        self._new_sums = dict(self._spilled_sums)
         if self._updates:
             await self._write_updates(session)
         if self._appended or self._new:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Put `rows` into `session` from row `start` on, in place of all that followed it."""
-        self._new, self._noted = new, {}
+        """Write `rows` to `session` from row `start` on; rows behind them are removed."""
+        self._new, self._new_sums = new, {}
         await self._extend(session, start, rows)
 
-    def noted(self) -> dict[tuple[str, int], int]:
+    def new_checksums(self) -> dict[tuple[str, int], int]:
         """Return the checksums of the chunks that this transaction wrote, by path and number."""
-        noted = {**self._spilled_sums, **self._noted}
-        return {(self.path, chunk): value for chunk, value in noted.items()}
+        sums = {**self._spilled_sums, **self._new_sums}
+        return {(self.path, chunk): value for chunk, value in sums.items()}
 
     async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> None:
+        """Write rows from `start` on, which become the last ones; create the array if it is new."""
         if self._new:
-            if await session.has(f"{self.path}/zarr.json"):  # of a version that a restore undid
+            if await session.has(f"{self.path}/zarr.json"):
+                # The tip has an array here that the edits have undone, by restoring a version
+                # from before it was created.
                 await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec, len(rows))
         else:
@@ -490,7 +516,7 @@ class SlotArray:
             await self._fill(session, start, rows)
 
     async def _resize(self, session: Session, old: int, new: int) -> None:
-        """Make the array longer, or shorter: chunks behind its end are removed."""
+        """Set the length of the array, and remove chunks behind its new end."""
         size = self.spec.chunk_rows
         await session.check_length(self.path, old)
         for chunk in range(-(-new // size), -(-old // size)):
@@ -498,37 +524,38 @@ class SlotArray:
         await session.resize(self.path, old, new)
 
     async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:
-        """Write rows from `start`, behind those that are in the first of their chunks."""
+        """Write rows from `start` on. In the first chunk, rows before `start` stay as they are."""
         size, end = self.spec.chunk_rows, start + len(rows)
 
         async def put(chunk: int) -> None:
             first = max(chunk * size, start)
-            some = rows[first - start : (chunk + 1) * size - start]
+            part = rows[first - start : (chunk + 1) * size - start]
             if first > chunk * size:
-                kept = (await self._stored_chunk(session, chunk))[: first - chunk * size]
-                some = np.concatenate([kept, some])
-            self._noted[chunk] = await self._put_chunk(session, chunk, some)
+                before = (await self._chunk_to_rewrite(session, chunk))[: first - chunk * size]
+                part = np.concatenate([before, part])
+            self._new_sums[chunk] = await self._put_chunk(session, chunk, part)
 
         await stream(map(put, range(start // size, -(-end // size))), WRITES_IN_FLIGHT)
 
     async def _put_chunk(self, session: Session, chunk: int, rows: NDArray[Any]) -> int:
         """Write a chunk that begins with `rows`; return its checksum."""
         encode = self.spec.encode_chunk
-        large = rows.nbytes >= THREADED_BYTES and not self.spec.is_wide
-        data = await in_thread(encode, rows) if large else encode(rows)
+        in_background = rows.nbytes >= THREADED_BYTES and not self.spec.is_wide
+        data = await in_thread(encode, rows) if in_background else encode(rows)
         await session.put(self.spec.chunk_key(self.path, chunk), data)
         return checksum(data)
 
-    async def _stored_chunk(self, session: Session, chunk: int) -> NDArray[Any]:
-        """Return a chunk that is to be written again, compared with its checksum.
+    async def _chunk_to_rewrite(self, session: Session, chunk: int) -> NDArray[Any]:
+        """Return the rows of a chunk that is about to be rewritten. Raises DamagedError.
 
-        Damage that is written again would look like what was meant. Raises DamagedError.
+        Its bytes are always compared with their checksum. Otherwise damaged rows would be written
+        again with a new checksum, and nobody could tell any more that they are damaged.
         """
         size, data = (
             self.spec.chunk_rows,
             await session.get(self.spec.chunk_key(self.path, chunk), self.spec.most_bytes),
         )
-        expected = self._noted.get(chunk)
+        expected = self._new_sums.get(chunk)
         if expected is None and self._checksums is not None:
             expected = await self._checksums.of(self.path, chunk)
         try:
@@ -543,18 +570,18 @@ class SlotArray:
 
     def _damaged(self, start: int, stop: int, error: Exception) -> DamagedError:
         return DamagedError(
-            f"Rows {start} to {stop} of {self.path} do not read: {error} Run ds.verify()."
+            f"Rows {start} to {stop} of {self.path} cannot be read: {error} Run ds.verify()."
         )
 
     async def _write_updates(self, session: Session) -> None:
-        [(slots, values)] = self._consolidated()
+        [(slots, values)] = self._consolidate()
         size = self.spec.chunk_rows
 
         async def write_chunk(rows: slice) -> None:
             chunk = int(slots[rows.start]) // size
-            changed = np.array(await self._stored_chunk(session, chunk))
+            changed = np.array(await self._chunk_to_rewrite(session, chunk))
             changed[slots[rows] - chunk * size] = values[rows]
-            self._noted[chunk] = await self._put_chunk(session, chunk, changed)
+            self._new_sums[chunk] = await self._put_chunk(session, chunk, changed)
 
         await stream(map(write_chunk, chunks.runs_of_equal(slots // size)), READS_IN_FLIGHT)
 
@@ -565,8 +592,8 @@ class SlotArray:
         span = chunks.contiguous(slots)
         if span is not None and span.stop - span.start > size:
             return await self._read_span(span, out)
-        if size == 1:  # a row is a whole chunk: the cache would hold as much again
-            out = await self._room(len(slots))
+        if size == 1:  # each row is a chunk: read it straight to `out`, past the cache
+            out = await self._allocate(len(slots))
             await stream(
                 (self._read_row(slot, out[i : i + 1]) for i, slot in enumerate(slots.tolist())),
                 READS_IN_FLIGHT,
@@ -575,33 +602,34 @@ class SlotArray:
         if len(slots) == 1:
             slot = int(slots[0])
             return np.array((await self._chunk(slot // size))[slot % size])[None]
-        out = await self._room(len(slots))
+        out = await self._allocate(len(slots))
         order, groups = chunks.group(slots // size)
 
         async def fill(rows: slice) -> None:
-            where = order[rows]
-            chunk = int(slots[where[0]]) // size
-            out[where] = (await self._chunk(chunk))[slots[where] - chunk * size]
+            indices = order[rows]
+            chunk = int(slots[indices[0]]) // size
+            out[indices] = (await self._chunk(chunk))[slots[indices] - chunk * size]
 
         await stream(map(fill, groups), READS_IN_FLIGHT)
         return out
 
     async def _read_row(self, slot: int, out: NDArray[Any]) -> None:
-        """Read one row into an array of one row."""
+        """Read one row into `out`, (1, *shape)."""
         rows = await self._read_span(slice(slot, slot + 1), out)
         if rows is not out:
             out[...] = rows
 
     async def _chunk(self, chunk: int) -> NDArray[Any]:
-        found = self._cache.get((self.path, chunk))
-        if found is None:
+        """Return the rows of a chunk, from the cache if they are there."""
+        rows = self._cache.get((self.path, chunk))
+        if rows is None:
             size = self.spec.chunk_rows
-            found = await self._read_span(slice(chunk * size, (chunk + 1) * size))
-            self._cache.put((self.path, chunk), found)
-        return cast("NDArray[Any]", found)
+            rows = await self._read_span(slice(chunk * size, (chunk + 1) * size))
+            self._cache.put((self.path, chunk), rows)
+        return cast("NDArray[Any]", rows)
 
     async def _read_span(self, span: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return stored rows. Raises DamagedError when a checksum does not match."""
+        """Return stored rows. Raises DamagedError when a chunk is damaged."""
         try:
             return await self._read_chunks(span, out)
         except (ValueError, RuntimeError) as error:
@@ -610,15 +638,20 @@ class SlotArray:
             raise self._damaged(span.start, span.stop, error) from error
 
     async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Return stored rows. Raises ValueError where a chunk is not there or not what it was."""
+        """Return stored rows. Raises ValueError or RuntimeError when a chunk is damaged.
+
+        Chunks that lie wholly within the span are decoded straight into `out`, in several threads.
+        The others, and those that are to be cached, are decoded to arrays of their own and copied.
+        """
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
-        wanted_shape = (max(0, stop - span.start), *spec.shape)
-        if out is None or out.shape != wanted_shape:
-            out = await self._room(wanted_shape[0])
+        shape = (max(0, stop - span.start), *spec.shape)
+        if out is None or out.shape != shape:
+            out = await self._allocate(shape[0])
         decoded: dict[int, NDArray[Any]] = {}
 
         def place(chunk: int) -> tuple[slice, slice]:
+            """Return the rows of `out` that come from a chunk, and those rows in the chunk."""
             a, b = max(chunk * size, span.start), min((chunk + 1) * size, stop)
             return slice(a - span.start, b - span.start), slice(a - chunk * size, b - chunk * size)
 
@@ -631,8 +664,8 @@ class SlotArray:
                 decoded[chunk] = spec.decode_chunk(data)
 
         numbers = range(span.start // size, -(-stop // size))
-        held = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
-        wanted = [n for n in numbers if n not in held]
+        cached = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
+        wanted = [n for n in numbers if n not in cached]
         expected = {n: await self._expected(n) for n in wanted} if self._checked else {}
         rest = "/0" * len(spec.shape)
         if missing := await self._session.each_chunk(
@@ -642,13 +675,13 @@ class SlotArray:
         if spec.is_narrow:
             for chunk, rows in decoded.items():
                 self._cache.put((self.path, chunk), rows)
-        for chunk, rows in (held | decoded).items():
-            to, some = place(chunk)
-            out[to] = rows[some]
+        for chunk, rows in (cached | decoded).items():
+            to, part = place(chunk)
+            out[to] = rows[part]
         return out
 
     def _own_pending(self) -> NDArray[Any]:
-        """Return the appended rows as one array that nobody else has."""
+        """Return the appended rows as one array that is not shared and may be changed."""
         if self._shared and self._appended:
             self._appended = [np.concatenate(self._appended)]
         self._shared = False
@@ -662,8 +695,8 @@ class SlotArray:
             return self._appended[0] if self._appended else empty
         return self._appended[0]
 
-    def _consolidated(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
-        """Return the updates as at most one pair: ascending slots, and the last value of each."""
+    def _consolidate(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
+        """Join the updates to one pair of ascending slots and the last value of each; return it."""
         if len(self._updates) > 1:
             slots = np.concatenate([s for s, _ in self._updates])
             values = np.concatenate([v for _, v in self._updates])
@@ -671,17 +704,19 @@ class SlotArray:
         if self._updates:
             slots, values = self._updates[0]
             if len(slots) > 1 and not (np.diff(slots) > 0).all():
-                last, at = np.unique(slots[::-1], return_index=True)
-                self._updates = [(last, values[::-1][at])]
+                # `np.unique` returns the first index of each slot; reversed, that is the last one.
+                distinct, at = np.unique(slots[::-1], return_index=True)
+                self._updates = [(distinct, values[::-1][at])]
         return self._updates
 
 
 def _compare(data: memoryview | None, expected: int | None) -> memoryview:
-    """Return a chunk's stored bytes, unless they are not those that were noted, if any were.
+    """Return a chunk's stored bytes.
 
     Raises
     ------
     ValueError
+        When there are none, or a checksum is expected that they do not match.
     """
     if data is None:
         raise ValueError("a chunk is missing.")

@@ -1,10 +1,23 @@
-"""Checksums of the stored chunks of every slot array, kept by array and position.
+"""The table of checksums of the stored chunks of all slot arrays.
 
-The checksum inside a chunk says that its bytes are some chunk's; only a checksum that is kept
-elsewhere says that they are *this* chunk's. They are in one table for the whole lake, ``checksums``
-(rows, chunks) uint64: each array has a row of it, and a commit of one row changes one or two
-blocks of 64 by 64 entries, however large the lake is. The bytes in heaps need none: every cell has
-a hash of its own.
+The checksum inside a chunk says that its bytes are those of *some* chunk. Only a checksum that is
+stored elsewhere says that they are those of *this* chunk, and not of another one or of an older
+version. One table serves the whole lake, ``checksums`` (rows, chunks) uint64::
+
+               chunk 0   chunk 1   chunk 2  …
+    row 0      ┌──────────────────────────── rows/id
+    row 1      │                             rows/block
+    row 2      │                             rows/slot
+    row 3      │                             (free)
+    row 4      ├──────────────────────────── column a: data, extents or spans
+    row 5      │                             column a: counts or hashes
+    row 6      │                             column a: valid
+    row 7      │                             column a: bounds or shapes
+    row 8      ├──────────────────────────── column a/items, or the next column
+    …
+
+A commit of one row changes one or two blocks of 64 by 64 entries, however large the lake is. The
+bytes in heaps have no checksums here, because each cell has a hash of its own.
 """
 
 from __future__ import annotations
@@ -30,16 +43,16 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 NAME = "checksums"
-"""Of the table, in the group of a generation."""
+"""Name of the table in the group of a generation."""
 
 SIDE = 64
 """Rows and columns of one chunk of the table."""
 
 LEVEL_ROWS = 4
-"""Rows that one level of a column takes: those of a sequence's items follow its own."""
+"""Rows of the table for each level of a column: those of a sequence's items follow its own."""
 
 ROWS_OF = "rows"
-"""Group of the arrays that say which rows there are; it has the first rows of the table."""
+"""Group of the arrays that list the rows of the lake; it has the first rows of the table."""
 
 OFFSETS = {
     name: offset
@@ -53,12 +66,12 @@ OFFSETS = {
     )
     for name in names
 }
-"""Which of its level's rows an array has, by its name."""
+"""Row of an array among those of its level, by the array's name."""
 
 _CODECS = [blosc_codec("noshuffle"), CRC32C]
-"""Random bits do not compress, but most of a small lake's table is zeros."""
+"""Checksums do not compress, but most of a small lake's table is zeros."""
 
-type Noted = Mapping[tuple[str, int], int]
+type ChunkSums = Mapping[tuple[str, int], int]
 """Checksums by the path of the array and the number of the chunk."""
 
 
@@ -72,14 +85,14 @@ def checksum(data: Buffer) -> int:
 
 
 def levels(layout: Layout) -> int:
-    """Return how many columns lie within each other: 2 where cells are sequences of items."""
+    """Return how deeply columns are nested: 1, and 1 more for each level of sequences."""
     return 1 + levels(layout.item.layout) if isinstance(layout, Nested) else 1
 
 
 def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
-    """Return the first row of each column, by its id.
+    """Return the first row of each column in the table, by column id.
 
-    Those that are known keep theirs; others follow the last.
+    Columns in `known` keep their rows; new columns follow behind the last.
 
     >>> from deeplake_lite.schema import Schema
     >>> schema = Schema.build({"a": "int8", "b": "polygons", "c": "text"})
@@ -88,25 +101,25 @@ def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
     [4, 8, 16]
     """
     depths = {column.id: levels(column.htype.layout) for column in schema}
-    found = {column: known[column] for column in depths if column in known}
-    end = max([LEVEL_ROWS, *(row + LEVEL_ROWS * depths[column] for column, row in found.items())])
+    rows = {column: known[column] for column in depths if column in known}
+    end = max([LEVEL_ROWS, *(row + LEVEL_ROWS * depths[column] for column, row in rows.items())])
     for column, depth in depths.items():
-        if column not in found:
-            found[column], end = end, end + LEVEL_ROWS * depth
-    return found
+        if column not in rows:
+            rows[column], end = end, end + LEVEL_ROWS * depth
+    return rows
 
 
 class Checksums:
-    """The table of one version.
+    """The table of checksums of one version.
 
     Parameters
     ----------
     session : Session
-        Where it is read from.
+        The session from which the table is read.
     generation : int
-        Of the lake's arrays.
+        Generation of the lake's arrays.
     rows : mapping
-        First row of each column, by its id.
+        First row of each column, by column id.
     """
 
     def __init__(self, session: Session, generation: int, rows: Mapping[str, int]) -> None:
@@ -123,18 +136,18 @@ class Checksums:
         """Return the checksums of some chunks of the array at `path`. Raises DamagedError."""
         return {chunk: await self.of(path, chunk) for chunk in numbers}
 
-    async def write(self, session: Session, noted: Noted, rows: Mapping[str, int]) -> None:
-        """Put checksums into `session`, where the columns have those first `rows`."""
+    async def write(self, session: Session, sums: ChunkSums, rows: Mapping[str, int]) -> None:
+        """Write checksums to `session`; `rows` has the first row of each column there."""
         self._rows = dict(rows)
         blocks: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for (path, chunk), value in noted.items():
+        for (path, chunk), value in sums.items():
             row = self._row(path)
-            place = (row % SIDE, chunk % SIDE, value)
-            blocks.setdefault((row // SIDE, chunk // SIDE), []).append(place)
+            entry = (row % SIDE, chunk % SIDE, value)
+            blocks.setdefault((row // SIDE, chunk // SIDE), []).append(entry)
         if not blocks:
             return
-        sides = (SIDE * (1 + max(place[axis] for place in blocks)) for axis in (0, 1))
-        await session.grow(self._path, tuple(sides))
+        shape = (SIDE * (1 + max(block[axis] for block in blocks)) for axis in (0, 1))
+        await session.grow(self._path, tuple(shape))
         for (down, across), entries in blocks.items():
             changed = (await self._block(down, across)).copy()
             for row, chunk, value in entries:
@@ -143,11 +156,11 @@ class Checksums:
 
     @staticmethod
     async def create(session: Session, generation: int) -> None:
-        """Make the table, without entries."""
+        """Create an empty table."""
         await session.create_table(f"{generation}/{NAME}", (SIDE, SIDE), "uint64", _CODECS)
 
     async def _block(self, down: int, across: int) -> NDArray[np.uint64]:
-        """Return a chunk of the table, (64, 64) uint64: zeros where none was written."""
+        """Return a chunk of the table, (64, 64) uint64; zeros if it was never written."""
         if (down, across) not in self._blocks:
             key = self._key(down, across)
             stored = await self._session.get(key)
@@ -159,7 +172,7 @@ class Checksums:
         _, group, *items, name = path.split("/")
         first = 0 if group == ROWS_OF else self._rows.get(group)
         if first is None:
-            raise DamagedError(f"The lake has no checksums of {path}. Restore it from a copy.")
+            raise DamagedError(f"The lake has no checksums for {path}. Restore it from a copy.")
         return first + LEVEL_ROWS * len(items) + OFFSETS[name]
 
     def _key(self, down: int, across: int) -> str:
@@ -173,7 +186,7 @@ def _encode(block: NDArray[np.uint64]) -> bytes:
 
 
 def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
-    """Return what `_encode` was given; zeros where nothing is stored. Raises DamagedError."""
+    """Return the block that `_encode` was given; zeros if none is stored. Raises DamagedError."""
     if stored is None:
         return np.zeros((SIDE, SIDE), np.uint64)
     packed = bytes(stored[:-4])
@@ -183,4 +196,4 @@ def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
         check_blosc(packed, 8 * SIDE * SIDE)
         return np.frombuffer(blosc("noshuffle").decode(packed), "<u8").reshape(SIDE, SIDE)
     except (ValueError, RuntimeError) as error:
-        raise DamagedError(f"Chunk {key!r} does not read: {error} Run ds.verify().") from error
+        raise DamagedError(f"Chunk {key!r} cannot be read: {error} Run ds.verify().") from error

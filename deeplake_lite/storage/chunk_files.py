@@ -1,9 +1,16 @@
-"""Where the chunks of a local lake lie as files, to be read without the engine.
+"""The chunk files of a local lake, read directly and not through the engine.
 
-A range of a file read by the operating system costs 7 µs, the same range through Icechunk 1.1 costs
-240 µs. The manifests that name the files are read as Icechunk's specification describes them (a
-header of 39 bytes, then a FlatBuffer under Zstd: https://icechunk.io/en/latest/spec/). Whatever is
-not as expected (another version of the specification, an inlined chunk) is left to the engine.
+To read a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. Manifests
+name the files. They are parsed as Icechunk's specification describes them
+(https://icechunk.io/en/latest/spec/)::
+
+    ┌───────────────────┬─────────────────────────────────────────────┐
+    │ header, 39 bytes  │ Zstandard frame                             │
+    │ ICE🧊CHUNK … 1 2 1│ FlatBuffer: id, arrays → chunks → file id   │
+    └───────────────────┴─────────────────────────────────────────────┘
+
+Whatever is not as expected, such as another version of the specification or a chunk that is inlined
+in the manifest, is left to the engine.
 """
 
 from __future__ import annotations
@@ -31,27 +38,27 @@ if TYPE_CHECKING:
 MAGIC = "ICE🧊CHUNK".encode()
 HEADER_BYTES = 39
 KIND = b"\x01\x02\x01"
-"""End of the header: specification 1, a manifest, Zstd."""
+"""The last bytes of the header: specification 1, a manifest, Zstandard."""
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32, in which objects are named."""
+"""Crockford's base 32, in which the names of objects are written."""
 
 ID_BYTES = 12
 NODE_BYTES = 8
 
 FEW = 256
-"""Chunks up to which each is looked at for itself."""
+"""Up to this many chunks are compared with the span of a manifest one by one."""
 
 CHUNK_BYTES = 1024
-"""More than a manifest takes for a chunk, unpacked, even if the chunk itself is in it."""
+"""An upper bound for the uncompressed bytes per chunk in a manifest, even of an inlined chunk."""
 
 MAPPED_BYTES = 1 << 20
-"""Ranges of files that are mapped rather than read: fresh memory costs a page fault for every 4 KiB
-that are read into it, 55 ms for 100 MB against 1 ms."""
+"""Ranges of at least this size are mapped, not read. To read 100 MB into new memory takes 55 ms,
+most of it for a page fault every 4 KiB; to map it takes 1 ms."""
 
 
 def most_mapped() -> int:
-    """Return how many files are mapped at a time: a quarter of those that may be open.
+    """Return how many files may be mapped at a time: a quarter of the limit of open files.
 
     >>> 0 <= most_mapped() <= 4096
     True
@@ -68,39 +75,42 @@ _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
 
 type Place = int | tuple[int, ...]
-"""A chunk by its number along the first axis, or by all of its numbers if others are not 0."""
+"""A chunk by its index along the first axis, or by all of its indices if others are not 0."""
 
 
 class Manifest(NamedTuple):
-    """Where the files of some of an array's chunks are listed."""
+    """A reference to a manifest, the file that lists the files of some chunks of an array."""
 
     name: str
+    """Name of the file."""
     span: range
     """Chunks along the first axis that it may list."""
     node: str
-    """Id of the array that it must be of."""
+    """Id of the array whose chunks it must list."""
     size: int
-    """Bytes of the file."""
+    """Size of the file in bytes."""
     most: int
-    """Chunks that it lists."""
+    """Number of chunks that it lists."""
 
     def lists(self, numbers: Collection[int]) -> bool:
-        """Tell whether it may list any of some chunks."""
+        """Tell whether it may list any of the chunks."""
         if len(numbers) > FEW:
             return min(numbers) < self.span.stop and max(numbers) >= self.span.start
         return any(number in self.span for number in numbers)
 
 
 class ChunkFiles:
-    """Files of one version's chunks.
+    """The chunk files of one version.
+
+    Manifests are read when a chunk that they may list is first needed (`learn`).
 
     Parameters
     ----------
     folder : Path
-        Of the lake.
+        The lake's folder.
     inspect : callable
-        Gives the snapshot's description: a dict with its ``manifests`` and ``nodes``, and their
-        ``manifest_refs``.
+        Returns the engine's description of the snapshot: a dict with ``manifests``, and ``nodes``
+        with their ``manifest_refs``.
     """
 
     def __init__(self, folder: Path, inspect: Callable[[], dict[str, Any]]) -> None:
@@ -111,11 +121,11 @@ class ChunkFiles:
         self._loading = threading.Lock()
 
     def check_snapshot(self, snapshot_id: str) -> None:
-        """Refuse a pipe or the like in the place of a snapshot. Raises DamagedError."""
+        """Refuse a pipe or a device in the place of a snapshot. Raises DamagedError."""
         check_regular(self._folder / "snapshots" / snapshot_id)
 
     def knows(self, path: str, numbers: Collection[int]) -> bool:
-        """Tell whether the files of chunks are known, so that reading them takes no parsing."""
+        """Tell whether the manifests that may list the chunks have all been read."""
         if self._manifests is None:
             return False
         learned = self._learned.get(path, set())
@@ -123,12 +133,12 @@ class ChunkFiles:
         return not any(m.lists(numbers) for m in left)
 
     def learn(self, path: str, numbers: Collection[int]) -> None:
-        """Read the manifests of an array that list some chunks, once.
+        """Read the manifests that may list the chunks of an array, unless that has been done.
 
         Raises
         ------
         DamagedError
-            When one is not the file that the snapshot names.
+            When the snapshot names another file than there is.
         """
         with self._loading:
             if self._manifests is None:
@@ -143,15 +153,15 @@ class ChunkFiles:
                 except LakeError:
                     raise
                 except (OSError, ValueError, LookupError, RuntimeError, struct.error):
-                    pass  # not as expected: the engine knows
+                    pass  # not as expected: these chunks are read through the engine
                 learned.add(manifest.name)
 
     def read_all(
         self, path: str, ranges: Sequence[tuple[int, int, int]]
     ) -> list[memoryview | None]:
-        """Return ranges of the chunks of a 1-D array that are known, (chunk, start, stop) of each.
+        """Read ranges of the chunks of a 1-D array, given as (chunk, start, stop).
 
-        None stands for what the engine is to be asked for.
+        None in the result stands for a range that must be read through the engine.
         """
         files = self._files.get(path, {})
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
@@ -165,7 +175,7 @@ class ChunkFiles:
         most: int,
         stop: threading.Event,
     ) -> list[int]:
-        """Hand the chunks that are known to `take`, until told to stop; return the others."""
+        """Pass the chunks with known files to `take`, until `stop` is set; return the others."""
         left = []
         for chunk in numbers:
             if stop.is_set():
@@ -177,12 +187,12 @@ class ChunkFiles:
         return left
 
     def read_whole(self, path: str, chunk: Place, most: int) -> memoryview | None:
-        """Return a chunk that is known; None where the engine is to be asked.
+        """Return the bytes of a chunk; None if it must be read through the engine.
 
         Raises
         ------
         DamagedError
-            When it has more than `most` bytes.
+            When the chunk has more than `most` bytes.
         """
         name = self._files.get(path, {}).get(chunk)
         if name is None:
@@ -193,12 +203,12 @@ class ChunkFiles:
             return None
 
     def _load(self, manifest: Manifest) -> dict[Place, str]:
-        """Return the file of each chunk that a manifest lists."""
-        chunks, found = self._folder / "chunks", {}
-        for place, file in _named_in(self._folder, manifest):
+        """Return the path of each chunk file that a manifest lists."""
+        folder, paths = self._folder / "chunks", {}
+        for place, name in _list_files(self._folder, manifest):
             if (place if isinstance(place, int) else place[0]) in manifest.span:
-                found[place] = str(chunks / file)
-        return found
+                paths[place] = str(folder / name)
+        return paths
 
 
 def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
@@ -207,20 +217,21 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
     Raises
     ------
     DamagedError
-        When it is not there, does not read, or is another than the snapshot names.
+        When the manifest is missing, cannot be read, or is not the one that the snapshot names.
     """
     try:
-        return [name for _, name in _named_in(folder, manifest)]
+        return [name for _, name in _list_files(folder, manifest)]
     except LakeError:
         raise
     except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
+        reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The manifest {manifest.name} does not read: {error}. Restore it from a copy."
+            f"The manifest {manifest.name} cannot be read: {reason}. Restore it from a copy."
         ) from error
 
 
-def _named_in(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]:
-    """Return what `chunk_names` yields of a manifest's file. Raises what it does, and OSError."""
+def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]:
+    """Read a manifest and return what `chunk_names` yields. Raises its errors, and OSError."""
     name = folder / "manifests" / manifest.name
     data = read_file(str(name), manifest.size)
     if len(data) != manifest.size:
@@ -234,7 +245,7 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
     Raises
     ------
     DamagedError
-        When an array has a manifest that the snapshot does not list.
+        When an array refers to a manifest that the snapshot does not list.
     """
     known = {m["id"]: m for m in snapshot["manifests"]}
     try:
@@ -254,21 +265,21 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
         }
     except KeyError as error:
         raise DamagedError(
-            f"The snapshot {snapshot['id']} is damaged: an array has the manifest {error}, which "
-            "it does not list. Restore it from a copy."
+            f"The snapshot {snapshot['id']} is damaged: an array refers to the manifest {error}, "
+            "which the snapshot does not list. Restore it from a copy."
         ) from error
 
 
 def _swapped(name: Path | str) -> DamagedError:
     return DamagedError(
-        f"{str(name)!r} is not the file that the lake has written there. Run ds.verify()."
+        f"{str(name)!r} is not the file that the lake wrote there. Run ds.verify()."
     )
 
 
 def check_regular(name: Path | str) -> None:
-    """Refuse a directory, pipe or device where a file should be: opening it may never end.
+    """Refuse a directory, pipe or device where a file should be: opening one may block for ever.
 
-    What is not there is left to others.
+    A missing file is not refused here.
 
     Raises
     ------
@@ -283,7 +294,7 @@ def check_regular(name: Path | str) -> None:
 
 
 def check_all_regular(folder: Path) -> None:
-    """Refuse a folder that has anything but files, and links to files, in it.
+    """Refuse a folder in which there is anything but files and links to files.
 
     Raises
     ------
@@ -299,12 +310,13 @@ def check_all_regular(folder: Path) -> None:
 
 def _irregular(name: Path | str) -> DamagedError:
     return DamagedError(
-        f"{str(name)!r} is no file, but a directory, pipe or device. Restore it from a copy."
+        f"{str(name)!r} must be a file, but it is a directory, pipe or device. Restore it from a "
+        "copy."
     )
 
 
 def _open(name: str) -> int:
-    """Open a file, but nothing that would wait for a writer. Raises DamagedError, OSError."""
+    """Open a regular file, without blocking on anything else. Raises DamagedError, OSError."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(name, flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -319,24 +331,27 @@ def read_file(name: str, most: int) -> bytes:
     Raises
     ------
     DamagedError
-        When it is no file, or has more than `most` bytes.
+        When it is not a file, or has more than `most` bytes.
     """
     descriptor = _open(name)
     try:
         size = os.fstat(descriptor).st_size
         if size > most:
-            raise DamagedError(f"{name!r} has {size:,} bytes, at most {most:,} were written.")
+            raise DamagedError(
+                f"{name!r} must have at most {most:,} bytes, but it has {size:,}. Restore it from "
+                "a copy."
+            )
         return _read_at(descriptor, 0, size)
     finally:
         os.close(descriptor)
 
 
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file, None where it does not open. Raises DamagedError."""
+    """Return a range of a file; None if the file does not open. Raises DamagedError."""
     if name is None:
         return None
-    if stop - start >= MAPPED_BYTES and (found := _map(name)) is not None:
-        return found[start:stop]
+    if stop - start >= MAPPED_BYTES and (whole := _map(name)) is not None:
+        return whole[start:stop]
     try:
         descriptor = _open(name)
     except LakeError:
@@ -350,30 +365,32 @@ def _read(name: str | None, start: int, stop: int) -> memoryview | None:
 
 
 def _map(name: str) -> memoryview | None:
-    """Return a file as the system has it in memory; None where that is not possible.
+    """Return a memory-mapped file; None if it cannot be mapped.
 
-    Chunks are never written again, and one that upkeep removes stays as long as it is mapped.
+    This is safe because chunk files never change, and a file that a vacuum deletes stays readable
+    as long as it is mapped. Maps are shared: the weak dictionary forgets one when the last view of
+    it is gone.
     """
-    held = _mapped.get(name)
-    if held is None:
+    mapped = _mapped.get(name)
+    if mapped is None:
         if os.name != "posix" or len(_mapped) >= MOST_MAPPED:
             return None
         try:
             descriptor = _open(name)
             try:
-                held = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+                mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
             finally:
                 os.close(descriptor)
         except LakeError:
             raise
-        except (OSError, ValueError):  # ValueError: nothing is in it
+        except (OSError, ValueError):  # ValueError: the file is empty
             return None
-        _mapped[name] = held
-    return memoryview(held)
+        _mapped[name] = mapped
+    return memoryview(mapped)
 
 
 def _read_at(descriptor: int, start: int, length: int) -> bytes:
-    """Return `length` bytes of a file from `start`, in as many calls as the system takes."""
+    """Return `length` bytes of a file from `start` on, in as many calls as the system needs."""
     if hasattr(os, "pread"):
         data = os.pread(descriptor, length, start)
         while len(data) < length and (
@@ -386,24 +403,27 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
 
 
 def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the file's name of each chunk in a manifest.
+    """Yield the place and the file name of each chunk in a manifest.
+
+    Chunks that are inlined, virtual, or begin elsewhere than at the first byte of a file are left
+    out.
 
     Raises
     ------
     ValueError
-        When the bytes are no manifest of one array as this release knows it.
+        When the bytes are not a manifest of a single array as this release knows it.
     DamagedError
-        When it is another one than expected.
+        When it is another manifest than the expected one.
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):
-        raise ValueError("no manifest of specification 1")
+        raise ValueError("it is not a manifest of specification 1")
     most = CHUNK_BYTES * (1 + (len(manifest) if expected is None else expected.most))
     data = unzstd_within(manifest[HEADER_BYTES:], most)
     (root,) = struct.unpack_from("<I", data, 0)
     arrays = _vector(data, _field(data, root, 1))
     if len(arrays) != 1:
-        raise ValueError(f"a manifest of {len(arrays)} arrays")
+        raise ValueError(f"a manifest must list one array, but it lists {len(arrays)}")
     if expected is not None:
         name, node = _field(data, root, 0), _field(data, arrays[0], 0)
         ids = _base32(data[name : name + ID_BYTES]), _base32(data[node : node + NODE_BYTES])
@@ -416,7 +436,7 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
 
 
 def _place(data: bytes, index: int) -> Place:
-    """Return which chunk a vector of numbers means."""
+    """Return the chunk whose indices are in a vector."""
     at = index + struct.unpack_from("<I", data, index)[0]
     (axes,) = struct.unpack_from("<I", data, at)
     first, *others = struct.unpack_from(f"<{axes}I", data, at + 4)
@@ -424,12 +444,16 @@ def _place(data: bytes, index: int) -> Place:
 
 
 def _is_set(data: bytes, offset: int) -> bool:
-    """Tell whether a chunk begins anywhere but at its file's first byte."""
+    """Tell whether the field `offset` is set and not 0: the chunk begins later in its file."""
     return bool(offset) and struct.unpack_from("<Q", data, offset)[0] != 0
 
 
 def _field(data: bytes, table: int, index: int) -> int:
-    """Return where a field of a FlatBuffer's table lies, 0 where it is not set."""
+    """Return the position of a field of a FlatBuffers table; 0 if it is not set.
+
+    A table begins with the distance back to its vtable, which lists the size of the vtable, the
+    size of the table, and the offset of each field (https://flatbuffers.dev/internals/).
+    """
     vtable = table - struct.unpack_from("<i", data, table)[0]
     (size,) = struct.unpack_from("<H", data, vtable)
     place = 4 + 2 * index
@@ -438,7 +462,7 @@ def _field(data: bytes, table: int, index: int) -> int:
 
 
 def _vector(data: bytes, field: int) -> list[int]:
-    """Return where the tables of a vector lie."""
+    """Return the positions of the tables in a FlatBuffers vector."""
     if not field:
         return []
     at = field + struct.unpack_from("<I", data, field)[0]
@@ -448,7 +472,7 @@ def _vector(data: bytes, field: int) -> list[int]:
 
 
 def _base32(raw: bytes) -> str:
-    """Write an id as objects are named.
+    """Return the name of an object, from its id.
 
     >>> _base32(bytes(range(12)))
     '000G40R40M30E209185G'

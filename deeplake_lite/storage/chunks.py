@@ -1,7 +1,7 @@
-"""Which chunks hold which rows or bytes: arithmetic only, no I/O.
+"""The arithmetic of chunks: which of them hold which rows or bytes. Nothing here does I/O.
 
-Rows of a `SlotArray` lie ``chunk_rows`` to a chunk. Cells of a heap lie back to back in chunks of
-fixed size; `plan_reads` turns their extents into few byte ranges, each within one chunk.
+A chunk of a `SlotArray` has ``chunk_rows`` rows. A heap is one run of bytes, cut into chunks of a
+fixed size; `plan_reads` turns the extents of cells into few byte ranges, each within one chunk.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ COPY_ROWS = 1_024
 """Rows copied at a time from one table to another."""
 
 GAP_BYTES = 64 * 1024
-"""Cells of one chunk that lie closer than this are read in one request."""
+"""Cells of one chunk with at most this many bytes between them are read in one request."""
 
 
-_MOST_COUNTED = 4_194_304
-"""Numbers from 0 that are kept: 32 MiB of them at the most."""
+_MOST_CACHED = 4_194_304
+"""Most numbers in the cache of `count_up`: 32 MiB."""
 
-_counted = np.arange(0)
+_cached = np.arange(0)
 
 
 def count_up(count: int) -> NDArray[np.int64]:
-    """Return 0, 1, 2, …: read-only, and in the same memory every time unless it is very long.
+    """Return the read-only array 0, 1, 2, …, a view of a cached array unless it is very long.
 
-    A new array of a million costs more than what many a query does with it.
+    To create an array of a million numbers takes longer than many queries on a million rows.
 
     >>> count_up(3)
     array([0, 1, 2])
     """
-    global _counted
-    if count > _MOST_COUNTED:
+    global _cached
+    if count > _MOST_CACHED:
         return np.arange(count)
-    numbers = _counted
+    numbers = _cached  # other threads may replace it at any time
     if len(numbers) < count:
-        numbers = np.arange(min(_MOST_COUNTED, 2 * count))
+        numbers = np.arange(min(_MOST_CACHED, 2 * count))
         numbers.flags.writeable = False
-        _counted = numbers
+        _cached = numbers
     return numbers[:count]
 
 
-def _is_counted(slots: NDArray[np.int64]) -> bool:
-    """Tell, without a look at them, whether numbers are a piece of those that `count_up` keeps."""
-    return slots.base is _counted and slots.strides == _counted.strides
+def _is_cached(slots: NDArray[np.int64]) -> bool:
+    """Tell whether an array is a contiguous part of the cached one, without reading its numbers."""
+    return slots.base is _cached and slots.strides == _cached.strides
 
 
 def contiguous(slots: NDArray[np.int64]) -> slice | None:
-    """Return `slots` as a slice when each is one more than the one before.
+    """Return `slots` as a slice if each is one more than the one before; None otherwise.
 
     >>> contiguous(np.array([4, 5, 6]))
     slice(4, 7, None)
@@ -64,18 +64,18 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
     """
     if len(slots) == 0 or int(slots[-1]) - int(slots[0]) + 1 != len(slots):
         return None
-    if not _is_counted(slots) and not (np.diff(slots) == 1).all():
+    if not _is_cached(slots) and not (np.diff(slots) == 1).all():
         return None
     return slice(int(slots[0]), int(slots[-1]) + 1)
 
 
 def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
-    """Tell whether slots are 0, 1, 2, …; without an array of their length.
+    """Tell whether slots are 0, 1, 2, …, without allocating an array of their length.
 
     >>> counts_up(np.array([0, 1, 2])), counts_up(np.array([1, 2, 0]))
     (True, False)
     """
-    if not len(slots) or (_is_counted(slots) and slots[0] == 0):
+    if not len(slots) or (_is_cached(slots) and slots[0] == 0):
         return True
     base = count_up(min(size, len(slots)))
     runs = spans(len(slots), size)
@@ -83,7 +83,7 @@ def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
 
 
 def runs_of_equal(keys: NDArray[np.int64]) -> list[slice]:
-    """Return the runs of equal neighbours in `keys`.
+    """Return the runs of equal adjacent values in `keys`.
 
     >>> runs_of_equal(np.array([3, 3, 5]))
     [slice(0, 2, None), slice(2, 3, None)]
@@ -95,7 +95,7 @@ def runs_of_equal(keys: NDArray[np.int64]) -> list[slice]:
 
 
 def group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[slice]]:
-    """Return an order in which equal keys are neighbours, and the runs of equal keys in it.
+    """Return an order in which equal keys are adjacent, and the runs of equal keys in that order.
 
     >>> order, runs = group(np.array([7, 2, 7]))
     >>> order.tolist(), runs
@@ -106,7 +106,7 @@ def group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[slice]]:
 
 
 def batches(items: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
-    """Return `items`, `size` at a time."""
+    """Return an iterator over `items`, `size` at a time."""
     return batched(items, size)
 
 
@@ -121,29 +121,36 @@ def spans(length: int, size: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class ChunkRead:
-    """One request: a range of bytes of one chunk, and the cells that lie in it."""
+    """One request: a range of bytes of one chunk, and the cells in this range."""
 
     chunk: int
     """Number of the chunk."""
     start: int
-    """First byte, within the chunk."""
+    """First byte of the range, counted from the begin of the chunk."""
     stop: int
-    """Behind the last byte, within the chunk."""
+    """End of the range (exclusive), counted from the begin of the chunk."""
     cells: NDArray[np.int64]
-    """(n,) int64: which of the given extents begin here."""
+    """Indices, (n,) int64, of the cells in the range."""
 
 
 def plan_reads(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk_bytes: int, *, gap: int = GAP_BYTES
 ) -> tuple[list[ChunkRead], list[int]]:
-    """Plan the reads of cells that lie at byte `starts` for `lengths` bytes.
+    """Plan the reads of cells that begin at the bytes `starts` and have `lengths` bytes.
+
+    Cells of one chunk are read together if there are at most `gap` bytes between them::
+
+        bytes  0       8       16
+               │aa    bb:bb    │
+               ├──┤   ├───┤        a: a read of bytes 0–2 of chunk 0
+                                   b: spans chunks 0 and 1, to be read in pieces
 
     Returns
     -------
     reads : list of ChunkRead
-        Every non-empty cell that lies within one chunk is in exactly one of them.
+        Each non-empty cell that lies within one chunk is in exactly one of them.
     spanning : list of int
-        The cells that lie in more than one chunk.
+        Indices of the cells that cross the end of a chunk.
 
     Examples
     --------
@@ -174,12 +181,15 @@ def plan_reads(
 def copies(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], to: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Turn copies of non-empty ranges of bytes into few, each from within one chunk of `size`.
+    """Turn copies of non-empty byte ranges into few copies, each from a single chunk.
+
+    Copies that follow each other in both source and target are joined. The results are cut at the
+    ends of chunks, which have `size` bytes.
 
     Returns
     -------
     starts, lengths, to : ndarray, (m,) int64
-        Neighbours that follow each other here and there are joined first.
+        Position in the source, number of bytes and position in the target of each copy.
 
     Examples
     --------
@@ -192,7 +202,8 @@ def copies(
     first = np.flatnonzero(np.append(True, breaks))
     starts, to, lengths = starts[first], to[first], np.add.reduceat(lengths, first)
     chunk, ends = starts // size, starts + lengths
-    counts = (ends - 1) // size - chunk + 1
+    counts = (ends - 1) // size - chunk + 1  # how many chunks each copy touches
+    # For all pieces of all copies, the index of the piece within its copy: 0, 1, 2, 0, 0, 1, …
     nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     edge = (np.repeat(chunk, counts) + nth) * size
     begin = np.maximum(edge, np.repeat(starts, counts))
@@ -201,15 +212,15 @@ def copies(
 
 
 def pieces(start: int, length: int, chunk_bytes: int) -> Sequence[tuple[int, int, int]]:
-    """Cut a range of bytes at the chunks' edges: (chunk, start, stop) of each piece.
+    """Cut a range of bytes at the ends of chunks; return (chunk, start, stop) of each piece.
 
     >>> pieces(6, 12, 8)
     [(0, 6, 8), (1, 0, 8), (2, 0, 2)]
     """
-    found, at, end = [], start, start + length
+    parts, at, end = [], start, start + length
     while at < end:
         chunk = at // chunk_bytes
         upto = min(end, (chunk + 1) * chunk_bytes)
-        found.append((chunk, at - chunk * chunk_bytes, upto - chunk * chunk_bytes))
+        parts.append((chunk, at - chunk * chunk_bytes, upto - chunk * chunk_bytes))
         at = upto
-    return found
+    return parts

@@ -1,7 +1,7 @@
-"""What every column of the lake can do, whatever its layout: read, append and set cells by slot.
+"""The interface of a column, whatever its layout: read, append and set cells by slot.
 
-A column is made of slot arrays (and a heap, or a column of items). The open transaction's edits
-live in those; a column only says what they mean.
+A column consists of slot arrays, and perhaps a heap or a column of items. These hold the edits of
+the open transaction; the column itself only converts between their entries and cells.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a column's arrays are."""
+    """The place of a column's arrays in the lake."""
 
     session: Session
-    """Where committed cells are read from."""
+    """The session from which committed cells are read."""
     path: str
     """Path of the column's group."""
     cache: ChunkCache
-    """Shared by the columns of one table."""
+    """Cache that the columns of one table share."""
     new: bool = False
-    """Whether the arrays are yet to be made."""
+    """Whether the arrays have yet to be created."""
     slots: int | None = None
-    """How many committed slots there are, where that is known."""
+    """Number of committed slots, if it is known."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Committed lengths of what is not as long as the lake has slots, by path (FORMAT.md, §2)."""
+    """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Behind the last chunk taken of arrays ``values``, by path."""
+    """Number of the chunk behind the last one taken, by path of an array ``values``."""
     checksums: Checksums | None = None
-    """Of the stored chunks of arrays."""
+    """Checksums of the stored chunks of the arrays."""
     checked: bool = False
     """Whether every read is compared with checksums and hashes."""
 
     def array(self, name: str, spec: ArraySpec) -> SlotArray:
-        """Return the array `name` of this column, one value per slot."""
+        """Return the array `name` of this column, which has one value per slot."""
         path = f"{self.path}/{name}"
         return SlotArray(
             self.session,
@@ -71,21 +71,22 @@ class Place:
         return replace(self, path=path, slots=self.length(path))
 
     def length(self, path: str) -> int | None:
-        """Return the committed length that was noted for a path; None where there is none."""
+        """Return the committed length in the lake's document for a path; None if there is none."""
         return self.lengths.get(path.partition("/")[2])
 
 
 @dataclass(frozen=True)
 class Damage:
-    """One cell, or one array, whose bytes are not what was written."""
+    """A cell or an array whose stored bytes are damaged."""
 
     slot: int | None
-    """Slot of the cell, None where an array as a whole does not read."""
+    """Slot of the cell; None if an array as a whole cannot be read."""
     reason: str
-    """What was found."""
+    """Description of the damage."""
 
 
 type Staged = dict[str, NDArray[Any]]
+"""New entries of the slot arrays of a column, by the name of the array."""
 
 
 class Column(ABC):
@@ -95,7 +96,7 @@ class Column(ABC):
         self.htype, self.place, self.arrays = htype, place, arrays
 
     def forked(self) -> Self:
-        """Return a column of the same cells for further edits; this one is only read from now."""
+        """Return a copy for further edits. From now on, this column must only be read."""
         fork = copy.copy(self)
         fork.arrays = {name: array.forked() for name, array in self.arrays.items()}
         return fork
@@ -106,53 +107,53 @@ class Column(ABC):
 
     @abstractmethod
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Put the cells' bytes and items away; return what the slot arrays are to keep."""
+        """Store the cells' bytes or items; return the entries for the slot arrays."""
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 such that equal cells have equal digests; a null has its own."""
+        """Return (n,) uint64 digests of cells: equal cells have equal ones, and nulls their own."""
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests that `cells` would have, without storing them."""
+        """Return the digests of `cells` that need not be stored."""
         return digests_of(self.htype.layout, cells)
 
     @abstractmethod
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells of `slots` again and compare them with what was noted about them."""
+        """Read the cells of `slots` and compare them with their checksums and hashes."""
 
     @abstractmethod
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the stored size of each cell, bytes, without reading them."""
+        """Return the stored size of each cell in bytes, without reading the cells."""
 
     @property
     def compared(self) -> str:
-        """Name of the slot array whose chunks change whenever a cell does."""
+        """Name of the slot array that changes whenever a cell does."""
         return "hashes" if "hashes" in self.arrays else "data"
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """The slot arrays whose pending values are final: they may be written early."""
+        """The slot arrays whose pending values are final, so that they may be written early."""
         return list(self.arrays.values())
 
     async def append(self, cells: Cells, claims: Claims) -> None:
-        """Add pending cells."""
+        """Append pending cells."""
         for name, values in (await self.stage(cells, claims)).items():
             self.arrays[name].append(values)
 
     async def put(self, slots: Slots, staged: Staged) -> None:
-        """Change cells to what was staged; their old bytes stay until the lake is optimised."""
+        """Set cells to staged values. Their old bytes stay in the lake until it is optimized."""
         for name, values in staged.items():
             await self.arrays[name].set(slots, values)
 
     async def read_valid(self, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where null; None when no cell is."""
+        """Return (n,) bool, False where a cell is null; None if no cell is."""
         if "valid" not in self.arrays:
             return None
         valid: NDArray[np.bool_] = await self.arrays["valid"].read(slots)
         return None if valid.all() else valid
 
-    async def take_nulls(self, htype: Htype) -> None:
-        """Take nulls from now on; no cell that is there is one."""
+    async def make_nullable(self, htype: Htype) -> None:
+        """Accept nulls from now on; no existing cell is one."""
         self.htype = htype
         array = replace(self.place, new=True).array("valid", ArraySpec("bool"))
         array.append(np.ones(await self.length(), bool))
@@ -163,46 +164,46 @@ class Column(ABC):
         await next(iter(self.arrays.values())).check()
 
     async def length(self) -> int:
-        """Return how many slots the column has."""
+        """Return the number of slots of the column."""
         return await next(iter(self.arrays.values())).length()
 
-    async def drain(self) -> None:  # noqa: B027 (numbers are not under way)
-        """Wait until all that was appended is where it is to be. Raises what a write raised."""
+    async def drain(self) -> None:  # noqa: B027 (only heaps write in the background)
+        """Wait until all appended bytes are written. Raises the error of a failed write."""
 
-    async def abandon(self) -> None:  # noqa: B027 (numbers are not under way)
-        """Cancel the writes that are under way, and wait until they have ended."""
+    async def abandon(self) -> None:  # noqa: B027 (only heaps write in the background)
+        """Cancel the writes in progress, and wait until they have ended."""
 
     async def spill(self, claims: Claims) -> bool:
-        """Write what no longer fits into memory; tell whether anything was."""
+        """Write large pending arrays before the commit; tell whether any was written."""
         large = [a for a in self.spillable if await _pending_bytes(a) >= SPILL_BYTES]
         for array in large:
             await array.spill(await claims.fork())
         return bool(large)
 
     async def adopt(self, other: Column) -> None:
-        """Take over what is pending in `other`, the same column at an earlier version."""
+        """Take over the pending edits of `other`, the same column at an earlier version."""
         for name, array in self.arrays.items():
             array.adopt(other.arrays[name])
 
     @property
     def stored_arrays(self) -> list[SlotArray]:
-        """All arrays that checksums are kept of."""
+        """All arrays that have checksums."""
         return list(self.arrays.values())
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to be noted, by path, once everything is written."""
+        """Return the lengths to record in the document, by path, once everything is written."""
         return {}
 
-    def noted(self) -> dict[tuple[str, int], int]:
+    def new_checksums(self) -> dict[tuple[str, int], int]:
         """Return the checksums of the chunks that were written, by path and number."""
-        return {k: v for array in self.stored_arrays for k, v in array.noted().items()}
+        return {k: v for array in self.stored_arrays for k, v in array.new_checksums().items()}
 
     def claimed(self) -> dict[str, range]:
-        """Return the chunks that the open transaction has written, by path of the array."""
+        """Return the heap chunks that the open transaction has written, by path of the array."""
         return {}
 
     async def write(self, session: Session) -> None:
-        """Put everything that is pending into `session`."""
+        """Write all pending edits to `session`."""
         dirty = [a for a in self.arrays.values() if a.dirty]
         await gather(a.write(session) for a in dirty)
 

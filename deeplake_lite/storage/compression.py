@@ -1,7 +1,7 @@
-"""Zstd and Blosc: what Zarr is told of them, and the codecs themselves.
+"""Zstandard and Blosc: the codecs, and their configurations in Zarr metadata.
 
-The codecs are imported when the first bytes are packed or unpacked. Importing them takes as long as
-opening a lake, which needs neither.
+The codecs are imported when they are first used. Importing them takes as long as opening a lake,
+which needs neither.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ type Shuffle = Literal["shuffle", "noshuffle"]
 LEVEL = 1
 
 CRC32C = {"name": "crc32c"}
-"""Codec of Zarr, for a checksum behind a chunk's bytes."""
+"""Zarr codec that appends a checksum to the bytes of a chunk."""
 
 ZSTD = {"name": "zstd", "configuration": {"level": LEVEL}}
-"""Codec of Zarr that does what `zstd` does."""
+"""Zarr codec equivalent to `zstd`."""
 
 
 def blosc_codec(shuffle: Shuffle = "shuffle") -> dict[str, Any]:
-    """Return the codec of Zarr that does what `blosc` does."""
+    """Return the Zarr codec equivalent to `blosc`."""
     options = {"cname": "zstd", "clevel": LEVEL, "shuffle": shuffle}
     return {"name": "blosc", "configuration": options}
 
 
 @cache
 def zstd() -> Zstd:
-    """Return Zstandard."""
+    """Return the Zstandard codec."""
     from numcodecs import Zstd
 
     return Zstd(level=LEVEL)
@@ -39,7 +39,7 @@ def zstd() -> Zstd:
 
 @cache
 def blosc(shuffle: Shuffle = "shuffle") -> Blosc:
-    """Return Blosc with Zstandard inside."""
+    """Return the Blosc codec, with Zstandard as its compressor."""
     from numcodecs import Blosc
 
     return Blosc("zstd", LEVEL, Blosc.SHUFFLE if shuffle == "shuffle" else Blosc.NOSHUFFLE)

@@ -1,4 +1,7 @@
-"""What a column holds in rows that come from where it is not known."""
+"""Values of a column for rows from a source that does not have the column.
+
+Such rows come from another branch, or from a transaction that began before the column was added.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,14 @@ if TYPE_CHECKING:
 
 
 def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
-    """Return the default for rows that are live, and blanks for those that were deleted again.
+    """Return cells of one column for new rows: its default, or a blank where a row was deleted.
+
+    A transaction that appends rows and deletes some of them again still has slots for all of them.
 
     Raises
     ------
     InvalidValueError
-        When there are live rows, and the column has no default and takes no null.
+        When there are live rows, and the column has no default and is not nullable.
     """
     live, gone = np.flatnonzero(is_live), np.flatnonzero(~is_live)
     parts = [default_cells(f, len(live))] if len(live) or not len(gone) else []
@@ -34,18 +39,18 @@ def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
 
 
 def default_cells(f: Field, count: int) -> Cells:
-    """Return cells for rows that come from where a column is not known.
+    """Return cells for rows from a source that does not have a column.
 
     Raises
     ------
     InvalidValueError
-        When the column has no default and takes no null.
+        When the column has no default and is not nullable.
     """
     try:
         return f.htype.encode_default(count)
     except InvalidValueError as error:
         raise InvalidValueError(
-            f"{count:,} row(s) come from where this column is not known, and it has no default. "
-            f"Give it one where it is: ds.set_default({f.name!r}, …), commit, and try again.",
+            f"{count:,} row(s) come from a version without this column, and the column has no "
+            f"default. Set one with ds.set_default({f.name!r}, …), commit, and try again.",
             column=f.name,
         ) from error

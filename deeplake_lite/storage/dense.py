@@ -1,7 +1,7 @@
-"""Columns of one fixed shape: one Zarr array, readable without this package.
+"""Columns whose cells have one fixed shape: a Zarr array that any Zarr library can read.
 
-Beside it, where the column is nullable, ``valid``; where it is a scalar with an order, ``bounds``
-and ``counts``, one row per chunk of ``data``.
+The cells are in ``data``. A nullable column has the array ``valid``, too. A scalar column whose
+values have an order has ``bounds`` and ``counts``, with one row per chunk of ``data``.
 """
 
 from __future__ import annotations
@@ -41,48 +41,48 @@ class DenseColumn(Column):
         self._stats = _Statistics(place, spec) if ordered else None
 
     def forked(self) -> Self:
-        """Return a column of the same cells for further edits; this one is only read from now."""
+        """Return a copy for further edits. From now on, this column must only be read."""
         fork = super().forked()
         fork._stats = None if self._stats is None else self._stats.forked()
         return fork
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
-        """Return the cells of `slots`, in their order; in `out` where they lie one by one."""
+        """Return the cells of `slots`, in their order: in `out` if the slots are a range."""
         values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 
     async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
-        """Return an index of each cell by reading its bytes alone; None where that saves little."""
+        """Return each cell indexed with `index`, reading only those bytes; None if not worth it."""
         values = await self.arrays["data"].read_part(slots, index)
         return None if values is None else DenseCells(values, await self.read_valid(slots))
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:  # noqa: ARG002
-        """Return what the slot arrays are to keep of each cell."""
+        """Return the entries for the slot arrays."""
         assert isinstance(cells, DenseCells)
-        kept: Staged = {"data": cells.values}
+        staged: Staged = {"data": cells.values}
         if "valid" in self.arrays:
-            kept["valid"] = validity(cells)
-        return kept
+            staged["valid"] = validity(cells)
+        return staged
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64: bits of small cells, hashes of others; NaN equals NaN."""
+        """Return (n,) uint64 digests: bits of small cells, hashes of others. NaN equals NaN."""
         return self.digest(await self.read(slots))
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read every array again; their chunks carry checksums."""
-        found = []
-        for some in chunks.batches(slots.tolist(), self.arrays["data"].spec.chunk_rows):
-            found += await check_arrays(self.arrays, np.array(some, np.int64))
-        return found + await check_arrays({} if self._stats is None else self._stats.arrays, None)
+        """Read all arrays, whose chunks carry checksums."""
+        damage = []
+        for batch in chunks.batches(slots.tolist(), self.arrays["data"].spec.chunk_rows):
+            damage += await check_arrays(self.arrays, np.array(batch, np.int64))
+        return damage + await check_arrays({} if self._stats is None else self._stats.arrays, None)
 
     @property
     def stored_arrays(self) -> list[SlotArray]:
-        """All arrays that checksums are kept of."""
+        """All arrays that have checksums."""
         stats = {} if self._stats is None else self._stats.arrays
         return [*self.arrays.values(), *stats.values()]
 
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the size of each cell, bytes, uncompressed."""
+        """Return the uncompressed size of each cell in bytes."""
         return np.full(len(slots), self.arrays["data"].spec.row_bytes, np.int64)
 
     async def statistics(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
@@ -90,33 +90,38 @@ class DenseColumn(Column):
         return None if self._stats is None else await self._stats.read()
 
     async def spill(self, claims: Claims) -> bool:
-        """Write what no longer fits into memory; tell whether anything was."""
+        """Write large pending arrays before the commit; tell whether any was written.
+
+        Rows that are written leave `pending_rows`, from which `write` computes the statistics at
+        the commit, so those of these rows are computed here.
+        """
         data = self.arrays["data"]
         first, rows = (0, None) if self._stats is None else await data.pending_rows()
         spilled = await super().spill(claims)
         if self._stats is not None and rows is not None:
-            gone = await data.stored() - first
-            await self._stats.note(first, rows[:gone], await self._valid_from(first, gone))
+            written = await data.stored() - first
+            valid = await self._valid_from(first, written)
+            await self._stats.add_rows(first, rows[:written], valid)
         return spilled
 
     async def adopt(self, other: Column) -> None:
-        """Take over what is pending in `other`, the same column at an earlier version."""
+        """Take over the pending edits of `other`, the same column at an earlier version."""
         assert isinstance(other, DenseColumn)
         await super().adopt(other)
         if self._stats is not None and other._stats is not None:
             for name, array in self._stats.arrays.items():
                 array.adopt(other._stats.arrays[name])
-                array.revise(np.copy)
+                array.revise(np.copy)  # `write` widens them, and `other` must not change
 
     async def write(self, session: Session) -> None:
-        """Put everything that is pending into `session`."""
+        """Write all pending edits to `session`."""
         data = self.arrays["data"]
         if self._stats is not None and data.dirty:
             first, rows = await data.pending_rows()
-            await self._stats.note(first, rows, await self._valid_from(first, len(rows)))
+            await self._stats.add_rows(first, rows, await self._valid_from(first, len(rows)))
             if (updates := data.pending_updates()) is not None:
-                await self._stats.note_updates(*updates, await self._valid_at(updates[0]))
-        if self._stats is not None:  # a spill may have noted all there is
+                await self._stats.add_updates(*updates, await self._valid_at(updates[0]))
+        if self._stats is not None:  # even if `data` has nothing pending: `spill` adds rows, too
             await self._stats.write(session)
         await super().write(session)
 
@@ -128,7 +133,7 @@ class DenseColumn(Column):
 
 
 class _Statistics:
-    """Bounds and counts of one scalar column."""
+    """Bounds and counts of the chunks of one scalar column."""
 
     def __init__(self, place: Place, spec: ArraySpec) -> None:
         self._chunk_rows = spec.chunk_rows
@@ -140,32 +145,35 @@ class _Statistics:
         }
 
     def forked(self) -> _Statistics:
-        """Return the same statistics for further edits."""
+        """Return a copy for further edits."""
         fork = copy.copy(self)
         fork.arrays = {name: array.forked() for name, array in self.arrays.items()}
         return fork
 
     async def read(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return all bounds and all counts."""
+        """Return the bounds and the counts of all chunks."""
         return await self.arrays["bounds"].read_all(), await self.arrays["counts"].read_all()
 
-    async def note(self, first: int, rows: NDArray[Any], valid: NDArray[np.bool_] | None) -> None:
-        """Take in `rows` that follow each other from slot `first`."""
+    async def add_rows(
+        self, first: int, rows: NDArray[Any], valid: NDArray[np.bool_] | None
+    ) -> None:
+        """Add rows at the slots from `first` on to the statistics."""
         keys = (first + np.arange(len(rows))) // self._chunk_rows
         for run in chunks.runs_of_equal(keys):
-            some = None if valid is None else valid[run]
-            await self._note_chunk(int(keys[run.start]), stats.summarize(rows[run], some))
+            part = None if valid is None else valid[run]
+            await self._add_to_chunk(int(keys[run.start]), stats.summarize(rows[run], part))
 
-    async def note_updates(
+    async def add_updates(
         self, slots: Slots, values: NDArray[Any], valid: NDArray[np.bool_] | None
     ) -> None:
-        """Take in `values` of `slots`, which ascend."""
+        """Add new values of cells to the statistics; `slots` must be in ascending order."""
         keys = slots // self._chunk_rows
         for run in chunks.runs_of_equal(keys):
-            some = None if valid is None else valid[run]
-            await self._note_chunk(int(keys[run.start]), stats.summarize(values[run], some))
+            part = None if valid is None else valid[run]
+            await self._add_to_chunk(int(keys[run.start]), stats.summarize(values[run], part))
 
-    async def _note_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
+    async def _add_to_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
+        """Widen the summary of a chunk by another; the values that were replaced stay in it."""
         bounds, counts = self.arrays["bounds"], self.arrays["counts"]
         if chunk == await bounds.length():
             bounds.append(new[0][None])
@@ -178,31 +186,32 @@ class _Statistics:
         await counts.set(at, nulls_nans[None])
 
     async def write(self, session: Session) -> None:
-        """Put both arrays into `session`."""
+        """Write both arrays to `session`."""
         for array in self.arrays.values():
             if array.dirty:
                 await array.write(session)
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` (all, where None) of each array; a chunk that fails damages its slots.
+    """Read `slots` of each array; all, if None. A chunk that cannot be read damage all its slots.
 
-    The array must be as long as the document says: nothing is set aside for what it says alone.
+    Each array must be as long as the lake's document says. This is checked first, because a wrong
+    length in the document would make the read below allocate memory for rows that do not exist.
     """
-    found = []
+    damage = []
     for name, array in arrays.items():
         try:
             await array.check_length()
         except LakeError as error:
-            found.append(Damage(None, f"{name}: {error}"))
+            damage.append(Damage(None, f"{name}: {error}"))
             continue
-        where = np.arange(await array.length()) if slots is None else slots
-        keys = where // array.spec.chunk_rows
+        wanted = np.arange(await array.length()) if slots is None else slots
+        keys = wanted // array.spec.chunk_rows
         order, runs = chunks.group(keys)
         for run in runs:
             try:
-                await array.read(where[order[run]])
-            except Exception as error:  # whatever zarr or a codec makes of damaged bytes
-                lost = where[order[run]].tolist() if slots is not None else [None]
-                found += [Damage(slot, f"{name}: {error}") for slot in lost]
-    return found
+                await array.read(wanted[order[run]])
+            except Exception as error:  # codecs raise all kinds of errors for damaged bytes
+                lost = wanted[order[run]].tolist() if slots is not None else [None]
+                damage += [Damage(slot, f"{name}: {error}") for slot in lost]
+    return damage

@@ -1,7 +1,7 @@
-"""What stands for a cell where only equality counts: 64 bits, of its bytes and its shape.
+"""Digests of cells: 64 bits that stand for a cell where only equality matters.
 
-Equal cells of columns of one layout have equal digests, stored or not. Of ragged and nested cells
-the lake notes them as hashes (FORMAT.md, §5).
+Equal cells of columns with the same layout have equal digests, whether they are stored or not. The
+lake stores the digests of ragged and nested cells as hashes (FORMAT.md, §5).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Layout, Nested, Ragged
 
 NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
-"""Of a null where cells have one shape; of any other null it is 0."""
+"""Digest of a null in a dense column. In all other columns, a null has the digest 0."""
 
 NARROW = 128
-"""Bytes of rows that are hashed as bytes: copying them takes less than making an array of each."""
+"""Rows of up to this many bytes are copied to `bytes` objects to be hashed: that is cheaper than
+an array object for each row."""
 
 
 def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
-    """Return (n,) uint64 digests of cells of a layout; NaN equals NaN, a null has its own.
+    """Return (n,) uint64 digests of cells. NaN equals NaN, and a null equals only a null.
 
     >>> from deeplake_lite.htypes import Array
     >>> column = Array("float32", (None,), nullable=True)
@@ -38,10 +39,10 @@ def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
     """
     match cells:
         case DenseCells(values, valid):
-            found = row_digests(values)
+            digests = row_digests(values)
             if valid is not None:
-                found[~valid] = NULL_DIGEST
-            return found
+                digests[~valid] = NULL_DIGEST
+            return digests
         case RaggedCells():
             return _ragged_digests(cast("Ragged", layout).dtype, cells)
         case NestedCells(counts, items, valid):
@@ -51,7 +52,7 @@ def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
 
 
 def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return (n,) uint64: the bits of rows of up to 8 bytes, xxh3_64 of wider ones; NaN equals NaN.
+    """Return (n,) uint64 digests of rows: up to 8 bytes their bits, else xxh3_64. NaN equals NaN.
 
     >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
     >>> bool(a == b), bool(a == c)
@@ -72,35 +73,45 @@ def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
 def nested_digests(
     items: NDArray[np.uint64], counts: NDArray[np.int64], valid: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
-    """Return the digests of sequences, by those of their items, back to back, and their counts."""
+    """Return the digests of sequences.
+
+    Parameters
+    ----------
+    items : ndarray, (m,) uint64
+        Digests of the items of all sequences, concatenated.
+    counts : ndarray, (n,) int64
+        Number of items of each sequence.
+    valid : ndarray, (n,) bool, optional
+        False where the sequence is null.
+    """
     ends = np.cumsum(counts).tolist()
     starts = [0, *ends][:-1]
     little = items.astype("<u8", copy=False)
-    found = np.fromiter(
+    digests = np.fromiter(
         (xxhash.xxh3_64_intdigest(little[a:b]) for a, b in zip(starts, ends, strict=True)),
         np.uint64,
         len(ends),
     )
     if valid is not None:
-        found[~valid] = 0
-    return found
+        digests[~valid] = 0
+    return digests
 
 
 def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
     shapes, digest = map(tuple, cells.shapes.tolist()), xxhash.xxh3_64_intdigest
-    found = np.fromiter(
+    digests = np.fromiter(
         (digest(b, _seed(dtype, s)) for b, s in zip(cells.buffers, shapes, strict=True)),
         np.uint64,
         len(cells),
     )
     if cells.valid is not None:
-        found[~cells.valid] = 0
-    return found
+        digests[~cells.valid] = 0
+    return digests
 
 
 @lru_cache(maxsize=65_536)
 def _seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed of a cell's hash: its bytes alone cannot tell (2, 3) from (3, 2).
+    """Return the seed for a cell's hash: the bytes alone do not tell (2, 3) from (3, 2).
 
     >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
     False

@@ -1,4 +1,4 @@
-"""What an open transaction has done, and by which name its commit is found again."""
+"""A record of the edits of an open transaction, with the name by which its commit is found."""
 
 from __future__ import annotations
 
@@ -15,46 +15,51 @@ if TYPE_CHECKING:
 
 
 RESTORED = "restored"
-"""Key of a commit's metadata: the version that it replaced by an older one, and the older one."""
+"""Key of a commit's metadata: the version that a restore replaced, and the one it restored."""
 
 
-def _draw() -> str:
+def _draw_name() -> str:
     return uuid4().hex
 
 
 @dataclass
 class Edits:
-    """What an open transaction has done, in terms of slots."""
+    """The edits of an open transaction, in terms of slots."""
 
     appended: int = 0
-    """Rows added."""
+    """How many rows were added."""
     deleted: list[Slots] = field(default_factory=list)
-    """Slots of rows removed."""
+    """Slots of the rows that were deleted."""
     updated: dict[str, list[Slots]] = field(default_factory=dict)
-    """Slots of cells changed, by column id."""
+    """Slots of the cells that were changed, by column id."""
     document: bool = False
     """Whether the schema or the metadata changed."""
     arranged: bool = False
-    """Whether rows were put into another order."""
+    """Whether the rows were put into another order."""
     spilled: bool = False
-    """Whether rows were written ahead of the commit, at slots that only the base's tip has free."""
+    """Whether rows were written before the commit.
+
+    Their slots are free only in the version that the transaction started from: if the branch has
+    moved, another writer's rows may be there.
+    """
     restored: tuple[str, str] | None = None
-    """The version that was there and the older one that was put in its place, if one was."""
-    transaction: str = field(default_factory=_draw)
-    """By which the commit of these edits is known; with another edit it is another one."""
+    """After a restore: the version that was replaced, and the older one that replaced it."""
+    transaction: str = field(default_factory=_draw_name)
+    """Random name by which the commit of exactly these edits is found. Every edit draws a new one,
+    so that a commit whose reply was lost is not mistaken for one with the edits made since."""
     tried: set[str] = field(default_factory=set)
-    """Those of the edits that a commit was tried with, whatever became of it."""
+    """Values of `transaction` with which a commit was attempted, whether it succeeded or not."""
 
     def __bool__(self) -> bool:
         return bool(self.appended or self.deleted or self.updated or self.document or self.arranged)
 
     @property
-    def note(self) -> dict[str, Any]:
-        """What the commit of the edits says of them."""
+    def metadata(self) -> dict[str, Any]:
+        """Metadata for the commit of these edits."""
         return {} if self.restored is None else {RESTORED: list(self.restored)}
 
     def forked(self) -> Edits:
-        """Return the same edits, to which others can be added."""
+        """Return a copy of the edits to which more can be added."""
         return replace(
             self,
             deleted=few_blocks(self.deleted),
@@ -63,18 +68,18 @@ class Edits:
         )
 
     def grow(self) -> None:
-        """Note that there is another edit."""
-        self.transaction = _draw()
+        """Record that another edit was made."""
+        self.transaction = _draw_name()
 
     @property
     def touches_old(self) -> bool:
-        """Whether anything but new rows was written, which others may have changed too."""
+        """Whether the edits change anything that other writers may have changed, too."""
         return bool(self.deleted or self.updated or self.document or self.arranged)
 
     def slots_updated(self, column: str) -> Slots:
-        """Return the distinct slots of one column's changed cells, ascending."""
+        """Return the distinct slots of one column's changed cells, in ascending order."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *self.updated.get(column, [])]))
 
     def slots_deleted(self) -> Slots:
-        """Return the slots of the rows removed."""
+        """Return the slots of the rows that were deleted."""
         return np.concatenate([np.empty(0, np.int64), *self.deleted])

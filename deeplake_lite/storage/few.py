@@ -1,4 +1,4 @@
-"""Lists of blocks that each edit adds to and copies: long ones are joined, to keep this cheap."""
+"""Short lists of blocks. Each edit copies such a list and adds to it, so long lists are joined."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 64
-"""Blocks that are copied one by one."""
+"""Most blocks in a list; a longer one is joined to one block."""
 
 
 def few_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return blocks of rows in a list of its own, all joined to one where there are many.
+    """Return a copy of a list of row blocks, joined to one block if there are more than `MOST`.
 
     >>> [len(few_blocks([np.zeros(2)] * count)) for count in (64, 65)]
     [64, 1]
@@ -25,5 +25,5 @@ def few_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def few_pieces(pieces: Sequence[bytes]) -> list[bytes]:
-    """Return pieces of bytes in a list of its own, all joined to one where there are many."""
+    """Return a copy of a list of bytes, joined to one piece if there are more than `MOST`."""
     return list(pieces) if len(pieces) <= MOST else [b"".join(pieces)]

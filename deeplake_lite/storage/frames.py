@@ -1,7 +1,7 @@
-"""How large compressed bytes become, known before they are decompressed.
+"""Decompression that checks the size of the result before it allocates memory.
 
-A frame of 46 KB can unpack to 1.4 GB. Chunks of a lake have a size that its schema gives, so a
-frame that says anything else is damaged, and nothing is allocated for it.
+A frame of 46 KB can decompress to 1.4 GB. The schema gives the size of every chunk of a lake, so a
+frame that declares another size is damaged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
     Raises
     ------
     ValueError
-        When it holds another number of bytes, or none that it tells.
+        When it declares another number of bytes, or does not declare one.
     RuntimeError
         When its blocks do not decompress.
 
@@ -29,10 +29,10 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
     >>> unzstd(zstd().encode(b"rose" * 100), 400) == b"rose" * 100
     True
     """
-    told, begin = content_size(memoryview(data))
-    most_bytes(memoryview(data), begin)
-    if told != size:
-        raise ValueError(f"a frame unpacks to {told} bytes instead of {size}.")
+    declared, begin = content_size(memoryview(data))
+    most_bytes(memoryview(data), begin)  # raises if another frame follows, which adds its own size
+    if declared != size:
+        raise ValueError(f"a frame unpacks to {declared} bytes instead of {size}.")
     out = np.empty(size, np.uint8)
     if size:
         zstd().decode(data, out)
@@ -40,34 +40,37 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
 
 
 def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
-    """Return what one Zstandard frame holds, which may be no more than `most` bytes.
+    """Return the content of one Zstandard frame, which may be no more than `most` bytes.
+
+    A frame that does not declare its size has an upper bound: the number of its blocks times the
+    largest size of a block.
 
     Raises
     ------
     ValueError
-        When it could be more, which the number of its blocks tells.
+        When it could be more.
     RuntimeError
         When its blocks do not decompress.
     """
-    told, begin = content_size(memoryview(data))
+    declared, begin = content_size(memoryview(data))
     bound = most_bytes(memoryview(data), begin)
-    if (bound if told is None else told) > max(most, BLOCK_BYTES):
+    if (bound if declared is None else declared) > max(most, BLOCK_BYTES):
         raise ValueError(f"a frame may unpack to more than {most} bytes.")
-    return b"" if told == 0 else bytes(zstd().decode(data))
+    return b"" if declared == 0 else bytes(zstd().decode(data))
 
 
 def check_blosc(data: bytes | memoryview, size: int) -> None:
-    """Refuse a Blosc chunk that is not all of `data`, or does not unpack to `size` bytes.
+    """Refuse a Blosc chunk that does not take up all of `data`, or does not unpack to `size` bytes.
 
     Raises
     ------
     ValueError
     """
     if len(data) < BLOSC_HEADER:
-        raise ValueError(f"a Blosc chunk has a header of 16 bytes, not {len(data)}.")
+        raise ValueError(f"a Blosc chunk begins with a header of 16 bytes, but has {len(data)}.")
     unpacked, _, packed = np.frombuffer(data, "<u4", 3, offset=4).tolist()
     if unpacked != size or packed != len(data):
         raise ValueError(
-            f"a Blosc chunk of {packed} bytes unpacks to {unpacked}, "
-            f"instead of {len(data)} bytes to {size}."
+            f"a Blosc chunk of {packed} bytes unpacks to {unpacked} by its header, but it must be "
+            f"one of {len(data)} bytes that unpacks to {size}."
         )

@@ -1,7 +1,7 @@
-"""What would go with versions that expire: the files that only they consist of.
+"""The files of a local lake that belong to versions, found through their manifests.
 
-The engine counts what no version needs; it does not tell what expiring some would add to that. On a
-local folder their manifests do.
+They tell how much space a vacuum would free. The engine only counts the files that no version
+needs now, not those that no version would need after some have expired.
 """
 
 from __future__ import annotations
@@ -18,54 +18,54 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 2**30
-"""Most bytes of a manifest."""
+"""Most bytes of a manifest file."""
 
 KINDS = ("chunks", "manifests", "snapshots")
-"""Kinds of objects that are counted each, by their folder; logs only count by their bytes."""
+"""Folders whose files are counted. Of transaction logs, only the bytes are."""
 
 
 def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the files that versions consist of, relative to the lake's folder.
+    """Return the files of versions, as paths relative to the lake's folder.
 
     Parameters
     ----------
     folder : Path
-        Of the lake.
+        The lake's folder.
     versions : iterable of dict
-        Descriptions of snapshots: their ``id`` and ``manifests``.
+        Descriptions of snapshots with their ``id`` and ``manifests``.
 
     Raises
     ------
     DamagedError
-        When a manifest does not read.
+        When a manifest cannot be read.
     """
-    found, manifests = set[str](), set[str]()
+    files, manifests = set[str](), set[str]()
     for version in versions:
-        found |= {f"{kind}/{version['id']}" for kind in ("snapshots", "transactions")}
+        files |= {f"{kind}/{version['id']}" for kind in ("snapshots", "transactions")}
         manifests |= {manifest["id"] for manifest in version["manifests"]}
     for name in manifests:
         try:
             chunks = chunk_names(read_file(str(folder / "manifests" / name), MOST_BYTES))
-            found |= {f"manifests/{name}", *(f"chunks/{chunk}" for _, chunk in chunks)}
+            files |= {f"manifests/{name}", *(f"chunks/{chunk}" for _, chunk in chunks)}
         except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
-            raise DamagedError(f"Manifest {name} does not read. Run ds.verify().") from error
-    return found
+            raise DamagedError(f"Manifest {name} cannot be read. Run ds.verify().") from error
+    return files
 
 
 def missing(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the files that versions consist of and that are not there, but for their logs.
+    """Return the files of versions that do not exist. Transaction logs are not looked for.
 
     Raises
     ------
     DamagedError
-        When a manifest does not read.
+        When a manifest cannot be read.
     """
     files = (name for name in files_of(folder, versions) if name.partition("/")[0] in KINDS)
     return {name for name in files if not (folder / name).is_file()}
 
 
 def count(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
-    """Return how many files of each kind are older than a time, and their bytes."""
+    """Return the number of files of each kind that are older than a time, and their bytes."""
     counts = {"bytes": 0, **dict.fromkeys(KINDS, 0)}
     for name in files:
         try:

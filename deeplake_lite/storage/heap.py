@@ -1,13 +1,37 @@
-"""Where the bytes of a ragged column lie: cells back to back, found by their extents.
+"""The bytes of a ragged column, stored as one run and found by extents.
 
-An extent is ``(start, length)``. A start of zero or more is a byte of ``values``, an array of full
-size in which every transaction takes a free range of chunks, so that two writers never touch the
-same one. A negative start is byte ``~start`` of ``tail``, an array that only grows: what does not
-fill a chunk of ``values`` goes there when the transaction commits. Until then starts count from
-`PENDING`.
+An extent is ``(start, length)``. A start of zero or more is a position in ``values``, an array
+that has its full size from the start. Every transaction claims a free range of its chunks, so that
+two writers never touch the same one. A negative start is byte ``~start`` of ``tail``, an array that
+grows with every commit: the bytes of a transaction that do not fill a chunk of ``values`` go there.
+Which those are is known only at the commit. Until then, starts count from `PENDING`, and a start
+less `PENDING` is an offset in the bytes that this transaction has appended.
 
-Steps: `append` gives pending extents, writing full chunks as it goes; `settle` writes the rest at
-the commit and tells what the pending extents have become.
+Take a transaction that has claimed the chunks from 10 on and has appended the cells a to e::
+
+    offset  0               chunk_bytes     2 × chunk_bytes
+            ├───────────────┼───────────────┤
+            │ chunk 10      │ chunk 11      │ in memory (`_open`)
+            ├───────┬───────┴───┬───────┬───┴──┬───────┐
+            │   a   │     b     │   c   │  d   │   e   │
+            └───────┴───────────┴───────┴──────┴───────┘
+                                        ↑ `_straddle`
+
+Cell b straddles two chunks of ``values``. That is fine: an extent may cross the border. Cell d
+straddles the last chunk that was written and the bytes in memory. An extent cannot begin in
+``values`` and end in ``tail``, so the commit does one of two things.
+
+1. The part of d in chunk 11 is short (up to `STRADDLE_BYTES`): it is written a second time, to the
+   tail, followed by the bytes in memory. In chunk 11 it is padding from then on (x). ::
+
+    values  │   a   │     b     │   c   │xxx│          tail  │ … │  d   │   e   │
+
+2. It is long: the bytes in memory are filled up with zeros and become chunk 12. ::
+
+    values  │   a   │     b     │   c   │  d   │   e   │0000│
+
+Steps: `append` returns pending extents, and writes full chunks as it goes. `settle` writes the rest
+at the commit, and returns a `Settled` that translates pending extents to final ones.
 """
 
 from __future__ import annotations
@@ -39,51 +63,52 @@ if TYPE_CHECKING:
 type Extents = NDArray[np.int64]
 
 HEAP_CHUNKS = 2**28
-"""Chunks of ``values``, nearly all of them never written: its address space (1 PiB of encoded
-samples)."""
+"""Number of chunks of ``values``: an address space of 1 PiB of encoded samples, of which nearly no
+chunk exists."""
 
 RAW_CHUNK = 4 * 2**20
-"""Chunk of ``values`` that hold encoded samples: read by byte range, so large chunks cost
-nothing."""
+"""Bytes of a chunk of ``values`` without compression. Cells are read by byte range, so large chunks
+cost nothing."""
 
 TEXT_CHUNK = 256 * 1024
-"""Chunk of ``values`` under Zstd: one text costs the decoding of one chunk."""
+"""Bytes of a chunk of ``values`` with Zstandard. To read one string, a whole chunk is decoded."""
 
 TAIL_CHUNK = 64 * 1024
-"""Chunk of ``tail``: a commit of one row rewrites one."""
+"""Bytes of a chunk of ``tail``. A commit of one row rewrites one of them."""
 
 MOST_BYTES = 2**31
 """Most bytes of one cell."""
 
 PENDING = 2**61
-"""Starts at or above this are bytes of the open transaction."""
+"""Starts at or above this are offsets in the bytes of the open transaction."""
 
 STRADDLE_BYTES = 2**20
-"""A cell with no more than this before the last full chunk's end moves to the tail whole."""
+"""A cell that has at most this many bytes before the end of the last full chunk is moved to the
+tail as a whole."""
 
 IN_FLIGHT = 16
-"""Reads at a time."""
+"""Most reads at a time."""
 
 MINE_BYTES = 16 * 2**20
-"""Room for decoded chunks of the open transaction."""
+"""Size of the cache for decoded chunks of the open transaction."""
 
 WRITES_IN_FLIGHT = 2
-"""Chunks that are being written while the next is filled."""
+"""Most chunks that are being written while the next is filled."""
 
 
 class Claims(Protocol):
-    """What a heap asks of the open transaction."""
+    """The services of the open transaction that a heap needs."""
 
     async def fork(self) -> Session:
-        """Return the session that collects chunks."""
+        """Return the session to which chunks are written before the commit."""
 
     async def claim(self, path: str) -> int:
-        """Return the first of a free range of heap chunks."""
+        """Return the first chunk of a free range in the array at `path`."""
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Decoded bytes of one chunk, for the cache."""
+    """Decoded bytes of one chunk, as the cache holds them."""
 
     data: memoryview
 
@@ -92,8 +117,8 @@ class _Chunk:
         return self.data.nbytes
 
 
-class _Pile:
-    """Bytes behind the last full chunk, in pieces that are joined when somebody asks."""
+class _Buffer:
+    """The bytes behind the last full chunk, in pieces that are joined when they are needed."""
 
     def __init__(self, pieces: Sequence[bytes] = ()) -> None:
         self._pieces: list[Any] = list(pieces)
@@ -103,12 +128,12 @@ class _Pile:
         return self._size
 
     def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Put pieces of `size` bytes behind the others; they may change after `own` or `take`."""
+        """Append pieces of `size` bytes; the caller must not change them before `own` or `take`."""
         self._pieces += pieces
         self._size += size
 
     def own(self) -> None:
-        """Copy the pieces that others may change."""
+        """Copy the pieces that are views of memory of the caller."""
         self._pieces = [p if isinstance(p, bytes) else bytes(p) for p in self._pieces]
 
     def data(self) -> bytes:
@@ -118,13 +143,13 @@ class _Pile:
         return cast("bytes", self._pieces[0])
 
     def take(self) -> bytes:
-        """Return all bytes, and begin anew."""
+        """Return all bytes, and empty the buffer."""
         data = self.data()
         self._pieces, self._size = [], 0
         return data
 
     def pieces(self) -> tuple[bytes, ...]:
-        """Return the pieces, all of them our own."""
+        """Return the pieces; none of them is a view of memory of the caller."""
         self.own()
         return tuple(self._pieces)
 
@@ -136,7 +161,7 @@ def _between(
     start: int,
     stop: int,
 ) -> list[Buffer]:
-    """Return what cells back to back, the first at ``starts[0]``, hold from `start` to `stop`."""
+    """Return bytes `start` to `stop` of concatenated cells, of which cell i is at ``starts[i]``."""
     if start == stop:
         return []
     first = int(np.searchsorted(ends, start, side="right"))
@@ -159,19 +184,19 @@ class Heap:
     Parameters
     ----------
     session : Session
-        Where committed bytes are read from.
+        The session from which committed bytes are read.
     path : str
         Path of the column's group.
     compressed : bool
-        Whether the chunks of ``values`` carry Zstd.
+        Whether the chunks of ``values`` are compressed with Zstandard.
     cache : ChunkCache
-        Shared by the arrays of one table.
+        Cache that the arrays of one table share.
     new : bool
-        Whether the arrays are yet to be made.
+        Whether the arrays have yet to be created.
     tail_bytes : int
-        How many bytes of ``tail`` are committed.
+        Number of bytes of ``tail`` that are committed.
     values_end : int
-        Behind the last committed chunk of ``values``.
+        Number of the chunk behind the last committed one of ``values``.
     """
 
     def __init__(
@@ -190,25 +215,26 @@ class Heap:
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
-        self._mine = ChunkCache(MINE_BYTES)  # of the open transaction
-        self._fork: Session | None = None  # where full chunks of the open transaction are
-        self._first = -1  # claimed chunk, none yet
-        self._written = 0  # full chunks written behind it
-        self._open = _Pile()  # bytes behind those
-        self._straddle = 0  # local offset from which cells are not wholly within written chunks
-        self._writes: list[asyncio.Task[None]] = []  # not done yet
-        self._failed: BaseException | None = None  # what a write raised
+        self._mine = ChunkCache(MINE_BYTES)  # chunks of the open transaction
+        self._fork: Session | None = None  # holds the full chunks of the open transaction
+        self._first = -1  # first claimed chunk; -1 until one is claimed
+        self._written = 0  # number of full chunks written from there on
+        self._open = _Buffer()  # the bytes behind those chunks
+        self._straddle = 0  # offset of the first cell that does not end within those chunks
+        self._writes: list[asyncio.Task[None]] = []  # writes in progress
+        self._error: BaseException | None = None  # the first error of a write
 
     def forked(self) -> Heap:
-        """Return a heap of the same bytes for further edits; this one is only read from now."""
+        """Return a copy for further edits. From now on, this heap must only be read."""
         fork = copy.copy(self)
-        fork._open, fork._writes = _Pile(few_pieces(self._open.pieces())), list(self._writes)
-        fork._mine = ChunkCache(MINE_BYTES)  # another edit may write other chunks of these numbers
+        fork._open, fork._writes = _Buffer(few_pieces(self._open.pieces())), list(self._writes)
+        # If an edit fails, the next one writes other bytes to the same chunk numbers.
+        fork._mine = ChunkCache(MINE_BYTES)
         return fork
 
     @property
     def claimed(self) -> range:
-        """The chunks of ``values`` that the open transaction has written."""
+        """Numbers of the chunks of ``values`` that the open transaction has written."""
         return range(self._first, self._first + self._written)
 
     async def _create(self, session: Session) -> None:
@@ -226,14 +252,15 @@ class Heap:
             await session.create_bytes(f"{self.path}/{name}", length, chunk, codecs)
 
     async def append(self, buffers: Sequence[Buffer], claims: Claims) -> Extents:
-        """Add cells; return their pending extents, (n, 2) int64."""
+        """Append cells; return their pending extents, (n, 2) int64."""
         lengths = np.fromiter(map(_nbytes, buffers), np.int64, len(buffers))
         at = self._written * self.chunk_bytes + len(self._open)
         ends = at + np.cumsum(lengths)
         starts, end = ends - lengths, at + int(lengths.sum())
+        # All of these are offsets in the transaction's bytes; `at` is how far they are put away.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
-            if self._first < 0:
+            if self._first < 0:  # not before there is a full chunk: most transactions have none
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
             if self._new:
@@ -243,25 +270,25 @@ class Heap:
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
             at = boundary
         self._open.add(_between(buffers, starts, ends, at, end), end - at)
-        self._open.own()
+        self._open.own()  # the caller may reuse its buffers once this returns
         return np.stack([PENDING + starts, lengths], axis=1)
 
     async def drain(self) -> None:
-        """Wait until all that was appended is written. Raises what a write raised."""
+        """Wait until all full chunks are written. Raises the error of a failed write."""
         writes, self._writes = self._writes, []
-        for failed in [e for e in await asyncio.gather(*writes, return_exceptions=True) if e]:
-            self._failed = self._failed or failed
-        if self._failed is not None:
-            raise self._failed
+        for error in [e for e in await asyncio.gather(*writes, return_exceptions=True) if e]:
+            self._error = self._error or error
+        if self._error is not None:
+            raise self._error
 
     async def abandon(self) -> None:
-        """Cancel the writes that are under way, and wait until they have ended."""
+        """Cancel the writes in progress, and wait until they have ended."""
         for write in self._writes:
             write.cancel()
         await asyncio.gather(*self._writes, return_exceptions=True)
 
     async def read(self, extents: Extents) -> list[Buffer]:
-        """Return the bytes of each extent, in order; views of the chunks where they can be."""
+        """Return the bytes of each extent, in order: views of the chunks where that is possible."""
         if self._writes:
             await self.drain()
         self._check_extents(extents)
@@ -279,21 +306,21 @@ class Heap:
         return out
 
     async def read_flat(self, extents: Extents) -> NDArray[np.uint8]:
-        """Return the bytes of all extents, back to back; what is so already is copied at once."""
+        """Return the bytes of all extents, concatenated; adjacent extents are copied as one."""
         if (extents[:, 0] >= PENDING).any():
             return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
         self._check_extents(extents)
         starts, lengths = extents[extents[:, 1] > 0].T
         out = room_for((int(lengths.sum()),), "uint8", self.path)
         to = np.cumsum(lengths) - lengths
-        for name, mine in (("tail", starts < 0), ("values", starts >= 0)):
-            if mine.any():
-                at = starts[mine] ^ (starts[mine] >> 63)  # of the tail, its complement
-                await self._copy(name, at, lengths[mine], to[mine], out)
+        for name, is_here in (("tail", starts < 0), ("values", starts >= 0)):
+            if is_here.any():
+                at = starts[is_here] ^ (starts[is_here] >> 63)  # ~start if start < 0, else start
+                await self._copy(name, at, lengths[is_here], to[is_here], out)
         return out
 
     def _check_extents(self, extents: Extents) -> None:
-        """Refuse extents that lie outside of what is written, before anything is allocated.
+        """Refuse extents outside of the written bytes, before memory is allocated for them.
 
         Raises
         ------
@@ -307,23 +334,29 @@ class Heap:
         if not (sound | (lengths == 0)).all():
             start, length = extents[~sound][0].tolist()
             raise DamagedError(
-                f"A cell of {self.path} lies at {start} for {length} bytes, where nothing is "
-                "written. Run ds.verify()."
+                f"A cell of {self.path} has {length} bytes at {start}, where nothing was written. "
+                "Run ds.verify()."
             )
 
     async def settle(self, session: Session) -> Settled:
-        """Write what is left to `session`; return where pending bytes have gone."""
+        """Write the remaining bytes to `session`; return where pending bytes have gone.
+
+        The module's docstring has a drawing of both ways.
+        """
         if self._new:
             await self._create(session)
         boundary = self._written * self.chunk_bytes
         end = self.tail_bytes
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
-            room = self.chunk_bytes - len(self._open)
-            self._open.add([bytes(room)], room)
+            # This takes one more chunk than was written so far. If the branch has moved, the caller
+            # has made sure that this chunk is free as well (`Table._can_follow`).
+            padding = self.chunk_bytes - len(self._open)
+            self._open.add([bytes(padding)], padding)
             await self._write_open(session)
             await self.drain()
             self._straddle = self._written * self.chunk_bytes
         elif len(self._open):
+            # The head of a straddling cell is in a chunk that is never changed: read it back.
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
@@ -331,52 +364,53 @@ class Heap:
         return Settled(self._address(0), self._straddle, end)
 
     async def _extend_tail(self, session: Session, data: bytes) -> None:
-        """Put bytes behind those of the tail."""
+        """Append bytes to the tail. Its last chunk is decoded, extended and written again."""
         path, at = f"{self.path}/tail", self.tail_bytes
         await session.resize(path, at, at + len(data))
         self.tail_bytes = at + len(data)
         for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):
-            kept = b""
+            old = b""
             if start:
                 key = f"{path}/c/{chunk}"
-                kept = bytes(_decode(key, await session.get(key), TAIL_CHUNK)[:start])
-            whole = kept + data[: stop - start]
+                old = bytes(_decode(key, await session.get(key), TAIL_CHUNK)[:start])
+            whole = old + data[: stop - start]
             data = data[stop - start :]
             await session.put(f"{path}/c/{chunk}", _encode(whole.ljust(TAIL_CHUNK, b"\0")))
 
     def adopt(self, other: Heap) -> None:
-        """Take over what is pending in `other`, the same heap at an earlier version."""
+        """Take over the pending bytes of `other`, the same heap at an earlier version."""
         self._new, self._fork = other._new, other._fork
         self._first, self._written = other._first, other._written
-        self._open, self._straddle = _Pile([other._open.data()]), other._straddle
+        self._open, self._straddle = _Buffer([other._open.data()]), other._straddle
 
-    def _address(self, local: int) -> int:
-        """Return the byte of ``values`` that a local offset stands for."""
-        return max(self._first, 0) * self.chunk_bytes + local
+    def _address(self, offset: int) -> int:
+        """Return the byte of ``values`` that an offset in the transaction's bytes stands for."""
+        return max(self._first, 0) * self.chunk_bytes + offset
 
     async def _write_open(self, session: Session) -> None:
-        """Start writing the full chunk, and begin the next; wait while too many are under way.
+        """Start to write the full chunk and empty the buffer; wait if too many writes are going on.
 
         Raises
         ------
         StorageError
-            When chunk numbers have run out.
+            When there is no chunk number left.
+        DamagedError
+            When the chunk exists although the lake's document says that it is free.
         """
         if self._first + self._written >= HEAP_CHUNKS:
             raise StorageError(
-                f"There are {HEAP_CHUNKS:,} chunks to a column, but all those of {self.path} "
-                "behind the last one taken are used up: transactions that overlap leave some "
-                "free. Discard the edits, number the chunks anew with ds.optimize(), then write "
-                "the rows again."
+                f"A column has {HEAP_CHUNKS:,} chunk numbers, and those of {self.path} are used "
+                "up: overlapping transactions leave some of them free for good. Discard the edits, "
+                "renumber the chunks with ds.optimize(), then write the rows again."
             )
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
         key = f"{self.path}/values/c/{chunk}"
         if await session.has(key):
             raise DamagedError(
-                f"Chunk {key!r} should be free, says the lake's document, but it is taken: a "
-                "cell would be written over another. Discard the edits, and run ds.verify(). If it "
-                "finds nothing, ds.optimize() writes the lake anew; otherwise restore a copy."
+                f"Chunk {key!r} must be free by the lake's document, but it is taken: writing it "
+                "would overwrite other cells. Discard the edits, and run ds.verify(). If it finds "
+                "no damage, run ds.optimize() to rewrite the lake; otherwise restore a copy."
             )
         stored = _encode(data) if self.compressed else data
         put = session.put(key, stored)
@@ -387,28 +421,31 @@ class Heap:
     async def _read_open(
         self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Any]
     ) -> None:
-        """Fill in what is in memory; turn the other pending starts into addresses."""
+        """Read pending cells that end in memory; turn the starts of the others into addresses.
+
+        A cell that is read here gets the length 0, so that `_read_array` skips it.
+        """
         boundary = self._written * self.chunk_bytes
         for i in np.flatnonzero(pending & (lengths > 0)).tolist():
-            local, length = int(starts[i]) - PENDING, int(lengths[i])
-            if local + length <= boundary:
-                starts[i] = self._address(local)
+            offset, length = int(starts[i]) - PENDING, int(lengths[i])
+            if offset + length <= boundary:
+                starts[i] = self._address(offset)
                 continue
-            head = max(0, boundary - local)
-            begin = await self._read_pieces("values", self._address(local), head)
-            at = local + head - boundary
-            out[i] = begin + self._open.data()[at : at + length - head]
+            in_chunks = max(0, boundary - offset)  # bytes of the cell before the boundary
+            head = await self._read_pieces("values", self._address(offset), in_chunks)
+            at = offset + in_chunks - boundary
+            out[i] = head + self._open.data()[at : at + length - in_chunks]
             lengths[i] = 0
 
     async def _read_array(
         self, name: str, starts: Extents, lengths: Extents, out: list[Any]
     ) -> None:
-        """Fill in the cells with a length; `out` of the others stays."""
+        """Set the entries of `out` whose length is not 0, and leave the others alone."""
         size = self._chunk_size(name)
         gap = size if self._is_decoded(name) else chunks.GAP_BYTES
         reads, spanning = chunks.plan_reads(starts, lengths, size, gap=gap)
-        found = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in reads])
-        for read, data in zip(reads, found, strict=True):
+        ranges = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in reads])
+        for read, data in zip(reads, ranges, strict=True):
             at = starts[read.cells] - (read.chunk * size + read.start)
             upto = at + lengths[read.cells]
             for i, a, b in zip(read.cells.tolist(), at.tolist(), upto.tolist(), strict=True):
@@ -419,14 +456,14 @@ class Heap:
     async def _copy(
         self, name: str, starts: Extents, lengths: Extents, to: Extents, out: NDArray[np.uint8]
     ) -> None:
-        """Copy ranges of an array's bytes to places of `out`."""
+        """Copy ranges of an array's bytes to positions `to` of `out`."""
         size = self._chunk_size(name)
         starts, lengths, to = chunks.copies(starts, lengths, to, size)
         gap = size if self._is_decoded(name) else chunks.GAP_BYTES
         reads, _ = chunks.plan_reads(starts, lengths, size, gap=gap)
-        for some in chunks.batches(reads, IN_FLIGHT):
-            found = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in some])
-            for read, data in zip(some, found, strict=True):
+        for batch in chunks.batches(reads, IN_FLIGHT):
+            datas = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in batch])
+            for read, data in zip(batch, datas, strict=True):
                 at = starts[read.cells] - (read.chunk * size + read.start)
                 ranges = at.tolist(), lengths[read.cells].tolist(), to[read.cells].tolist()
                 source = np.frombuffer(data, np.uint8)
@@ -440,27 +477,28 @@ class Heap:
         first = at % size
         if not length or first + length > size:
             return await self._read_pieces(name, at, length)
-        [found] = await self._read_ranges(name, [(at // size, first, first + length)])
-        return found
+        [data] = await self._read_ranges(name, [(at // size, first, first + length)])
+        return data
 
     async def _read_pieces(self, name: str, start: int, length: int) -> bytes:
-        """Return a run of bytes across chunks, each part of it put in its place when it is read.
+        """Return a run of bytes that may cross chunks.
 
-        Joining the parts would take the room of the cell twice. ``BytesIO`` hands the bytes that it
-        was given out again without a copy.
+        Each part is copied to its place as soon as it is read; joining the parts at the end would
+        take twice the memory of the cell. ``BytesIO`` is used because ``getvalue`` returns its
+        bytes object without a copy.
         """
         try:
             whole, at = io.BytesIO(bytes(length)), 0
         except MemoryError as error:
             raise TooLargeError(
                 f"A cell of {self.path} takes {length:,} bytes, for which there is no memory. Free "
-                "some, or leave the row out."
+                "some memory, or leave the row out."
             ) from error
-        with whole.getbuffer() as room:
+        with whole.getbuffer() as out:
             pieces = chunks.pieces(start, length, self._chunk_size(name))
-            for some in chunks.batches(pieces, IN_FLIGHT):
-                for part in await self._read_ranges(name, some):
-                    room[at : at + len(part)] = part
+            for batch in chunks.batches(pieces, IN_FLIGHT):
+                for part in await self._read_ranges(name, batch):
+                    out[at : at + len(part)] = part
                     at += len(part)
         return whole.getvalue()
 
@@ -468,37 +506,39 @@ class Heap:
         return TAIL_CHUNK if name == "tail" else self.chunk_bytes
 
     def _is_decoded(self, name: str) -> bool:
-        """Tell whether the chunks of an array carry Zstd, so that they are read whole."""
+        """Tell whether the chunks of an array are compressed, so that they must be read whole."""
         return name == "tail" or self.compressed
 
     async def _read_ranges(
         self, name: str, ranges: Sequence[tuple[int, int, int]]
     ) -> list[memoryview]:
-        """Return ranges of chunks: (chunk, start, stop) of each.
+        """Return the bytes of ranges of chunks, each given as (chunk, start, stop).
+
+        Chunks that the open transaction has written are read from its fork.
 
         Raises
         ------
         DamagedError
-            When some are not there.
+            When some are missing.
         """
         mine = self.claimed if name == "values" else range(0)
-        found: list[Any] = [None] * len(ranges)
-        for session, part in (
+        datas: list[Any] = [None] * len(ranges)
+        for session, indices in (
             (self._session, [i for i, r in enumerate(ranges) if r[0] not in mine]),
             (self._fork, [i for i, r in enumerate(ranges) if r[0] in mine]),
         ):
-            if part:
-                some = [ranges[i] for i in part]
-                datas = await self._read_from(cast("Session", session), name, some)
-                for i, data in zip(part, datas, strict=True):
-                    found[i] = data
-        for (chunk, start, stop), data in zip(ranges, found, strict=True):
+            if indices:
+                part = [ranges[i] for i in indices]
+                read = await self._read_from(cast("Session", session), name, part)
+                for i, data in zip(indices, read, strict=True):
+                    datas[i] = data
+        for (chunk, start, stop), data in zip(ranges, datas, strict=True):
             if data is None or len(data) != stop - start:
                 raise DamagedError(
                     f"Bytes {start} to {stop} of chunk {chunk} of {self.path}/{name} are missing. "
                     "Run ds.verify()."
                 )
-        return found
+        return datas
 
     async def _read_from(
         self, session: Session, name: str, ranges: Sequence[tuple[int, int, int]]
@@ -507,41 +547,41 @@ class Heap:
         if not self._is_decoded(name):
             return await session.get_ranges(path, ranges)
         numbers = list(dict.fromkeys(chunk for chunk, _, _ in ranges))
-        held: dict[int, memoryview] = {}
-        for some in chunks.batches(numbers, IN_FLIGHT):
-            decoded = await gather(self._decoded(session, path, chunk) for chunk in some)
-            held.update(zip(some, decoded, strict=True))
-        return [held[chunk][start:stop] for chunk, start, stop in ranges]
+        whole: dict[int, memoryview] = {}
+        for batch in chunks.batches(numbers, IN_FLIGHT):
+            decoded = await gather(self._read_decoded(session, path, chunk) for chunk in batch)
+            whole.update(zip(batch, decoded, strict=True))
+        return [whole[chunk][start:stop] for chunk, start, stop in ranges]
 
-    async def _decoded(self, session: Session, path: str, chunk: int) -> memoryview:
-        """Return a chunk that carries Zstd, from the cache if it is there."""
+    async def _read_decoded(self, session: Session, path: str, chunk: int) -> memoryview:
+        """Return the content of a compressed chunk, from the cache if it is there."""
         cache = self._mine if session is self._fork else self._cache
-        held = cache.get((path, chunk))
-        if held is None:
+        cached = cache.get((path, chunk))
+        if cached is None:
             key = f"{path}/c/{chunk}"
             size = TAIL_CHUNK if path.endswith("/tail") else self.chunk_bytes
-            held = _Chunk(_decode(key, await session.get(key), size))
-            cache.put((path, chunk), held)
-        return cast("_Chunk", held).data
+            cached = _Chunk(_decode(key, await session.get(key), size))
+            cache.put((path, chunk), cached)
+        return cast("_Chunk", cached).data
 
 
 @dataclass(frozen=True)
 class Settled:
-    """Where the pending bytes of a heap have gone."""
+    """The final position of the pending bytes of a heap."""
 
     address: int
-    """Byte of ``values`` at which local offset 0 lies."""
+    """Byte of ``values`` that offset 0 of the transaction's bytes became."""
     remainder: int
-    """Local offset from which cells are in the tail."""
+    """Offset of the first cell that went to the tail; all cells behind it did, too."""
     tail: int
-    """Byte of the tail at which that offset lies."""
+    """Byte of ``tail`` that the offset `remainder` became."""
 
     def translate(self, extents: Extents) -> Extents:
-        """Return `extents`, (n, 2), with pending starts made final."""
+        """Return a copy of `extents`, (n, 2), with final starts instead of pending ones."""
         out = extents.copy()
-        local = out[:, 0] - PENDING
+        offset = out[:, 0] - PENDING
         final = np.where(
-            local >= self.remainder, ~(self.tail + local - self.remainder), self.address + local
+            offset >= self.remainder, ~(self.tail + offset - self.remainder), self.address + offset
         )
         out[:, 0] = np.where(out[:, 0] >= PENDING, final, out[:, 0])
         return out
@@ -554,7 +594,7 @@ def _encode(data: bytes) -> bytes:
 
 
 def _decode(key: str, stored: memoryview | None, size: int) -> memoryview:
-    """Return the `size` bytes that `_encode` was given. Raises DamagedError."""
+    """Return the `size` bytes from which `_encode` made a chunk. Raises DamagedError."""
     if stored is None:
         raise DamagedError(f"Chunk {key!r} is missing. Run ds.verify().")
     data, checksum = bytes(stored[:-4]), int.from_bytes(stored[-4:], "little")
@@ -563,4 +603,4 @@ def _decode(key: str, stored: memoryview | None, size: int) -> memoryview:
     try:
         return memoryview(unzstd(data, size))
     except (ValueError, RuntimeError) as error:
-        raise DamagedError(f"Chunk {key!r} does not read: {error} Run ds.verify().") from error
+        raise DamagedError(f"Chunk {key!r} cannot be read: {error} Run ds.verify().") from error

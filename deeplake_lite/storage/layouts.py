@@ -1,4 +1,4 @@
-"""Which kind of column stores an htype: one per layout."""
+"""The choice of a column class for an htype, by its layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_column(htype: Htype, place: Place) -> Column:
-    """Return the column for an htype's layout."""
+    """Return a column that stores the layout of an htype."""
     match htype.layout:
         case Dense():
             return DenseColumn(htype, place)
@@ -24,4 +24,7 @@ def make_column(htype: Htype, place: Place) -> Column:
             return RaggedColumn(htype, place)
         case Nested():
             return NestedColumn(htype, place, make_column)
-    raise FormatError(f"{htype!r} has a layout that this release does not know. Upgrade.")
+    raise FormatError(
+        f"{htype!r} has a layout that this release does not know. "
+        "Upgrade: pip install -U deeplake-lite."
+    )

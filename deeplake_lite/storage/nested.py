@@ -1,8 +1,15 @@
-"""Columns whose cells are sequences: items in a column of their own, and where each cell's are.
+"""Columns whose cells are sequences of items, which are stored in a column of their own.
 
-``spans`` (slots, 2) int64 holds the first item and their number, ``hashes`` (slots,) uint64 is
-xxh3_64 over the digests of the items, ``valid`` is there where the column is nullable, and
-``items`` is a column.
+Each cell has the slot of its first item and the number of its items::
+
+    spans of the column        items: a column with slots of its own
+    slot   first  count        slot    0    1    2    3    4
+      0      0      2   ──►          │ a0 │ a1 │    │    │    │
+      1      2      0                │    │    │    │    │    │
+      2      2      3   ──►          │    │    │ c0 │ c1 │ c2 │
+
+Beside ``spans`` (slots, 2) int64 there are ``hashes`` (slots,) uint64, the xxh3_64 of the digests
+of the items, and ``valid`` (slots,) bool if the column is nullable.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 VERIFIED_ROWS = 8_192
-"""Cells whose hashes are compared at a time."""
+"""Number of cells whose hashes are compared at a time."""
 
 
 class NestedColumn(Column):
@@ -41,9 +48,9 @@ class NestedColumn(Column):
     htype : Htype
         Type of the column.
     place : Place
-        Where its arrays are.
+        Place of its arrays.
     make : callable
-        Makes the column of items from their type and place.
+        Creates the column of items from their type and place.
     """
 
     def __init__(self, htype: Htype, place: Place, make: Callable[[Htype, Place], Column]) -> None:
@@ -57,7 +64,7 @@ class NestedColumn(Column):
         self.items = make(cast("Nested", htype.layout).item, place.below("items"))
 
     def forked(self) -> Self:
-        """Return a column of the same cells for further edits; this one is only read from now."""
+        """Return a copy for further edits. From now on, this column must only be read."""
         fork = super().forked()
         fork.items = self.items.forked()
         return fork
@@ -74,8 +81,8 @@ class NestedColumn(Column):
         Raises
         ------
         DamagedError
-            When a span lies outside of the items, or cells share items: reading those would take
-            memory for items that do not exist.
+            When a span lies outside of the items, or cells share items: to read those, memory would
+            be allocated for items that do not exist.
         """
         spans = await self.arrays["spans"].read(slots)
         length = await self._items_length(spans)
@@ -83,20 +90,22 @@ class NestedColumn(Column):
         if not sound.all():
             first, count = spans[~sound][0].tolist()
             raise DamagedError(
-                f"A cell of {self.place.path} has {count} items from {first}, but there are "
-                f"{length} items. Run ds.verify()."
+                f"A cell of {self.place.path} has {count} items from item {first} on, but there "
+                f"are only {length} items. Run ds.verify()."
             )
-        if int(spans[:, 1].sum()) > length:  # a view may have a row several times, or cells overlap
+        if int(spans[:, 1].sum()) > length:
+            # More items are asked for than there are. That is fine if some slots are repeated, as
+            # in a view that has a row several times; otherwise cells overlap.
             _, once = np.unique(slots, return_index=True)
             if int(spans[once, 1].sum()) > length:
                 raise DamagedError(
-                    f"Cells of {self.place.path} share items, of which there are {length}. Run "
-                    "ds.verify()."
+                    f"Cells of {self.place.path} have more than the {length} items that there are, "
+                    "so some must share items. Run ds.verify()."
                 )
         return spans
 
     async def _items_length(self, spans: NDArray[np.int64]) -> int:
-        """Return how many items there are, which is looked at where cells have many of them.
+        """Return the number of items, after a check of the array if the spans claim many of them.
 
         Raises
         ------
@@ -108,11 +117,15 @@ class NestedColumn(Column):
         return await self.items.length()
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 hashes as they were noted."""
+        """Return the stored hashes, (n,) uint64."""
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read every item again, and compare the cells' hashes; an item's damage is its row's."""
+        """Read all items and compare the cells with their hashes; damage to an item is its cell's.
+
+        The steps follow each other because each relies on the one before: spans must lie within the
+        items before the items are read, and items must be sound before they can be hashed.
+        """
         damaged = await check_arrays(self.arrays, slots)
         if damaged:
             return damaged
@@ -123,7 +136,7 @@ class NestedColumn(Column):
             return [Damage(None, f"items: {error}")]
         within = are_within(spans, length)
         if not within.all():
-            return [Damage(s, "its items are not there") for s in slots[~within].tolist()]
+            return [Damage(s, "its items do not exist") for s in slots[~within].tolist()]
         if int(spans[:, 1].sum()) > length:
             return [Damage(None, "cells share items")]
         every = item_slots(spans)
@@ -139,19 +152,21 @@ class NestedColumn(Column):
         return damaged + await self._verify_hashes(sound)
 
     async def _verify_hashes(self, slots: Slots) -> list[Damage]:
-        """Compare the hashes of cells, whose items are sound, with those of their items."""
-        found: list[Damage] = []
-        for some in chunks.spans(len(slots), VERIFIED_ROWS):
-            part = slots[some]
+        """Compare the hashes of cells, whose items are sound, with the digests of their items."""
+        damaged: list[Damage] = []
+        for run in chunks.spans(len(slots), VERIFIED_ROWS):
+            part = slots[run]
             spans = await self.read_spans(part)
             items = await self.items.digests(item_slots(spans))
             expected = nested_digests(items, spans[:, 1], await self.read_valid(part))
             wrong = expected != await self.digests(part)
-            found += [Damage(s, "its items are not those noted") for s in part[wrong].tolist()]
-        return found
+            damaged += [
+                Damage(s, "its items do not match its stored hash") for s in part[wrong].tolist()
+            ]
+        return damaged
 
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the stored size of each cell, bytes, without reading them."""
+        """Return the stored size of each cell in bytes, without reading the cells."""
         spans = await self.read_spans(slots)
         ends = np.concatenate([[0], np.cumsum(await self.items.sizes(item_slots(spans)))])
         after = np.cumsum(spans[:, 1])
@@ -159,27 +174,31 @@ class NestedColumn(Column):
 
     @property
     def stored_arrays(self) -> list[SlotArray]:
-        """All arrays that checksums are kept of."""
+        """All arrays that have checksums."""
         return [*self.arrays.values(), *self.items.stored_arrays]
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to be noted, by path, once everything is written."""
+        """Return the lengths to record in the document, by path, once everything is written."""
         return {self.items.place.path: await self.items.length(), **await self.items.lengths()}
 
     async def drain(self) -> None:
-        """Wait until all that was appended is where it is to be. Raises what a write raised."""
+        """Wait until all appended bytes are written. Raises the error of a failed write."""
         await self.items.drain()
 
     async def abandon(self) -> None:
-        """Cancel the writes that are under way, and wait until they have ended."""
+        """Cancel the writes in progress, and wait until they have ended."""
         await self.items.abandon()
 
     async def spill(self, claims: Claims) -> bool:
-        """Write what no longer fits into memory; tell whether anything was."""
-        return bool(await super().spill(claims) | await self.items.spill(claims))
+        """Write large pending arrays before the commit; tell whether any was written."""
+        return bool(await super().spill(claims) | await self.items.spill(claims))  # both: no `or`
 
     async def adopt(self, other: Column) -> None:
-        """Take over what is pending in `other`, the same column at an earlier version."""
+        """Take over the pending edits of `other`, the same column at an earlier version.
+
+        Other writers may have committed items since. Pending items then have higher slots than
+        the open transaction expected, and pending spans are shifted by the difference.
+        """
         assert isinstance(other, NestedColumn)
         await super().adopt(other)
         await self.items.adopt(other.items)
@@ -193,43 +212,44 @@ class NestedColumn(Column):
         self.arrays["spans"].revise(shift)
 
     def claimed(self) -> dict[str, range]:
-        """Return the chunks that the open transaction has written, by path of the array."""
+        """Return the heap chunks that the open transaction has written, by path of the array."""
         return self.items.claimed()
 
     async def write(self, session: Session) -> None:
-        """Put everything that is pending into `session`."""
+        """Write all pending edits to `session`."""
         await super().write(session)
         await self.items.write(session)
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Append the items; return what the slot arrays keep of the cells."""
+        """Append the items; return the entries for the slot arrays."""
         assert isinstance(cells, NestedCells)
         first = await self.items.length()
         await self.items.append(cells.items, claims)
         spans = np.stack([first + np.cumsum(cells.counts) - cells.counts, cells.counts], axis=1)
-        kept: Staged = {
+        staged: Staged = {
             "spans": spans,
             "hashes": self.digest(cells),
         }
         if "valid" in self.arrays:
-            kept["valid"] = validity(cells)
-        return kept
+            staged["valid"] = validity(cells)
+        return staged
 
 
 def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Tell which spans (first, count) lie within `length` items.
+    """Tell, (n,) bool, which spans (first, count) lie within `length` items.
 
     >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
     [True, False, False, False]
     """
     firsts, counts = spans[:, 0], spans[:, 1]
-    least = (firsts >= 0) & (counts >= 0) & (counts <= length)
-    sound: NDArray[np.bool_] = least & (firsts <= length - np.where(least, counts, 0))
+    # Not `firsts + counts <= length`: the sum of two damaged numbers may overflow.
+    in_range = (firsts >= 0) & (counts >= 0) & (counts <= length)
+    sound: NDArray[np.bool_] = in_range & (firsts <= length - np.where(in_range, counts, 0))
     return sound
 
 
 def item_slots(spans: NDArray[np.int64]) -> Slots:
-    """Return the slots of the items of each span, back to back.
+    """Return the slots of the items of all spans, concatenated.
 
     >>> item_slots(np.array([[4, 2], [0, 1]])).tolist()
     [4, 5, 0]

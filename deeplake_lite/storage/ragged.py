@@ -1,9 +1,15 @@
-"""Columns whose cells differ in size, or are encoded: bytes in a heap, and where they are.
+"""Columns whose cells differ in size or are encoded.
 
-``extents`` (slots, 2) int64 says where the bytes lie, ``shapes`` (slots, ndim) int32 what shape
-decoding gives, ``hashes`` (slots,) uint64 is xxh3_64 over the bytes, seeded by the hash of dtype
-and shape, and ``valid`` (slots,) bool is there where the column is nullable. A null has no bytes
-and hash 0.
+The bytes of the cells lie in a heap. Arrays with one entry per slot describe them:
+
+======================  =====  ==================================================================
+``extents`` (slots, 2)  int64  start and length of the bytes in the heap
+``shapes`` (slots, n)   int32  shape of the decoded value; only if the layout has axes
+``hashes`` (slots,)     uint64 xxh3_64 of the bytes, seeded by a hash of the dtype and the shape
+``valid`` (slots,)      bool   whether the cell is not null; only if the column is nullable
+======================  =====  ==================================================================
+
+A null has no bytes and the hash 0.
 """
 
 from __future__ import annotations
@@ -57,7 +63,7 @@ class RaggedColumn(Column):
         self._checked = place.checked
 
     def forked(self) -> Self:
-        """Return a column of the same cells for further edits; this one is only read from now."""
+        """Return a copy for further edits. From now on, this column must only be read."""
         fork = super().forked()
         fork.heap = self.heap.forked()
         return fork
@@ -65,7 +71,7 @@ class RaggedColumn(Column):
     async def read(self, slots: Slots) -> RaggedCells:
         """Return the cells of `slots`, in their order."""
         cells = await self._read(slots)
-        if self._checked and len(wrong := await self._changed(slots, cells)):
+        if self._checked and len(wrong := await self._find_changed(slots, cells)):
             raise DamagedError(
                 f"The cells of {self.place.path} in slots {', '.join(map(str, wrong[:5]))}"
                 f"{' …' if len(wrong) > 5 else ''} do not match their hashes. Run ds.verify()."
@@ -76,13 +82,13 @@ class RaggedColumn(Column):
         buffers = await self.heap.read(await self.arrays["extents"].read(slots))
         return RaggedCells(buffers, await self.read_shapes(slots), await self.read_valid(slots))
 
-    async def _changed(self, slots: Slots, cells: RaggedCells) -> Slots:
-        """Return those of the slots whose cells do not have the hashes that were noted."""
-        found: Slots = slots[self.digest(cells) != await self.digests(slots)]
-        return found
+    async def _find_changed(self, slots: Slots, cells: RaggedCells) -> Slots:
+        """Return the slots whose cells do not match their stored hashes."""
+        changed: Slots = slots[self.digest(cells) != await self.digests(slots)]
+        return changed
 
     async def read_flat(self, slots: Slots) -> FlatCells:
-        """Return the bytes of the cells of `slots`, back to back in their order."""
+        """Return the bytes of the cells of `slots`, concatenated in that order."""
         extents = await self.arrays["extents"].read(slots)
         if self._checked:
             cells = await self.read(slots)
@@ -92,80 +98,83 @@ class RaggedColumn(Column):
         return FlatCells(data, extents[:, 1], await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes without the bytes; -1 for axes that a cell has not."""
+        """Return (n, ndim) int32 shapes without reading bytes; -1 for axes that a cell lacks."""
         if "shapes" not in self.arrays:
             return np.empty((len(slots), 0), np.int32)
         return await self.arrays["shapes"].read(slots)
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 hashes as they were noted."""
+        """Return the stored hashes, (n,) uint64."""
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read every cell and compare its hash, chunk of the index by chunk."""
-        found = []
+        """Read the cells, some at a time, and compare each with its hash."""
+        damage = []
         try:
             await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
         except DamagedError as error:
-            found.append(Damage(None, f"bytes: {error}"))
-        for some in chunks.batches(slots.tolist(), 1024):
-            part = np.array(some, np.int64)
+            damage.append(Damage(None, f"bytes: {error}"))
+        for batch in chunks.batches(slots.tolist(), 1024):
+            part = np.array(batch, np.int64)
             damaged = await check_arrays(self.arrays, part)
-            found += damaged or await self._verify_bytes(part)
-        return found
+            damage += damaged or await self._verify_bytes(part)
+        return damage
 
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the stored size of each cell, bytes, without reading them."""
+        """Return the stored size of each cell in bytes, without reading the cells."""
         return (await self.arrays["extents"].read(slots))[:, 1]
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """The slot arrays but for the extents: what goes to the tail is known at the commit."""
+        """All slot arrays but ``extents``: which cells end up in the tail is known at commit."""
         return [array for name, array in self.arrays.items() if name != "extents"]
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to be noted, by path, once everything is written."""
+        """Return the lengths to record in the document, by path, once everything is written."""
         return {f"{self.heap.path}/tail": self.heap.tail_bytes}
 
     async def drain(self) -> None:
-        """Wait until all that was appended is where it is to be. Raises what a write raised."""
+        """Wait until all appended bytes are written. Raises the error of a failed write."""
         await self.heap.drain()
 
     async def abandon(self) -> None:
-        """Cancel the writes that are under way, and wait until they have ended."""
+        """Cancel the writes in progress, and wait until they have ended."""
         await self.heap.abandon()
 
     async def adopt(self, other: Column) -> None:
-        """Take over what is pending in `other`, the same column at an earlier version."""
+        """Take over the pending edits of `other`, the same column at an earlier version."""
         assert isinstance(other, RaggedColumn)
         await super().adopt(other)
         self.heap.adopt(other.heap)
 
     def claimed(self) -> dict[str, range]:
-        """Return the chunks that the open transaction has written, by path of the array."""
+        """Return the heap chunks that the open transaction has written, by path of the array."""
         return {f"{self.heap.path}/values": self.heap.claimed} if len(self.heap.claimed) else {}
 
     async def write(self, session: Session) -> None:
-        """Put everything that is pending into `session`."""
+        """Write all pending edits to `session`."""
         extents = self.arrays["extents"]
         if extents.dirty:
+            # Only now is it known which bytes went to the tail: until then, pending extents count
+            # from heap.PENDING, and they become addresses just before they are written.
             extents.revise((await self.heap.settle(session)).translate)
         await super().write(session)
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Put the bytes into the heap; return what the slot arrays keep of the cells."""
+        """Put the bytes into the heap; return the entries for the slot arrays."""
         assert isinstance(cells, RaggedCells)
-        kept: Staged = {
+        staged: Staged = {
             "extents": await self.heap.append(cells.buffers, claims),
             "hashes": self.digest(cells),
         }
         if "shapes" in self.arrays:
-            kept["shapes"] = cells.shapes
+            staged["shapes"] = cells.shapes
         if "valid" in self.arrays:
-            kept["valid"] = validity(cells)
-        return kept
+            staged["valid"] = validity(cells)
+        return staged
 
     async def _verify_bytes(self, slots: Slots) -> list[Damage]:
+        """Compare cells with their hashes; find those that cannot be read by halving the slots."""
         try:
             cells = await self._read(slots)
         except (DamagedError, OSError, ValueError) as error:
@@ -175,5 +184,5 @@ class RaggedColumn(Column):
             return await self._verify_bytes(slots[:middle]) + await self._verify_bytes(
                 slots[middle:]
             )
-        wrong = await self._changed(slots, cells)
-        return [Damage(int(s), "bytes: their hash is not the one noted") for s in wrong]
+        wrong = await self._find_changed(slots, cells)
+        return [Damage(int(s), "bytes: they do not match their stored hash") for s in wrong]

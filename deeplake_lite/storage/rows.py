@@ -1,9 +1,17 @@
-"""Which rows there are, in which order, and who they are.
+"""The rows of a lake: their slots, their order and their ids.
 
-A row lives in one slot for good. `order` maps positions to slots, and is None while position *i* is
-slot *i*; deleting and reordering touch only it. Each slot has a row id, an int64 that no other row
-on any branch or machine has: a random block of 47 bits, drawn per transaction and 65,536 rows, and
-a counter of 16 bits.
+A row stays in its slot for good. `Rows.order` maps positions to slots, and is None as long as the
+row at position *i* is in slot *i*; to delete or reorder rows changes nothing else.
+
+Each slot has a row id, an int64 that no other row on any branch or machine has::
+
+     63  62            16 15        0
+    ┌───┬────────────────┬───────────┐
+    │ 0 │ block, 47 bits │  counter  │
+    └───┴────────────────┴───────────┘
+
+The block is drawn at random, per transaction and 65,536 rows. The lake lists the blocks that are
+taken, so that a commit can see a collision with another writer and renumber its rows.
 """
 
 from __future__ import annotations
@@ -36,12 +44,12 @@ BLOCK_BITS = 47
 BLOCK_ROWS = 1 << COUNTER_BITS
 
 SCAN_ROWS = 2**20
-"""Row ids read at a time to find where they run on."""
+"""Row ids read at a time when they are searched for runs."""
 
 
 @dataclass(frozen=True)
 class IdRuns:
-    """Ids that count up by one from slot to slot, as runs: a million rows have a few.
+    """Row ids as runs in which slot and id both go up by one. A million rows have only a few runs.
 
     >>> runs = IdRuns.of(np.array([0, 1, 4]), np.array([71, 72, 70]))
     >>> runs.slots.tolist(), runs.ids.tolist(), runs.lengths.tolist()
@@ -55,34 +63,35 @@ class IdRuns:
     ids: NDArray[np.int64]
     """First id of each run."""
     lengths: NDArray[np.int64]
-    """Rows of each run."""
+    """Number of rows in each run."""
 
     @classmethod
     def of(cls, slots: Slots, ids: NDArray[np.int64]) -> IdRuns:
-        """Return the runs of some rows, given by ascending slots."""
+        """Return the runs of rows with these slots, in ascending order, and ids."""
         breaks = (np.diff(ids) != 1) | (np.diff(slots) != 1)
         starts = np.concatenate([[0], np.flatnonzero(breaks) + 1])[: len(ids)].astype(np.int64)
         return cls(slots[starts], ids[starts], np.diff(np.append(starts, len(ids))))
 
     def at(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the ids of some of the slots."""
+        """Return the ids of slots, which must be among those of the runs."""
         if len(self.slots) == 1:
             return np.asarray(slots + (self.ids[0] - self.slots[0]))
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 
     def repeated(self) -> Slots:
-        """Return the first slot of each run that has an id of another, ascending.
+        """Return the first slots of the runs that share an id with another run, in ascending order.
 
         >>> IdRuns(np.array([0, 4]), np.array([70, 71]), np.array([2, 3])).repeated().tolist()
         [4]
         """
+        # By first id; a run shares an id with an earlier one if it begins before the latest end.
         order = np.argsort(self.ids, kind="stable")
         ends = np.maximum.accumulate(self.ids[order] + self.lengths[order])
         return np.sort(self.slots[order[1:][self.ids[order[1:]] < ends[:-1]]])
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of each id, -1 where there is none; no id may be in two slots."""
+        """Return the slot of each id, or -1 if it has none. No id may be in two slots."""
         if not len(self.ids):
             return np.full(len(ids), -1, np.int64)
         order = np.argsort(self.ids)
@@ -94,18 +103,18 @@ class IdRuns:
 
 
 class StoredIds:
-    """Ids of committed rows as runs, read when first asked for; equal versions share them.
+    """Ids of committed rows, read when they are first needed. Handles of a version share them.
 
     Parameters
     ----------
     array : SlotArray
-        Where they are kept.
+        The array of row ids.
     """
 
     def __init__(self, array: SlotArray) -> None:
         self._array = array
         self.runs: IdRuns | None = None
-        """What has been read, None before."""
+        """The ids as runs; None until they are read."""
 
     async def load(self) -> IdRuns:
         """Return the runs of all slots."""
@@ -130,9 +139,9 @@ class Rows:
     Parameters
     ----------
     place : Place
-        Where they are; its slots are those that are committed.
+        Place of the arrays; its `slots` are those that are committed.
     ordered : bool
-        Whether position *i* is slot *i*.
+        Whether the row at position *i* is in slot *i*.
     """
 
     def __init__(self, place: Place, *, ordered: bool) -> None:
@@ -153,40 +162,40 @@ class Rows:
         self._next_id, self._ids_left = 0, 0
 
     async def load(self) -> None:
-        """Read the order, if there is one and it has not been read."""
+        """Read the order, if there is one and it has not been read yet."""
         if not self._loaded:
             self.order = self._stored_order = await self._order_array.read_all()
             self._loaded = True
 
-    def keep_stored(self, other: Rows) -> None:
-        """Share what `other`, of the same version, has read."""
+    def share(self, other: Rows) -> None:
+        """Share the order and the ids that `other`, of the same version, has read."""
         self.order = self._stored_order = other._stored_order
         self._loaded = True
         self.share_ids(other)
 
     def forked(self) -> Rows:
-        """Return the same rows for further edits; these are only read from now."""
+        """Return a copy for further edits. From now on, these rows must only be read."""
         fork = copy.copy(self)
         fork.ids, fork.blocks = self.ids.forked(), self.blocks.forked()
         return fork
 
     def share_ids(self, other: Rows) -> None:
-        """Share the ids that `other` has read or will read: its committed rows are the same."""
+        """Share the ids that `other`, with the same committed rows, has read or will read."""
         self._stored_ids = other._stored_ids
 
     def __len__(self) -> int:
         return self.slots if self.order is None else len(self.order)
 
     def at(self, positions: NDArray[np.int64]) -> Slots:
-        """Return the slots of some positions."""
+        """Return the slots of the rows at some positions."""
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:
         """Tell, (n,) bool, which of the slots from `start` on hold a row."""
-        found = np.full(self.slots - start, self.order is None)
+        is_live = np.full(self.slots - start, self.order is None)
         if self.order is not None:
-            found[self.order[self.order >= start] - start] = True
-        return found
+            is_live[self.order[self.order >= start] - start] = True
+        return is_live
 
     def position(self, slot: int) -> int:
         """Return the position of the row in a slot."""
@@ -198,8 +207,8 @@ class Rows:
 
     async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
         """Return the ids of some slots."""
-        runs, whole = self._stored_ids.runs, len(slots) > self.slots // 2
-        if runs is None and not whole:
+        runs, are_many = self._stored_ids.runs, len(slots) > self.slots // 2
+        if runs is None and not are_many:  # it would take longer to read all ids as runs
             return await self.ids.read(slots)
         runs, stored = runs or await self._stored_ids.load(), await self.ids.stored()
         if self.slots == stored:
@@ -210,14 +219,14 @@ class Rows:
         return out
 
     async def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of the live row with each id, -1 where there is none."""
+        """Return the slot of the live row with each id; -1 if there is none."""
         runs = await self._stored_ids.load()
         if self.order is not None or self.slots > await self.ids.stored():
             runs = await self._live_runs()
         return runs.find(ids)
 
     async def _live_runs(self) -> IdRuns:
-        """Return the ids of the live rows, read again only when rows came, went or moved."""
+        """Return the ids of the live rows, cached until rows are added, deleted or moved."""
         order, slots, runs = self._known_runs
         if runs is None or order is not self.order or slots != self.slots:
             live = np.sort(self.live())
@@ -226,17 +235,17 @@ class Rows:
         return runs
 
     async def pending_ids(self) -> NDArray[np.int64]:
-        """Return the ids of the rows that were added."""
+        """Return the ids of the pending rows."""
         _, ids = await self.ids.pending_rows()
         return ids
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
-        """Tell whether a row with one of the ids is there, or another row may get one of them."""
+        """Tell whether a row has one of the ids, or may get it: whether its block is taken."""
         taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 
     async def append(self, count: int, ids: NDArray[np.int64] | None = None) -> Slots:
-        """Add rows at the end, with new ids unless some are given; return their slots."""
+        """Append rows, with new ids unless `ids` are given; return their slots."""
         if ids is None:
             self.ids.append(await self._draw(count))
         else:
@@ -250,48 +259,58 @@ class Rows:
         return added
 
     def delete(self, positions: NDArray[np.int64]) -> None:
-        """Remove rows; their slots stay."""
+        """Delete rows. Their slots stay."""
         self.order = np.delete(self.live(), positions)
 
     def arrange(self, order: Slots | None) -> None:
-        """Set the rows there are, and their order."""
+        """Set the slots of all rows, in their order."""
         identity = order is None or np.array_equal(order, np.arange(self.slots))
         self.order = None if identity else order
 
     async def adopt(self, other: Rows, deleted: Slots) -> None:
-        """Put pending rows of `other`, an earlier version, behind these; remove `deleted` slots."""
+        """Append the pending rows of `other`, an earlier version, and delete rows by their slots.
+
+        Slots below `base` mean the same row in both versions. The pending rows of `other` have the
+        slots from `base` on, which other writers have meanwhile used here::
+
+            other   │ committed        │ pending p          │
+            slot    0                  base          other.slots
+
+            here    │ committed        │ rows of others     │ pending p          │
+            slot    0                  base          self.slots
+        """
         _, ids = await other.ids.pending_rows()
         _, blocks = await other.blocks.pending_rows()
         ids = await self._without_collision(ids, blocks)
         base = other.slots - len(ids)
-        deleted = deleted[deleted < base]
+        deleted = deleted[deleted < base]  # deleted pending rows are not in `other.live()` anyway
         pending = other.live()
         pending = pending[pending >= base] - base + self.slots
-        kept = self.live()
-        kept = kept[~np.isin(kept, deleted)] if len(deleted) else kept
+        remaining = self.live()
+        remaining = remaining[~np.isin(remaining, deleted)] if len(deleted) else remaining
         self.ids.append(ids)
         self.slots += len(ids)
-        self.arrange(np.concatenate([kept, pending]))
+        self.arrange(np.concatenate([remaining, pending]))
 
     async def verify(self) -> list[Damage]:
-        """Read every array again, whose chunks carry checksums; no two rows may have one id."""
-        found = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
-        found += await check_arrays({"blocks of row ids": self.blocks}, None)
-        found += await self._verify_order()
-        if not found:
-            found = await self._verify_blocks()
-        if not found:
-            twice = (await self._live_runs()).repeated().tolist()
-            found = [Damage(slot, "row ids: another row has this id, too") for slot in twice]
-        return found
+        """Read all arrays, whose chunks carry checksums, and look for ids that two rows share."""
+        damage = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
+        damage += await check_arrays({"blocks of row ids": self.blocks}, None)
+        damage += await self._verify_order()
+        if not damage:
+            damage = await self._verify_blocks()
+        if not damage:
+            repeated = (await self._live_runs()).repeated().tolist()
+            damage = [Damage(slot, "row ids: another row has this id, too") for slot in repeated]
+        return damage
 
     async def _verify_blocks(self) -> list[Damage]:
-        """Look whether the blocks of all ids are taken: others would be drawn again."""
+        """Look for ids whose block is not listed as taken, so that it may be drawn again."""
         runs, taken = await self._stored_ids.load(), await self.blocks.read_all()
         first, last = runs.ids >> COUNTER_BITS, (runs.ids + runs.lengths - 1) >> COUNTER_BITS
         spans = np.stack([first, last - first + 1], axis=1)
         slots = np.repeat(runs.slots, spans[:, 1])[~np.isin(item_slots(spans), taken)]
-        reason = "row ids: another row may be given this id, too, whose block counts as free"
+        reason = "row ids: its block counts as free, so another row may get the same id"
         return [Damage(slot, reason) for slot in np.unique(slots).tolist()]
 
     async def _verify_order(self) -> list[Damage]:
@@ -300,21 +319,23 @@ class Rows:
         return await check_arrays({"order of the rows": self._order_array}, None)
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to be noted, by path, once everything is written."""
-        found = {self.blocks.path: await self.blocks.length()}
-        return found if self.order is None else found | {self._order_array.path: len(self.order)}
+        """Return the lengths to record in the document, by path, once everything is written."""
+        blocks = {self.blocks.path: await self.blocks.length()}
+        return blocks if self.order is None else blocks | {self._order_array.path: len(self.order)}
 
-    def noted(self) -> dict[tuple[str, int], int]:
+    def new_checksums(self) -> dict[tuple[str, int], int]:
         """Return the checksums of the chunks that were written, by path and number."""
-        return {**self.ids.noted(), **self.blocks.noted(), **self._order_array.noted()}
+        arrays = (self.ids, self.blocks, self._order_array)
+        return {k: v for array in arrays for k, v in array.new_checksums().items()}
 
     async def write(self, session: Session) -> None:
-        """Put everything that is pending into `session`."""
+        """Write all pending edits to `session`."""
         for array in (self.ids, self.blocks):
             await array.write(session)
         await self._write_order(session)
 
     async def _write_order(self, session: Session) -> None:
+        """Write the order from the first position that differs from the stored one."""
         path = self._order_array.path
         if self.order is None:
             if self._had_order:
@@ -330,20 +351,21 @@ class Rows:
         await self._order_array.rewrite(session, start, rest, new=not self._had_order)
 
     async def _draw(self, count: int) -> NDArray[np.int64]:
-        """Return new ids, from as few blocks as they take."""
-        found = []
+        """Return new ids. The rest of the last block is used first."""
+        parts = []
         while count:
             if not self._ids_left:
                 block = await self._free_block()
                 self.blocks.append(np.array([block]))
                 self._next_id, self._ids_left = block << COUNTER_BITS, BLOCK_ROWS
-            some = min(count, self._ids_left)
-            found.append(np.arange(self._next_id, self._next_id + some, dtype=np.int64))
-            self._next_id, self._ids_left = self._next_id + some, self._ids_left - some
-            count -= some
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+            length = min(count, self._ids_left)
+            parts.append(np.arange(self._next_id, self._next_id + length, dtype=np.int64))
+            self._next_id, self._ids_left = self._next_id + length, self._ids_left - length
+            count -= length
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     async def _free_block(self) -> int:
+        """Draw a block that is not taken."""
         taken = await self.blocks.read_all()
         while (block := secrets.randbits(BLOCK_BITS)) in taken:
             pass
@@ -352,7 +374,11 @@ class Rows:
     async def _without_collision(
         self, ids: NDArray[np.int64], blocks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Note `blocks` as taken; return `ids` without blocks that another writer has drawn."""
+        """Mark `blocks` as taken; return `ids` with new blocks where another writer drew the same.
+
+        Two writers that draw the same block do not see each other's rows until they commit. The
+        second one to commit moves its ids to another block.
+        """
         ids = ids.copy()
         taken = await self.blocks.read_all()
         for block in blocks.tolist():

@@ -1,14 +1,30 @@
-"""Where an open transaction puts chunks, and how writers keep out of each other's way.
+"""Chunks that open transactions write before their commit, and the claims that keep them apart.
 
-A `Scratch` has the chunks that a transaction has written up to one of its edits, in a fork of the
-version that it builds on. The next edit gets a scratch of its own, so that one that fails leaves no
-chunk behind: nobody uses its scratch.
+A `Scratch` holds the chunks that a transaction has written up to one of its edits, in a fork of the
+version that it builds on. Each edit gets a scratch of its own. If the edit fails, its scratch is
+dropped with all of its chunks, and the scratch of the edit before is as it was::
 
-`Ranges` are free ranges of heap chunks, claimed by one transaction. On a local folder writers meet
-in ``.writers/``: each open transaction keeps a file there with its start, the version that it
-builds on and its claims, under a file lock that the operating system drops when the process dies.
-On an object store a claim begins at a random chunk near the end; the commit checks that nobody else
-took it. Either way some chunks are left free that nobody ever takes, fewer where fewer are left.
+    edit 1 ──► scratch 1 {10}
+    edit 2 ──► scratch 2 {10, 11, 12}    fails: dropped
+    edit 3 ──► scratch 3 {10, 11'}       built on scratch 1
+
+`Ranges` claims ranges of heap chunks for one transaction. In a local lake, writers coordinate
+through the folder ``.writers/``: each open transaction has a file there with its start, the version
+that it builds on and its claims, and holds a file lock, which the operating system releases if the
+process dies. A claim has a start but no end, because nobody knows yet how much its transaction will
+write. So the next claim begins some distance behind it::
+
+     taken             claim of A            claim of B
+    ─────────────────►├─────────────────────┼─────────────────────►
+                     end            end + room(end)
+
+On an object store, a claim begins at a random chunk within that distance behind the last one taken,
+and the commit checks that nobody else has taken the same chunks. Either way some chunks stay free
+for good. The distance shrinks with the number of chunks that are left.
+
+If a process is killed, its lock becomes free. The next writer that looks at its file notices that,
+and removes the file and with it the claim. The chunks that the dead process has written belong to
+no version, and a vacuum deletes them.
 """
 
 from __future__ import annotations
@@ -40,17 +56,16 @@ else:
     secrets = LazyModule("secrets")
 
 ROOM = 16
-"""Chunks left free behind another writer's claim, which still grows: what is left of the heap,
-shifted right by this. At first 4,096 of them, 16 GiB of encoded samples. On an object store a claim
-begins within as many chunks behind the last one taken."""
+"""Number of bits by which the count of chunks that are left is shifted right to give the room of a
+claim. In a new heap this is 4,096 chunks, or 16 GiB of encoded samples."""
 
 LEAST_ROOM = 2**6
-"""Chunks left free at the least. A transaction that outgrows its room, and meets chunks of another,
-is copied by its commit."""
+"""Smallest room of a claim, in chunks. If a transaction outgrows its room and runs into another's
+chunks, its commit copies the cells."""
 
 
 class Scratch:
-    """Chunks that an open transaction has written, up to one of its edits.
+    """Chunks that an open transaction has written up to one of its edits.
 
     Parameters
     ----------
@@ -66,46 +81,52 @@ class Scratch:
 
     def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
         self._ranges = Ranges(repository, branch, version, state)
-        self._collected: _Collected | None = None
-        self._is_begun = False
+        self._chunks: _Chunks | None = None
+        self._has_own_chunks = False
 
     def forked(self) -> Scratch:
-        """Return the scratch of one more edit; it writes behind this one's chunks."""
+        """Return a scratch for the next edit, which adds to the chunks of this one."""
         fork = copy.copy(self)
-        fork._is_begun = False
+        fork._has_own_chunks = False
         return fork
 
     def collected(self) -> Session | None:
-        """Return a session with the chunks that were written, and no others; None without any."""
-        return None if self._collected is None else self._collected.session()
+        """Return a session with exactly the chunks of this scratch; None if there are none."""
+        return None if self._chunks is None else self._chunks.session()
 
     async def fork(self) -> Session:
-        """Return the session that collects chunks."""
-        if not self._is_begun:
-            before = self._collected
-            session = await in_thread(self._ranges.fork) if before is None else before.hand_on()
-            self._collected, self._is_begun = _Collected(session), True
-        return cast("_Collected", self._collected).session()
+        """Return the session to which chunks are written.
+
+        The session of the edit before is taken over when the first chunk is written, not earlier:
+        most edits write none, and saving a session takes time.
+        """
+        if not self._has_own_chunks:
+            earlier = self._chunks
+            session = await in_thread(self._ranges.fork) if earlier is None else earlier.hand_over()
+            self._chunks, self._has_own_chunks = _Chunks(session), True
+        return cast("_Chunks", self._chunks).session()
 
     async def claim(self, path: str) -> int:
-        """Return the first of a free range of heap chunks."""
+        """Return the first chunk of a free range in the array at `path`."""
         return await in_thread(self._ranges.claim, path)
 
     def release(self) -> None:
-        """Give the place among the writers back, after a commit or a discard."""
+        """Give up the claims after a commit or a discard."""
         self._ranges.release()
 
 
-class _Collected:
-    """The chunks of a session that were there when an edit was done.
+class _Chunks:
+    """The chunks that were in a session when an edit ended.
 
-    The next edit that writes takes the session over. Should that edit fail, its chunks are in the
-    session, too: then there is another one, made of what was saved before.
+    A session cannot be copied cheaply, so the next edit writes to the same one. If that edit fails,
+    the session has the chunks of both edits. Whoever asks for these chunks then gets a session that
+    is recreated from the serialized form, which was saved before the session was handed over.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._saved: bytes | None = None
+        """The session in serialized form; None while no later edit has written to it."""
 
     def session(self) -> Session:
         """Return a session that has these chunks, and no others."""
@@ -113,26 +134,25 @@ class _Collected:
             self._session, self._saved = self._session.at(self._saved), None
         return self._session
 
-    def hand_on(self) -> Session:
-        """Return that session, for another edit to write to."""
+    def hand_over(self) -> Session:
+        """Return the session for the next edit to write to."""
         session = self.session()
         self._saved = session.saved()
         return session
 
 
 class Ranges:
-    """Free ranges of heap chunks, and the place among the writers by which they are claimed.
-
-    Its parameters are those of a `Scratch`.
-    """
+    """Ranges of heap chunks that a transaction has claimed. Parameters are those of `Scratch`."""
 
     def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
         self._repository, self._branch = repository, branch
         self._version, self._state = version, state
         local = local_folder(repository.url) is not None
-        self._desk = Desk.take(repository.writers_folder(), version) if local else None
-        self._leave = None if self._desk is None else weakref.finalize(self, self._desk.leave)
-        """Is called at the latest where a handle is just dropped, which nobody releases."""
+        folder = repository.writers_folder() if local else None
+        self._registration = None if folder is None else Registration.enter(folder, version)
+        # `release` is not called for a handle that is just dropped; the finalizer does it then.
+        entry = self._registration
+        self._leave = None if entry is None else weakref.finalize(self, entry.leave)
         self._claims: dict[str, int] = {}
 
     def fork(self) -> Session:
@@ -140,34 +160,35 @@ class Ranges:
         return self._repository.fork(self._branch, self._version)
 
     def release(self) -> None:
-        """Give the place among the writers back."""
+        """Give up the claims."""
         if self._leave is not None:
             self._leave()
 
     def claim(self, path: str) -> int:
-        """Return the first of a free range of the chunks of the array at `path`."""
-        if self._desk is None:
+        """Return the first chunk of a free range in the array at `path`."""
+        if self._registration is None:
             end = self._end(path)
             return min(MOST_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
-            others = [claims[path] for claims in self._desk.others() if path in claims]
+            # Read the claims of others before the end of the heap. A writer that commits moves the
+            # end first and withdraws its claim second, so its chunks are seen by one of the two
+            # reads, or by both. In the other order it could do both in between, unseen.
+            others = [claims[path] for claims in self._registration.others() if path in claims]
             self._claims[path] = first_free(self._end(path), others)
-            self._desk.write(self._claims)
+            self._registration.write(self._claims)
         return self._claims[path]
 
     def _end(self, path: str) -> int:
-        """Return the chunk behind the last one taken, in our version and on the branch now.
-
-        Asked after the claims of others: a writer that commits gives its claim back only then.
-        """
+        """Return the chunk behind the last one taken, in our version or at the branch's tip."""
         tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
         return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
 
 
 def room(end: int) -> int:
-    """Return how many chunks a claim behind `end` gets before the next may begin.
+    """Return how many chunks behind `end` belong to one claim before the next may begin.
 
-    So 350,000 transactions that overlap fit into a heap, twice as many on an object store.
+    With these numbers a heap has room for 350,000 overlapping transactions, and for twice as many
+    on an object store.
 
     >>> room(0), room(2**27), room(2**28)
     (4096, 2048, 64)
@@ -176,7 +197,7 @@ def room(end: int) -> int:
 
 
 def first_free(end: int, claims: Iterable[int]) -> int:
-    """Return the first chunk at or behind `end` with room before the next of others' claims.
+    """Return the first chunk at or behind `end` that has room before the next claim of others.
 
     >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
     (0, 4096, 8192, 0)
@@ -190,17 +211,17 @@ def first_free(end: int, claims: Iterable[int]) -> int:
 
 
 class Direct:
-    """Claims of a writer that has the lake to itself: chunks go straight into its session."""
+    """The scratch of a writer that holds the lock: it writes chunks straight to its session."""
 
     def __init__(self, session: Session, ends: dict[str, int]) -> None:
         self._session, self._ends = session, ends
 
     def forked(self) -> Direct:
-        """Return this: a writer of its own either commits all edits or none."""
+        """Return this object: such a writer commits all of its edits or none."""
         return self
 
     def collected(self) -> None:
-        """Return no session to be merged."""
+        """Return None: there is no session to merge."""
 
     async def fork(self) -> Session:
         """Return the writer's own session."""
@@ -211,20 +232,24 @@ class Direct:
         return self._ends.get(path, 0)
 
     def release(self) -> None:
-        """Do nothing: no place was taken."""
+        """Do nothing: nothing was claimed."""
 
 
-class Desk:
-    """The place of one writer in ``.writers/``.
+class Registration:
+    """The entry of one writer in the registry ``.writers/`` of a local lake.
+
+    It consists of two files with the same random name: ``<name>.lock``, which the process keeps
+    locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written, and is
+    released after the note was removed, so a note without a locked file is one of a dead writer.
 
     Parameters
     ----------
     folder : Path
-        The folder.
+        The folder ``.writers/``.
     name : str
-        Name of this writer's files.
+        Name of this writer's files, without suffix.
     version : str
-        Snapshot id of the version that it builds on.
+        Snapshot id of the version that the writer builds on.
     """
 
     def __init__(self, folder: Path, name: str, version: str) -> None:
@@ -234,20 +259,20 @@ class Desk:
         self._process, self._left = os.getpid(), False
 
     @classmethod
-    def take(cls, folder: Path, version: str) -> Desk:
-        """Take a place."""
-        desk = cls(folder, uuid4().hex, version)
+    def enter(cls, folder: Path, version: str) -> Registration:
+        """Register a writer."""
+        registration = cls(folder, uuid4().hex, version)
         try:
             with translated_files():
-                desk._lock = take_lock(folder / f"{desk._name}.lock")
-            desk.write({})
+                registration._lock = take_lock(folder / f"{registration._name}.lock")
+            registration.write({})
         except BaseException:
-            desk.leave()
+            registration.leave()
             raise
-        return desk
+        return registration
 
     def write(self, claims: dict[str, int]) -> None:
-        """Note the claims, for others to keep clear of."""
+        """Publish the claims, so that other writers keep clear of them."""
         note = Note(started=self._started.isoformat(), version=self._version, claims=claims)
         draft = self._folder / f"{self._name}.draft"
         with translated_files():
@@ -255,13 +280,14 @@ class Desk:
             draft.replace(self._folder / f"{self._name}.json")
 
     def others(self) -> list[dict[str, int]]:
-        """Return the claims of the writers that are alive."""
+        """Return the claims of all other writers that are alive."""
         return [note["claims"] for note in open_transactions(self._folder, but=self._name)]
 
     def leave(self) -> None:
-        """Give the place back, if it is this process's and still taken.
+        """Remove the entry, unless that has been done.
 
-        A forked process that drops its copy of a handle leaves the place to the first.
+        A forked process has copies of the handles of its parent. If it drops one, this does nothing
+        there, as the entry is the parent's.
         """
         if self._left or os.getpid() != self._process:
             return
@@ -269,37 +295,37 @@ class Desk:
         try:
             for kind in ("draft", "json"):
                 self._remove(kind)
-        finally:
+        finally:  # an interrupt must not leave the lock held for the life of this process
             if self._lock is not None:
                 self._lock.close()
         self._remove("lock")
 
     def _remove(self, kind: str) -> None:
-        """Remove a file of ours; one that stays is cleared away by the next writer."""
+        """Remove one of our files. If that fails, the next writer does it."""
         with contextlib.suppress(OSError):
             (self._folder / f"{self._name}.{kind}").unlink()
 
 
 class Note(TypedDict):
-    """What an open transaction tells the others."""
+    """What an open transaction tells other writers."""
 
     started: str
-    """When it began, ISO 8601, UTC; as it is read, no later than by the clock of the files."""
+    """When it began, ISO 8601, UTC. Readers get the time of its files if that is earlier."""
     version: str
     """Snapshot id of the version that it builds on."""
     claims: dict[str, int]
-    """First chunk that it has taken, by path of the heap."""
+    """First chunk that it has claimed, by path of the array ``values``."""
 
 
 def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
-    """Return the notes of the writers that are alive; those of dead ones are removed.
+    """Return the notes of the writers that are alive, and remove those of dead ones.
 
     Raises
     ------
     DamagedError
-        When a note does not read: its writer's claims are unknown.
+        When a note cannot be read, so that its writer's claims are unknown.
     StorageError
-        When the folder does not take writes.
+        When the folder is not writable.
     """
     notes = []
     with translated_files():
@@ -307,24 +333,25 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
             if path.stem == but:
                 continue
             try:
+                # Whoever gets the lock knows that the writer is dead.
                 with take_lock(path.with_suffix(".lock"), timeout=0):
                     path.unlink(missing_ok=True)
                 path.with_suffix(".lock").unlink(missing_ok=True)
             except TimeoutError:
-                with contextlib.suppress(FileNotFoundError):  # it has just left
+                with contextlib.suppress(FileNotFoundError):  # it has left in the meantime
                     notes.append(_with_time_of_files(_read_note(path), path))
     return notes
 
 
 def clear_dead(folder: Path) -> None:
-    """Remove what killed writers left: notes, drafts of notes, locks and tickets.
+    """Remove the files of killed writers: notes, drafts of notes, locks and tickets.
 
     Raises
     ------
     DamagedError
-        When the note of a writer that is alive does not read.
+        When the note of a writer that is alive cannot be read.
     StorageError
-        When the folder does not take writes.
+        When the folder is not writable.
     """
     open_transactions(folder)
     with translated_files():
@@ -343,16 +370,16 @@ def _read_note(path: Path) -> Note:
         return _parse_note(json.loads(path.read_bytes()))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedError(
-            f"The note of another writer of this lake does not read: {str(path)!r}. Nobody can "
-            "tell which chunks it uses: wait until that writer has committed or ended, then try "
-            "again."
+            f"The note of another writer of this lake cannot be read: {str(path)!r}. It says which "
+            "chunks that writer uses. Wait until the writer has committed or ended, then try again."
         ) from error
 
 
 def _with_time_of_files(note: Note, path: Path) -> Note:
-    """Return a note that began no later than its files, whose times are those of chunks.
+    """Return a note whose start is no later than the times of its files.
 
-    The clock of a file system elsewhere may be behind the writer's, or the writer's was set back.
+    A vacuum compares the start with the times of chunk files, which the file system's clock gives.
+    That clock may be behind the writer's, or the writer's may have been set back.
     """
     files = (path, path.with_suffix(".lock"))
     made = datetime.fromtimestamp(min(file.stat().st_mtime for file in files), UTC)

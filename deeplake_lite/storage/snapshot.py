@@ -1,7 +1,7 @@
-"""What one version of the lake holds, by slot.
+"""One version of the lake for reading, by slot.
 
-Steps: `Snapshot.open` reads the document of a version; columns open when they are first read. Sync
-outside, async inside: this is where the two meet.
+Steps: `Snapshot.open` reads the document of a version; columns open when they are first read. The
+methods of this class are synchronous, and all code below it is asynchronous: `run` is in between.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Snapshot:
     repository : Repository
         The lake.
     session : Session
-        Where committed data is read from.
+        The session from which committed data is read.
     state : State
         The version's document.
     cache : ChunkCache, optional
-        Shared by those of one version.
+        Cache that objects of the same version share.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Snapshot:
         self.repository, self.session, self.state = repository, session, state
         self.snapshot_id = session.snapshot_id
         self.committed = state
-        """The document as it was committed; `state` has the open transaction's changes."""
+        """The document as it was committed; `state` includes changes of the open transaction."""
         self._cache = cache or ChunkCache()
         self._columns: dict[str, Column] = {}
         self._new: set[str] = set()
@@ -67,17 +67,17 @@ class Snapshot:
 
     @classmethod
     def open(cls, repository: Repository, session: Session) -> Self:
-        """Read the document of the session's snapshot."""
+        """Open the version that the session reads."""
         return run(cls._open(repository, session))
 
     @classmethod
     async def _open(cls, repository: Repository, session: Session) -> Self:
-        found = cls(repository, session, State.from_json(await session.attributes()))
-        await session.check_length(found.rows.ids.path, found.slots)
-        if found.slots > MANY_ROWS:
-            await found.rows.ids.check()
-        await found.rows.load()
-        return found
+        snapshot = cls(repository, session, State.from_json(await session.attributes()))
+        await session.check_length(snapshot.rows.ids.path, snapshot.slots)
+        if snapshot.slots > MANY_ROWS:  # a wrong number could take all memory later
+            await snapshot.rows.ids.check()
+        await snapshot.rows.load()
+        return snapshot
 
     @property
     def schema(self) -> Schema:
@@ -86,12 +86,12 @@ class Snapshot:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Notes on the lake."""
+        """The user's metadata of the dataset."""
         return self.state.metadata
 
     @property
     def slots(self) -> int:
-        """How many slots there are, those of deleted rows too."""
+        """Number of slots, including those of deleted rows."""
         return self.rows.slots
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ class Snapshot:
         Parameters
         ----------
         into : mapping, optional
-            Arrays that cells of one shape may be read to, by column id, which saves a copy.
+            Arrays by column id into which dense cells may be read, to save a copy.
         """
         return run(self._read(list(columns), slots, into))
 
@@ -118,78 +118,83 @@ class Snapshot:
         slots: Slots,
         into: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, Cells]:
-        places = into or {}
-        found = await gather(self._read_column(c, slots, places.get(c)) for c in columns)
-        return dict(zip(columns, found, strict=True))
+        outs = into or {}
+        cells = await gather(self._read_column(c, slots, outs.get(c)) for c in columns)
+        return dict(zip(columns, cells, strict=True))
 
-    async def _read_column(self, column: str, slots: Slots, out: NDArray[Any] | None) -> Cells:
-        found = self._column(column)
+    async def _read_column(self, name: str, slots: Slots, out: NDArray[Any] | None) -> Cells:
+        column = self._column(name)
         return await (
-            found.read(slots, out) if isinstance(found, DenseColumn) else found.read(slots)
+            column.read(slots, out) if isinstance(column, DenseColumn) else column.read(slots)
         )
 
     def flat(self, column: str, slots: Slots) -> FlatCells:
-        """Return the bytes of the cells of `slots` of a ragged column, back to back."""
-        found = self._column(column)
-        assert isinstance(found, RaggedColumn), "only ragged columns are bytes"
-        return run(found.read_flat(slots))
+        """Return the bytes of the cells of `slots` of a ragged column, concatenated."""
+        ragged = self._column(column)
+        assert isinstance(ragged, RaggedColumn), "only ragged columns are bytes"
+        return run(ragged.read_flat(slots))
 
     def part(self, column: str, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
-        """Return an index of each cell of a column of one shape, by reading its bytes alone.
+        """Return each cell of a dense column indexed with `index`, reading only those bytes.
 
-        None where that cannot be, or would save nothing.
+        Returns None if that is not possible or would save nothing.
         """
-        found = self._column(column)
-        return run(found.read_part(slots, index)) if isinstance(found, DenseColumn) else None
+        dense = self._column(column)
+        return run(dense.read_part(slots, index)) if isinstance(dense, DenseColumn) else None
 
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells; equal cells have equal ones."""
+        """Return (n,) uint64 digests of cells; equal cells have equal digests."""
         return run(self._column(column).digests(slots))
 
     def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have, as of a null."""
-        found = self._column(column)
-        if isinstance(found, RaggedColumn):
-            return run(found.read_shapes(slots))
-        if isinstance(found, NestedColumn):
-            shapes = run(found.read_spans(slots))[:, 1:].astype(np.int32)
+        """Return (n, ndim) int32 shapes; -1 for axes that a cell lacks, such as those of a null."""
+        stored = self._column(column)
+        if isinstance(stored, RaggedColumn):
+            return run(stored.read_shapes(slots))
+        if isinstance(stored, NestedColumn):
+            shapes = run(stored.read_spans(slots))[:, 1:].astype(np.int32)
         else:
-            shape = found.arrays["data"].spec.shape
+            shape = stored.arrays["data"].spec.shape
             shapes = np.tile(np.array(shape, np.int32), (len(slots), 1))
-        valid = run(found.read_valid(slots))
+        valid = run(stored.read_valid(slots))
         if valid is not None:
             shapes[~valid] = -1
         return shapes
 
     def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool, without reading them; None for all."""
+        """Return (n,) bool, False where a cell is null, without reading it; None if none is."""
         return run(self._column(column).read_valid(slots))
 
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]
     ) -> NDArray[np.bool_]:
-        """Tell which slots have their index in one of the chunks, given by path of the array."""
-        found, hit = self._column(column), np.zeros(len(slots), bool)
-        for name in {found.compared, "valid"} & set(found.arrays):
-            array = found.arrays[name]
-            if some := touched.get(array.path):
-                marked = np.zeros(
-                    max(int(slots.max(initial=0)) // array.spec.chunk_rows, *some) + 1, bool
-                )
-                marked[list(some)] = True
-                hit |= marked[slots // array.spec.chunk_rows]
-        return hit
+        """Tell, (n,) bool, which slots may have a changed cell, by the chunks that were written.
+
+        Parameters
+        ----------
+        touched : mapping
+            Numbers of the chunks that were written, by path of the array.
+        """
+        stored, may_differ = self._column(column), np.zeros(len(slots), bool)
+        for name in {stored.compared, "valid"} & set(stored.arrays):
+            array = stored.arrays[name]
+            if written := touched.get(array.path):
+                last = max(int(slots.max(initial=0)) // array.spec.chunk_rows, *written)
+                is_written = np.zeros(last + 1, bool)
+                is_written[list(written)] = True
+                may_differ |= is_written[slots // array.spec.chunk_rows]
+        return may_differ
 
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests that cells would have in a column, without storing them."""
+        """Return the digests of cells of a column that need not be stored."""
         return self._column(column).digest(cells)
 
     def sizes(self, column: str, slots: Slots) -> NDArray[np.int64]:
-        """Return the stored size of each cell, (n,) bytes, without reading them."""
+        """Return the stored size of each cell, (n,) in bytes, without reading the cells."""
         return run(self._column(column).sizes(slots))
 
     def nbytes(self, column: str, slots: Slots) -> int:
-        """Return the stored size of cells, bytes, without reading them."""
+        """Return the stored size of all cells of `slots` in bytes, without reading them."""
         return int(self.sizes(column, slots).sum())
 
     def ids(self, slots: Slots) -> NDArray[np.int64]:
@@ -197,24 +202,24 @@ class Snapshot:
         return run(self.rows.ids_at(slots))
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of the row with each id, -1 where there is none."""
+        """Return the slot of the row with each id; -1 if there is none."""
         return run(self.rows.find(ids))
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's committed bounds and counts per chunk; None for others."""
-        found = self._column(column)
-        return run(found.statistics()) if isinstance(found, DenseColumn) else None
+        """Return a scalar column's committed bounds and counts by chunk; None for other columns."""
+        dense = self._column(column)
+        return run(dense.statistics()) if isinstance(dense, DenseColumn) else None
 
     def chunk_rows(self, column: str) -> int:
-        """Return how many slots each of a scalar column's `statistics` is of."""
+        """Return the number of slots that each row of a scalar column's `statistics` covers."""
         return self._column(column).arrays["data"].spec.chunk_rows
 
     def verify(self, column: str, slots: Slots) -> list[Damage]:
-        """Read cells again and compare them with what was noted when they were written."""
+        """Read cells and compare them with their checksums and hashes."""
         return run(self._column(column).verify(slots))
 
     def verify_rows(self) -> list[Damage]:
-        """Read the index of the rows again, all slots of it."""
+        """Read and check the slots, the order and the ids of all rows."""
         return run(self.rows.verify())
 
     def _column(self, column: str) -> Column:
@@ -224,7 +229,7 @@ class Snapshot:
         return self._columns[column]
 
     def _place(self, name: str, *, new: bool = False) -> Place:
-        """Return where the arrays of a column, or of the rows, are."""
+        """Return the place of the arrays of a column, or of the rows."""
         return Place(
             self.session,
             f"{self.state.generation}/{name}",

@@ -1,9 +1,8 @@
-"""What the lake says about itself: one JSON document in the root group's attributes.
+"""The document of a version: a JSON object in the attributes of the root group.
 
-It holds the format number, the schema, the metadata, how many slots there are, whether rows lie in
-the slots' order, how far each heap's chunks are taken, how long arrays are and which rows of the
-table of checksums they have. Everything else is in arrays. Whatever is read from the document was
-checked first: a write that trusts a wrong number overwrites data.
+It holds the number of the format, the schema, the user's metadata, and numbers that say how far
+arrays and heaps are in use. Everything else is in arrays. The document is checked completely before
+anything of it is used, because a write that trusts a wrong number overwrites data.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ KEY = "deeplake_lite"
 """Attribute that holds the document."""
 
 DIGEST = "digest"
-"""Key of a document under which its own digest is."""
+"""Key of a document's own digest."""
 
 MOST_SLOTS = 2**47
 MOST_CHUNKS = 2**28
 MOST_TABLE_ROWS = 2**20
 MOST_GENERATIONS = MOST_REVISIONS = 2**53
 MOST_ROW_BYTES = 2**31
-"""Upper ends of what a document may say."""
+"""The largest numbers that a document may hold."""
 
 DEEPEST = 16
-"""Levels of sequences within sequences."""
+"""Most levels of sequences within sequences."""
 
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
@@ -55,32 +54,33 @@ _LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 @dataclass(frozen=True)
 class State:
-    """The document."""
+    """The document of a version."""
 
     schema: Schema
     """Columns, in order."""
     slots: int = 0
-    """How many slots there are, those of deleted rows included."""
+    """Number of slots, including those of deleted rows."""
     ordered: bool = True
-    """Whether row *i* lies in slot *i*; otherwise ``rows/slot`` says where."""
+    """Whether row *i* lies in slot *i*; if not, the array ``rows/slot`` has the slots."""
     generation: int = 0
-    """Group that holds the arrays; `optimize` writes the next."""
+    """Number of the group that holds the arrays; `optimize` writes the next."""
     revision: int = 0
-    """How many commits led here; makes every commit a change, also a merge that brings nothing."""
+    """Number of commits that led here. Without it, a merge that changes no row would change
+    nothing, and the engine refuses such a commit."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Per array ``values``, the chunk behind the last one taken."""
+    """Number of the chunk behind the last one taken, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Length of each array that is not as long as there are slots, by path in the generation."""
+    """Length of each array that does not have one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)
-    """First row of each column in the table of checksums, by its id."""
+    """First row of each column in the table of checksums, by column id."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """The user's notes on the dataset."""
+    """The user's metadata of the dataset."""
 
     def __post_init__(self) -> None:
         check_metadata("The dataset's metadata", self.metadata)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the attributes of the root group."""
+        """Return the attributes of the root group that hold the document."""
         document = {
             "format": FORMAT,
             "generation": self.generation,
@@ -97,29 +97,29 @@ class State:
 
     @classmethod
     def from_json(cls, attributes: Mapping[str, Any]) -> State:
-        """Read the attributes of the root group.
+        """Read the document from the attributes of the root group.
 
         Raises
         ------
         FormatError
-            When they are a newer format's, or no lake's at all.
+            When the document has a newer format, or there is none.
         DamagedError
-            When they are not what was written, or contradict themselves.
+            When the document is not what was written, or contradicts itself.
         """
-        found = attributes.get(KEY)
-        if not isinstance(found, dict) or type(found.get("format")) is not int:
+        document = attributes.get(KEY)
+        if not isinstance(document, dict) or type(document.get("format")) is not int:
             raise FormatError(
-                f"The root group carries no {KEY!r} document: a repository, but not a lake. "
-                "Make one with dl.create in a folder of its own."
+                f"The root group has no {KEY!r} document: this is an Icechunk repository, but not "
+                "a lake. Create a lake with dl.create in a folder of its own."
             )
-        if found["format"] > FORMAT:
+        if document["format"] > FORMAT:
             raise FormatError(
-                f"This lake has format {found['format']}, this release reads up to {FORMAT}. "
-                "Upgrade: pip install -U deeplake-lite."
+                f"This lake has format {document['format']}, but this release reads formats up to "
+                f"{FORMAT}. Upgrade: pip install -U deeplake-lite."
             )
-        check_seal(found, "The lake's document")
+        check_seal(document, "The lake's document")
         try:
-            return cls._read(found)
+            return cls._read(document)
         except FormatError:
             raise
         except (LakeError, ValueError, TypeError, LookupError, AttributeError) as error:
@@ -129,14 +129,14 @@ class State:
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> State:
-        """Read a document of this format. Raises an error of any kind for one that is wrong."""
+        """Read a document of this format. A wrong document raises an error of any kind."""
         schema = Schema.from_json(document["schema"])
         for column in schema:
             _check_layout(column.name, column.htype.layout)
         state = cls(
             schema=schema,
             slots=_number(document, "slots", MOST_SLOTS),
-            ordered=_truth(document, "ordered"),
+            ordered=_boolean(document, "ordered"),
             generation=_number(document, "generation", MOST_GENERATIONS),
             revision=_number(document, "revision", MOST_REVISIONS),
             heaps=_numbers(document, "heaps", _HEAP, MOST_CHUNKS),
@@ -145,19 +145,19 @@ class State:
             metadata=document["metadata"],
         )
         if state.checksums.keys() != {column.id for column in schema}:
-            raise ValueError("'checksums' must have the columns of the schema, and has others.")
-        wanted = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
+            raise ValueError("'checksums' must name the columns of the schema, but it differs.")
+        expected = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
         for column in schema:
-            wanted |= _with_length(column.id, column.htype.layout)
-        if state.lengths.keys() != wanted:
-            odd = ", ".join(sorted(state.lengths.keys() ^ wanted)[:3])
-            raise ValueError(f"'lengths' lacks, or should not have: {odd}.")
+            expected |= _paths_with_length(column.id, column.htype.layout)
+        if state.lengths.keys() != expected:
+            odd = ", ".join(sorted(state.lengths.keys() ^ expected)[:3])
+            raise ValueError(f"'lengths' has missing or unexpected entries: {odd}.")
         if state.lengths.get("rows/slot", 0) > state.slots:
-            raise ValueError("there must be no more rows than slots.")
+            raise ValueError("there must not be more rows than slots.")
         return state
 
     def limited(self, limits: Limits) -> State:
-        """Return the document with types that know the limits of a handle."""
+        """Return the document with htypes that know the limits of a handle."""
         schema = self.schema.limited(limits)
         return self if schema is self.schema else replace(self, schema=schema)
 
@@ -167,7 +167,7 @@ class State:
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON object with its digest.
+    """Return a JSON object with its digest added.
 
     >>> document = sealed({"a": 1})
     >>> document
@@ -182,14 +182,14 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**bare, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 
 
-def check_seal(document: Mapping[str, Any], what: str) -> None:
-    """Refuse a JSON object that is not what `sealed` returned. Raises DamagedError."""
+def check_seal(document: Mapping[str, Any], name: str) -> None:
+    """Refuse a JSON object that does not match its digest. Raises DamagedError."""
     try:
         sound = sealed(document)[DIGEST] == document.get(DIGEST)
     except (TypeError, ValueError, RecursionError):
         sound = False
     if not sound:
-        raise DamagedError(f"{what} does not match its digest. Restore it from a copy.")
+        raise DamagedError(f"{name} does not match its digest. Restore it from a copy.")
 
 
 def _damaged(reason: str) -> DamagedError:
@@ -199,40 +199,40 @@ def _damaged(reason: str) -> DamagedError:
 def _number(document: Mapping[str, Any], key: str, most: int) -> int:
     value = document[key]
     if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"{key!r} must be a whole number from 0 to {most}, got {brief(value)}.")
+        raise ValueError(f"{key!r} must be an integer from 0 to {most}, but it is {brief(value)}.")
     return value
 
 
-def _truth(document: Mapping[str, Any], key: str) -> bool:
+def _boolean(document: Mapping[str, Any], key: str) -> bool:
     value = document[key]
     if not isinstance(value, bool):
-        raise TypeError(f"{key!r} must be true or false, got {brief(value)}.")
+        raise TypeError(f"{key!r} must be true or false, but it is {brief(value)}.")
     return value
 
 
 def _numbers(
     document: Mapping[str, Any], key: str, names: re.Pattern[str], most: int
 ) -> dict[str, int]:
-    found = document[key]
-    if not isinstance(found, dict):
-        raise TypeError(f"{key!r} must be an object, got {brief(found)}.")
-    for name in found:
+    numbers = document[key]
+    if not isinstance(numbers, dict):
+        raise TypeError(f"{key!r} must be an object, but it is {brief(numbers)}.")
+    for name in numbers:
         if not names.fullmatch(name):
-            raise ValueError(f"{key!r} has a name that there is not, {brief(name)}.")
-        _number(found, name, most)
-    return dict(found)
+            raise ValueError(f"{key!r} must not have the key {brief(name)}.")
+        _number(numbers, name, most)
+    return dict(numbers)
 
 
-def _with_length(path: str, layout: Layout) -> set[str]:
-    """Return what of a column has a length that the document notes."""
+def _paths_with_length(path: str, layout: Layout) -> set[str]:
+    """Return the paths of a column's arrays whose lengths must be in the document."""
     if isinstance(layout, Nested):
         items = f"{path}/items"
-        return {items} | _with_length(items, layout.item.layout)
+        return {items} | _paths_with_length(items, layout.item.layout)
     return set() if isinstance(layout, Dense) else {f"{path}/tail"}
 
 
 def _check_layout(name: str, layout: Layout) -> None:
-    """Refuse cells that are larger than any can be."""
+    """Refuse a layout whose cells would be larger than any column allows. Raises ValueError."""
     if levels(layout) > DEEPEST:
         raise ValueError(f"column {name!r} has more than {DEEPEST} levels of sequences.")
     while isinstance(layout, Nested):

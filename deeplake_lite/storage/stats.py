@@ -1,8 +1,8 @@
-"""What a chunk of numbers holds without reading it: bounds, nulls and NaNs, one row per chunk.
+"""Statistics of the chunks of a scalar column: bounds, and how many nulls and NaNs there are.
 
-Bounds are kept in the column's dtype. They only ever widen, so after an update they may be wider
-than the data, and the counts are upper bounds; `optimize` makes them exact again. A chunk with no
-number in it has its bounds the wrong way round.
+Bounds are stored in the column's dtype. An update can only widen them, so they may be wider than
+the data, and the counts may be too high; `optimize` makes both exact again. A chunk without a
+number has a lower bound above its upper bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KINDS = "biufM"
 
 
 def empty_bounds(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the bounds of no number: the largest value, then the smallest.
+    """Return the bounds of a chunk without numbers: the largest value, then the smallest.
 
     >>> empty_bounds(np.dtype("int8"))
     (np.int8(127), np.int8(-128))
@@ -35,23 +35,24 @@ def empty_bounds(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 def summarize(
     values: NDArray[Any], valid: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the bounds, (2,), and the numbers of nulls and NaNs, (2,) int64, of some values, (n,).
+    """Return the bounds, (2,), and the counts of nulls and NaNs, (2,) int64, of values, (n,).
 
     >>> bounds, counts = summarize(np.array([2.0, np.nan, 5.0]), None)
     >>> bounds.tolist(), counts.tolist()
     ([2.0, 5.0], [0, 1])
     """
-    kept = values if valid is None else values[valid]
-    nans = np.isnan(kept) if kept.dtype.kind == "f" else np.zeros(len(kept), bool)
-    numbers = kept[~nans]
+    non_null = values if valid is None else values[valid]
+    is_float = non_null.dtype.kind == "f"
+    nans = np.isnan(non_null) if is_float else np.zeros(len(non_null), bool)
+    numbers = non_null[~nans]
     low, high = (numbers.min(), numbers.max()) if len(numbers) else empty_bounds(values.dtype)
-    counts = np.array([len(values) - len(kept), nans.sum()], np.int64)
+    counts = np.array([len(values) - len(non_null), nans.sum()], np.int64)
     return np.array([low, high], values.dtype), counts
 
 
 def widen(
     old: tuple[NDArray[Any], NDArray[np.int64]], new: tuple[NDArray[Any], NDArray[np.int64]]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return a summary that holds for both."""
+    """Return bounds and counts that hold for the values of two summaries together."""
     low, high = min(old[0][0], new[0][0]), max(old[0][1], new[0][1])
     return np.array([low, high], old[0].dtype), old[1] + new[1]

@@ -1,7 +1,22 @@
-"""One version of the lake, by slot, with the edits of an open transaction on top.
+"""One version of the lake, by slot, with the edits of an open transaction.
 
-Steps: `edit` gives a table that takes edits; `commit` puts them behind whatever the branch's tip
-has become, and writes what is pending.
+Steps: `edit` returns a table that accepts edits. `commit` puts them on top of the tip of the branch
+as it is by then, and writes everything that is pending.
+
+At the commit, the caller holds the writers' lock, and a new `Table` at the branch's tip adopts the
+pending edits. If the branch has moved since the transaction started, others have taken the slots
+that its new rows had. The rows get the next free slots, but no cell is written a second time::
+
+    version 7           slots 0–99
+    this transaction    appends 100–104, and writes to chunks 30 and 31 of `values`
+    version 8           slots 0–119: another writer was faster
+    the commit          puts the rows into 120–124; chunks 30 and 31 stay as they are
+
+If that is not possible (`MovedError`), the caller copies the edits onto the tip, cell by cell.
+
+A process may be killed at any step. A version becomes visible by one atomic change of the branch's
+file, at the end of the engine's commit. Until then the branch is where it was, and everything that
+was written belongs to no version and is deleted by a vacuum.
 """
 
 from __future__ import annotations
@@ -39,22 +54,22 @@ if TYPE_CHECKING:
 
 
 class MovedError(ConflictError):
-    """Pending edits cannot be put behind the branch's tip as they are; copy them instead."""
+    """The pending edits cannot be put onto the branch's tip as they are, and must be copied."""
 
 
 class Table(Snapshot):
-    """All columns of one version, by slot, and what an open transaction does to them.
+    """All columns of one version, by slot, with the edits of an open transaction.
 
     Parameters
     ----------
     repository : Repository
         The lake.
     session : Session
-        Where committed data is read from.
+        The session from which committed data is read.
     state : State
         The version's document.
     cache : ChunkCache, optional
-        Shared by those of one version.
+        Cache that tables of the same version share.
     """
 
     def __init__(
@@ -68,7 +83,7 @@ class Table(Snapshot):
         self.edits: Edits | None = None
         self._scratch: Scratch | Direct | None = None
         self._forked: set[str] = set()
-        """Columns of `_columns` that no other table has."""
+        """Ids of the columns in `_columns` that are not shared with another table."""
 
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
@@ -78,9 +93,10 @@ class Table(Snapshot):
         return session.commit("created")
 
     def rewrite(self, branch: str, order: Slots, message: str) -> str:
-        """Write these rows of the branch's tip contiguously as its next version.
+        """Write the rows in the slots `order` contiguously as the branch's next version.
 
-        The caller holds the writers' lock. Row ids stay; slots do not.
+        This table must be the branch's tip, and the caller holds the writers' lock. Rows keep their
+        ids, but not their slots.
         """
         session = self.repository.writer(branch)
         old = self.state
@@ -98,7 +114,7 @@ class Table(Snapshot):
 
     @classmethod
     def _blank(cls, repository: Repository, session: Session, state: State) -> Table:
-        """Return a table whose arrays are yet to be made, in `session` itself."""
+        """Return a table that creates its arrays, directly in `session`."""
         table = cls(repository, session, state)
         table._new = {f.id for f in state.schema}
         table.rows = Rows(table._place("rows", new=True), ordered=True)
@@ -107,8 +123,8 @@ class Table(Snapshot):
 
     async def _copy_all(self, source: Table, slots: Slots) -> None:
         names = [f.id for f in self.schema]
-        for some in chunks.spans(len(slots), chunks.COPY_ROWS):
-            await self._append(await source._read(names, slots[some]))
+        for span in chunks.spans(len(slots), chunks.COPY_ROWS):
+            await self._append(await source._read(names, slots[span]))
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 
     async def _flush_new(self, session: Session) -> None:
@@ -120,23 +136,23 @@ class Table(Snapshot):
     # ---- editing
 
     def clean(self) -> Table:
-        """Return the version without edits, sharing what has been read of it."""
+        """Return a table of the version without edits that shares the caches of this one."""
         table = Table(self.repository, self.session, self.committed, self._cache)
-        table.rows.keep_stored(self.rows)
+        table.rows.share(self.rows)
         return table
 
     def edit(self) -> Table:
-        """Return a table of the same version that takes edits; this one stays as it is."""
+        """Return a table of the same version that accepts edits; this one stays as it is."""
         table = self.clean()
         table.edits = Edits()
         return table
 
     def forked(self) -> Table:
-        """Return a table of the same edits that takes more; this one is only read from now.
+        """Return a copy for the next edit. From now on, this table must only be read.
 
-        So whoever reads it, in whatever thread, has rows of one moment, and an edit that fails, at
-        whatever point, leaves this table as it was: the fork is abandoned. Columns are shared until
-        an edit writes to them.
+        Other threads may read this table meanwhile and see one consistent state. If the edit fails,
+        at whatever point, its table is abandoned, and this one is still as it was. Columns are
+        shared until an edit writes to them (see `_edited`).
         """
         edits, scratch = self._open_edits()
         fork = copy.copy(self)
@@ -146,35 +162,35 @@ class Table(Snapshot):
         return fork
 
     def abandon(self) -> None:
-        """End the writes of an edit that failed. Nobody is to read this table again."""
+        """End the writes of an edit that failed. This table must not be used any more."""
         run(self._abandon())
 
     async def _abandon(self) -> None:
         await gather(self._columns[column].abandon() for column in self._forked)
 
     def _edited(self, column: str) -> Column:
-        """Return a column that edits may write to."""
+        """Return a column for writing: a copy, unless this table has its own already."""
         if column not in self._forked:
             self._columns[column] = self._column(column).forked()
             self._forked.add(column)
         return self._columns[column]
 
     def on_branch(self, branch: str) -> Table:
-        """Say which branch the edits are for."""
+        """Set the branch to which the edits will be committed; return this table."""
         self._scratch = Scratch(self.repository, branch, self.snapshot_id, self.state)
         return self
 
     def append(
         self, blocks: Iterable[Mapping[str, Cells]], ids: NDArray[np.int64] | None = None
     ) -> Slots:
-        """Add rows that come in blocks of cells by column id, all or none; return their slots.
+        """Append rows, given as blocks of cells by column id; return their slots.
 
-        Ids are drawn unless they are given, one per row of all blocks.
+        Row ids are drawn unless `ids` are given, one for each row of all blocks.
         """
         return self._write_rows([f.id for f in self.schema], blocks, [], ids)
 
     def update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
-        """Change cells of some rows, by column id, all or none; no slot may come twice."""
+        """Change cells, given by column id, of the rows in `slots`; no slot may be repeated."""
         self._write_rows(list(cells), [], [(slots, cells)])
 
     def write(
@@ -182,7 +198,7 @@ class Table(Snapshot):
         blocks: Iterable[Mapping[str, Cells]],
         updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
     ) -> Slots:
-        """Append rows and change cells of others, all or none; return the slots of the new rows."""
+        """Append rows and change cells of others in one edit; return the slots of the new rows."""
         return self._write_rows([f.id for f in self.schema], blocks, updates)
 
     def _write_rows(
@@ -192,12 +208,12 @@ class Table(Snapshot):
         updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
         ids: NDArray[np.int64] | None = None,
     ) -> Slots:
-        """Write to some columns."""
+        """Append rows and update cells of `columns`; return the slots of the new rows."""
         edits, scratch = self._more_edits()
         staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
         count = self._append_all(blocks)
         run(self._drain(columns))
-        count = count if ids is None else len(ids)  # without columns, blocks tell nothing
+        count = count if ids is None else len(ids)  # blocks of a lake without columns are empty
         added = run(self.rows.append(count, ids)) if count else np.empty(0, np.int64)
         edits.appended += count
         for slots, changed in staged:
@@ -205,7 +221,10 @@ class Table(Snapshot):
         return added
 
     def _append_all(self, blocks: Iterable[Mapping[str, Cells]]) -> int:
-        """Append blocks of cells, the next encoded while one is written; return their rows."""
+        """Append blocks of cells; return the number of rows.
+
+        `blocks` encodes as it is iterated, so the next block is encoded while one is written.
+        """
         count, writing = 0, None
         try:
             for block in blocks:
@@ -218,12 +237,12 @@ class Table(Snapshot):
             raise
 
     async def _stage(self, cells: Mapping[str, Cells], scratch: Claims) -> dict[str, Staged]:
-        return {c: await self._edited(c).stage(some, scratch) for c, some in cells.items()}
+        return {c: await self._edited(c).stage(part, scratch) for c, part in cells.items()}
 
     async def _put(self, slots: Slots, staged: Mapping[str, Staged]) -> None:
         edits, _ = self._open_edits()
-        for c, some in staged.items():
-            await self._edited(c).put(slots, some)
+        for c, entries in staged.items():
+            await self._edited(c).put(slots, entries)
             edits.updated.setdefault(c, []).append(slots)
 
     async def _append(self, block: Mapping[str, Cells]) -> int:
@@ -239,19 +258,19 @@ class Table(Snapshot):
             await self._edited(c).drain()
 
     def delete(self, positions: NDArray[np.int64]) -> None:
-        """Remove rows."""
+        """Delete rows."""
         edits, _ = self._more_edits()
         edits.deleted.append(self.rows.at(positions))
         self.rows.delete(positions)
 
     def arrange(self, slots: Slots) -> None:
-        """Set the rows there are, and their order."""
+        """Set the slots of all rows, in their order."""
         edits, _ = self._more_edits()
         edits.arranged = True
         self.rows.arrange(slots)
 
     def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
-        """Add a column whose cells, for every slot, come in blocks."""
+        """Add a column; `blocks` has cells for every slot, those of deleted rows included."""
         edits, _ = self._more_edits()
         schema = Schema((*self.schema, added))
         self.state = self.state.with_(schema=schema).limited(self.repository.limits)
@@ -269,64 +288,74 @@ class Table(Snapshot):
         self.state = self.state.with_(**changes).limited(self.repository.limits)
         for f in self.schema:
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
-                run(self._edited(f.id).take_nulls(f.htype))
+                run(self._edited(f.id).make_nullable(f.htype))
 
     def note_restored(self, version: str, older: str) -> None:
-        """Let the commit of the edits say that they put an older version in place of another."""
+        """Record for the commit that the edits replace `version` by the rows of `older`."""
         edits, _ = self._more_edits()
         edits.restored = (version, older)
 
     def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, Any]) -> str:
-        """Write the edits behind the branch's tip; return the new snapshot's id.
+        """Write the edits on top of the branch's tip; return the new snapshot's id.
 
         The caller holds the writers' lock and has made sure that nobody else changed the same
-        cells up to `tip_id`.
+        cells up to the version `tip_id`.
+
+        On an object store there is no lock. Another writer may move the branch after the caller has
+        looked at `tip_id`, or while this commit is written. The first is seen here, the second by
+        the engine, which moves the branch by compare-and-swap. Both raise ConflictError, and this
+        table is unchanged.
 
         Raises
         ------
         MovedError
-            When the tip is one that the edits cannot be put behind as they are.
+            When the edits cannot be put onto the tip as they are.
         ConflictError
-            When an object store's branch moved meanwhile; nothing is lost, call again.
+            When the branch of an object store has moved meanwhile. Nothing is lost: call again.
         StorageError
-            When the store did not confirm. Ask `landed` before calling again.
+            When the store did not confirm the commit. Check with `landed` before calling again.
         """
         session = self.repository.writer(branch)
         if session.snapshot_id != tip_id:
-            raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}.")
+            raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}. Commit again.")
         run(self._write(session))
         edits, _ = self._open_edits()
+        # Before the commit: if its reply is lost, `landed` finds it by this name.
         edits.tried.add(edits.transaction)
-        with self._lost_columns_named():
+        with self._naming_lost_columns():
             return session.commit(
-                message, {**metadata, **edits.note, TRANSACTION: edits.transaction}
+                message, {**metadata, **edits.metadata, TRANSACTION: edits.transaction}
             )
 
     @contextlib.contextmanager
-    def _lost_columns_named(self) -> Iterator[None]:
-        """Say which columns have lost chunks, in an error about those."""
+    def _naming_lost_columns(self) -> Iterator[None]:
+        """Add the names of the columns to an error about lost chunks."""
         try:
             yield
         except LostChunksError as error:
             lost = {key.split("/")[1] for key in error.keys}
             names = [repr(f.name) for f in self.schema if f.id in lost] or ["the row ids"]
             raise LostChunksError(
-                f"A transaction is committed before a vacuum deletes its chunks, but "
+                "A transaction must be committed before a vacuum deletes its chunks, but "
                 f"{len(error.keys):,} chunks of {', '.join(names)} are gone: it was open for "
-                "longer than the grace period of somebody's vacuum, or a clock was set back. "
-                "Nothing was committed, and the edits are still in this handle: copy what can be "
-                "read, ds.discard(), and write the rows again. Commit more often, or vacuum with "
-                "a longer spare=.",
+                "longer than the grace period of a vacuum, or a clock was set back. Nothing was "
+                "committed, and the edits are still in this handle: copy the rows that can be "
+                "read, call ds.discard(), and write the rows again. Commit more often, or vacuum "
+                "with a longer spare=.",
                 error.keys,
             ) from error
 
     def shares_rows(self, tip: Table) -> bool:
-        """Tell whether `tip` has some of the rows that were added, or has taken their ids."""
+        """Tell whether `tip` has rows with ids of the pending rows, or has taken their blocks."""
         added = run(self.rows.pending_ids())
         return bool(len(added)) and run(tip.rows.has_any(added))
 
     def landed(self, tip_id: str) -> Commit | None:
-        """Return the commit that a try made after all, its reply lost; None if there is none."""
+        """Return the commit of an earlier attempt whose reply was lost; None if there is none.
+
+        It may be any commit between the version that the edits build on and the tip, because other
+        writers may have committed on top of it.
+        """
         if self.edits is None or not self.edits.tried:
             return None
         history = self.repository.ancestry(tip_id)
@@ -334,19 +363,25 @@ class Table(Snapshot):
         return next((c for c in since if c.transaction in self.edits.tried), None)
 
     async def _write(self, session: Session) -> None:
+        """Write the edits to `session`, a writer at the branch's tip.
+
+        This table is not changed, so that the commit can be repeated on another tip.
+        """
         edits, scratch = self._open_edits()
         moved = session.snapshot_id != self.snapshot_id
         tip = State.from_json(await session.attributes())
         claimed = {p: c for column in self._columns.values() for p, c in column.claimed().items()}
         if moved and not await self._can_follow(tip, session, claimed):
-            raise MovedError("The branch has moved; the edits are to be copied onto its tip.")
-        kept = {f.id for f in (tip if moved else self.state).schema}
-        for gone in {f.id for f in tip.schema} - kept:
-            await session.delete_tree(f"{tip.generation}/{gone}")
+            raise MovedError("The branch has moved, and the edits must be copied onto its tip.")
+        columns = {f.id for f in (tip if moved else self.state).schema}
+        for dropped in {f.id for f in tip.schema} - columns:
+            await session.delete_tree(f"{tip.generation}/{dropped}")
         for f in tip.schema:
-            if not moved and f.htype.nullable and f.id in kept and not self._takes_nulls(f.id):
+            if not moved and f.htype.nullable and f.id in columns and not self._is_nullable(f.id):
                 await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if (written := scratch.collected()) is not None:
+            # Chunks of the fork are merged without a conflict check by the engine: `_can_follow`
+            # has looked whether the tip has any chunk of the same number.
             await in_thread(session.merge, written)
         target = Table(self.repository, session, tip)
         target.state = tip if moved else self.state
@@ -356,28 +391,32 @@ class Table(Snapshot):
         await target._adopt(self, edits, moved=moved)
         await target._flush(session)
 
-    def _takes_nulls(self, column: str) -> bool:
+    def _is_nullable(self, column: str) -> bool:
         return any(f.htype.nullable for f in self.schema if f.id == column)
 
     async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
-        """Tell whether the edits can be put behind `tip` without copying a cell."""
+        """Tell whether the edits can be put onto `tip` without copying a cell.
+
+        Claims of writers may overlap: on an object store they begin at random, and a large
+        transaction may outgrow its room. So the chunks themselves are looked for at the tip.
+        """
         edits, _ = self._open_edits()
         if tip.generation != self.state.generation:
             return False
         if edits.document or edits.arranged or edits.spilled:
             return False
-        there, here = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
-        if any(c not in there or there[c].nullable != here[c].nullable for c in self._columns):
+        theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
+        if any(c not in theirs or theirs[c].nullable != ours[c].nullable for c in self._columns):
             return False
         keys = [
             f"{path}/c/{chunk}"
             for path, taken in claimed.items()
-            for chunk in range(taken.start, taken.stop + 1)
+            for chunk in range(taken.start, taken.stop + 1)  # `Heap.settle` may fill up one more
         ]
         return not any(await gather(map(session.has, keys)))
 
     async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
-        """Take over what is pending in `other`; columns that it does not know get their default."""
+        """Take over the pending edits of `other`; columns that it lacks get their default."""
         for f in self.schema:
             column = self._column(f.id)
             if f.id in other._columns:
@@ -391,36 +430,39 @@ class Table(Snapshot):
             self.rows = other.rows
 
     async def _flush(self, session: Session) -> None:
-        """Write every array that has something pending, and the document."""
+        """Write all pending edits, the checksums of the chunks, and at last the document."""
         await self._drain(f.id for f in self.schema if f.id in self._columns)
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
         await gather([*(c.write(session) for c in columns), self.rows.write(session)])
+        # The ends are those after `write`: settling may have filled up one more chunk. A claim on
+        # an object store may lie before the end of a larger one that was committed meanwhile.
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
-        found = {path: n for c in columns for path, n in (await c.lengths()).items()}
-        found |= await self.rows.lengths()
-        lengths = {path.partition("/")[2]: length for path, length in found.items()}
-        kept = {path: n for path, n in self.state.lengths.items() if self._is_kept(path)}
-        sums = first_rows(self.schema, self.state.checksums)
-        noted = {k: v for c in columns for k, v in c.noted().items()} | self.rows.noted()
-        await self.checksums.write(session, noted, sums)
+        by_path = {path: n for c in columns for path, n in (await c.lengths()).items()}
+        by_path |= await self.rows.lengths()
+        lengths = {path.partition("/")[2]: length for path, length in by_path.items()}
+        unchanged = {path: n for path, n in self.state.lengths.items() if self._is_in_use(path)}
+        table_rows = first_rows(self.schema, self.state.checksums)
+        sums = {k: v for c in columns for k, v in c.new_checksums().items()}
+        sums |= self.rows.new_checksums()
+        await self.checksums.write(session, sums, table_rows)
         self.state = self.state.with_(
             heaps={**self.state.heaps, **heaps},
-            lengths={**kept, **lengths},
-            checksums=sums,
+            lengths={**unchanged, **lengths},
+            checksums=table_rows,
             slots=self.rows.slots,
             ordered=self.rows.order is None,
             revision=self.state.revision + 1,
         )
         await session.set_attributes(self.state.to_json())
 
-    def _is_kept(self, path: str) -> bool:
-        """Tell whether the length of an array that nobody touched is still one of the lake."""
+    def _is_in_use(self, path: str) -> bool:
+        """Tell whether a column still has the array whose length is recorded under `path`."""
         owner = path.partition("/")[0]
         return owner != "rows" and any(f.id == owner for f in self.schema)
 
     def release(self) -> None:
-        """Give up the place among the writers, after a commit or a discard."""
+        """Give up the claims after a commit or a discard."""
         if self._scratch is not None:
             self._scratch.release()
 
@@ -430,6 +472,7 @@ class Table(Snapshot):
         return self.edits, self._scratch
 
     def _more_edits(self) -> tuple[Edits, Scratch | Direct]:
+        """Return the edits and the scratch for another edit."""
         edits, scratch = self._open_edits()
         edits.grow()
         return edits, scratch

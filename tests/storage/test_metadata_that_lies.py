@@ -149,7 +149,7 @@ def test_metadata_that_aborts_the_engine_is_not_written_again(make_lake, monkeyp
     monkeypatch.setattr(Session, "_get", get)
     assert run(session.length("any")) == 3
     LIES[lie](document)
-    with pytest.raises(dl.DamagedError, match=r"any does not open: .* Restore the lake"):
+    with pytest.raises(dl.DamagedError, match=r"any cannot be opened: .* Restore the lake"):
         run(session.grow("any", (5, 4)))
 
 

@@ -54,7 +54,7 @@ def test_a_hash_that_is_not_that_of_the_items_is_damage(ds):
         rewrite(ds, "hashes", lambda h: h + np.array([0, 0, 1, 0, 0], np.uint64)).verify().damaged
     )
     assert (damaged.column, damaged.row) == ("s", 2)
-    assert "items are not those noted" in damaged.reason
+    assert "items do not match its stored hash" in damaged.reason
 
 
 def test_spans_that_lead_to_other_items_are_damage(ds):

@@ -18,7 +18,7 @@ from deeplake_lite.storage.repo.witnesses import Witnesses
 from deeplake_lite.storage.scratch import (
     LEAST_ROOM,
     MOST_CHUNKS,
-    Desk,
+    Registration,
     first_free,
     open_transactions,
 )
@@ -51,14 +51,14 @@ def test_a_process_that_ends_in_a_transaction_leaves_its_place(local, tmp_path):
 
 
 def test_a_forked_process_does_not_give_the_place_of_its_parent_back(tmp_path, monkeypatch):
-    desk = Desk.take(tmp_path, "V1")
+    registration = Registration.enter(tmp_path, "V1")
     with monkeypatch.context() as patch:
         patch.setattr(os, "getpid", lambda: 1)
-        desk.leave()
+        registration.leave()
     assert [note["version"] for note in open_transactions(tmp_path)] == ["V1"]
     assert len(list(tmp_path.iterdir())) == 2
-    desk.leave()
-    desk.leave()
+    registration.leave()
+    registration.leave()
     assert not list(tmp_path.iterdir())
 
 
@@ -67,7 +67,7 @@ def test_a_place_that_cannot_be_noted_is_not_taken(local, tmp_path, monkeypatch)
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Desk, "write", full)
+        patch.setattr(Registration, "write", full)
         with pytest.raises(OSError, match="No space left"):
             local["x"][0] = 5
     assert places(tmp_path / "lake") == []
@@ -123,14 +123,14 @@ def test_notes_of_dead_writers_are_cleared_away(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from deeplake_lite.storage.scratch import Desk
-        desk = Desk.take(Path({str(tmp_path)!r}), "V1")
-        desk.write({{"0/c/values": 3}})
+        from deeplake_lite.storage.scratch import Registration
+        registration = Registration.enter(Path({str(tmp_path)!r}), "V1")
+        registration.write({{"0/c/values": 3}})
         os._exit(9)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
     assert done.returncode == 9
-    alive = Desk.take(tmp_path, "V2")
+    alive = Registration.enter(tmp_path, "V2")
     alive.write({"0/c/values": 5})
     assert len(list(tmp_path.glob("*.json"))) == 2
     [note] = open_transactions(tmp_path)

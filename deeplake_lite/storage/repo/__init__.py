@@ -1,9 +1,9 @@
-"""Where a lake is, and which versions it has: repository, sessions and refs behind a URL.
+"""Icechunk, the storage engine: the repository behind a URL, its sessions, branches and tags.
 
-Steps: `create` or `open` a `Repository`; take a `Session` from it (a reader of one snapshot, a
-writer at a branch's tip, or a fork of a writer that collects chunks until it is merged); read,
-write and commit through the session. Only this package imports icechunk, so that the engine can be
-changed in one place.
+Steps: create or open a `Repository`; get a `Session` from it (a reader of one snapshot, a writer at
+a branch's tip, or a fork of a writer that collects chunks until it is merged); read, write and
+commit through the session. Only this package imports icechunk, so that the engine can be replaced
+in one place.
 """
 
 import atexit
@@ -46,6 +46,6 @@ __all__ = [
     "welcome",
 ]
 
-# The engine's threads let go of their last Python objects a moment after a call returns; an
-# interpreter that ends before them aborts (https://github.com/PyO3/pyo3-async-runtimes/issues/40).
+# The engine's threads release their last Python objects shortly after a call returns. If the
+# interpreter ends before that, it aborts (https://github.com/PyO3/pyo3-async-runtimes/issues/40).
 atexit.register(time.sleep, 0.02)

@@ -1,6 +1,9 @@
-"""Branches and tags, compared with where their writers left them.
+"""Branches and tags, compared with the notes of their writers.
 
-See `witnesses` for what is noted and when.
+The module `witnesses` describes the notes. A note is written after its branch was moved, and nobody
+holds a lock while both are read, so a note may be older than the branch it belongs to, but never
+newer. Whoever compares them reads the note first: a branch that has moved on since is then
+recognized by its history, whereas a note that has moved on since would look like damage.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 WAY_OUT = (
-    "Restore its file in the lake's refs/ from a copy. If it is meant to be so, delete the "
-    "files *.ref in the lake's .writers/, which note where writers left the branches and tags."
+    "Restore its file in the lake's refs/ from a copy. If this is intended, delete the files *.ref "
+    "in the lake's .writers/, in which writers note where they left the branches and tags."
 )
 """Advice for a branch or tag that names the wrong version."""
 
@@ -30,7 +33,7 @@ class CheckedRefs:
     Parameters
     ----------
     repository : Repository
-        The repository. On an object store nobody keeps notes.
+        The repository. On an object store there are no notes.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -39,62 +42,64 @@ class CheckedRefs:
         self._witnesses = None if folder is None else Witnesses(folder / ".writers")
 
     def doubtful(self) -> dict[str, str]:
-        """Return what is wrong with branches and tags, by what they are called.
+        """Return the reasons to doubt branches and tags, by their kind and name.
 
-        On a local folder they are compared with what their writers have noted; a ref of which there
-        is no note counts as right. On an object store only names that say so themselves are.
+        On a local folder they are compared with the notes of their writers; without a note, a ref
+        counts as right. On an object store, only refs that cannot be read and links are doubted.
         """
-        noted = self._witnesses.all() if self._witnesses else {}  # first: refs only move on
-        found, named = dict[str, str](), self._named_by_refs()
-        for ref, tip in named.items():
+        notes = self._witnesses.all() if self._witnesses else {}  # before the refs
+        doubts, tips = dict[str, str](), self._read_refs()
+        for ref, tip in tips.items():
             if isinstance(tip, LakeError):
-                found[ref] = tip.finding
-            elif (reason := self._doubt(ref, tip, noted.get(ref))) and (
-                self._witnesses is None or self._witnesses.of(ref) == noted.get(ref)
-            ):  # the name was not given anew meanwhile
-                found[ref] = reason
-        for ref in noted.keys() - named.keys():
+                doubts[ref] = tip.finding
+            elif (reason := self._doubt(ref, tip, notes.get(ref))) and (
+                # Otherwise somebody has deleted the ref and made one of the same name meanwhile.
+                self._witnesses is None or self._witnesses.of(ref) == notes.get(ref)
+            ):
+                doubts[ref] = reason
+        for ref in notes.keys() - tips.keys():
             if self._witnesses and self._witnesses.of(ref) is not None:  # it is not just deleted
-                found[ref] = _lost(noted[ref])
-        return {in_words(ref): reason for ref, reason in found.items()}
+                doubts[ref] = _lost(notes[ref])
+        return {in_words(ref): reason for ref, reason in doubts.items()}
 
-    def _named_by_refs(self) -> dict[str, str | LakeError]:
-        """Return what each branch and tag but pins names, or why that does not read."""
+    def _read_refs(self) -> dict[str, str | LakeError]:
+        """Return the version that each branch and tag names, pins left out, or the read error."""
         r = self._repository
-        found: dict[str, str | LakeError] = {}
+        tips: dict[str, str | LakeError] = {}
         for ref in [
             *(branch_ref(name) for name in r.branch_names() if not is_pin(name)),
             *map(tag_ref, r.tag_names()),
         ]:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                 try:
-                    found[ref] = r.look_up(ref)
+                    tips[ref] = r.look_up(ref)
                 except VersionNotFoundError:
                     raise
                 except LakeError as error:
-                    found[ref] = error
-        return found
+                    tips[ref] = error
+        return tips
 
     def of_users(self, kind: str) -> dict[str, str]:
-        """Return what each branch, or each tag, names that is not the lake's own.
+        """Return the version that each branch or each tag of the user names.
 
         Raises
         ------
         DamagedError
-            Where every read is checked, when one is lost or names another version.
+            When one is lost or names another version than its writer noted; only if every read is
+            checked.
         """
         r = self._repository
         names = {*(r.branch_names() if kind == "branch" else r.tag_names())}
         if r.checks_reads:
-            names.update(self._noted_names(kind))
-        found = {}
+            names.update(self._names_with_notes(kind))
+        versions = {}
         for name in sorted(name for name in names if not name.startswith("_")):
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
-                found[name] = self.resolve(f"{kind}.{name}")
-        return found
+                versions[name] = self.resolve(f"{kind}.{name}")
+        return versions
 
     def resolve(self, ref: str) -> str:
-        """Return what a branch or tag names: as `checked` does, where every read is checked.
+        """Return the version that a branch or tag names, checked if every read is checked.
 
         Raises
         ------
@@ -104,27 +109,28 @@ class CheckedRefs:
         return self.checked(ref) if r.checks_reads else r.look_up(ref)
 
     def checked(self, ref: str) -> str:
-        """Return the version that a branch or tag names: the one that its writer made it name.
+        """Return the version that a branch or tag names, compared with the note of its writer.
 
         Raises
         ------
         DamagedError
-            When it names another, or is lost.
+            When it names another version than noted, or is lost.
         VersionNotFoundError
             When there is no such branch or tag.
         """
         while True:
-            witness = self._noted(ref)  # first: refs only move on
+            note = self._note_on(ref)  # before the ref itself
             tip, missing = self._look_up(ref)
-            if missing is None or witness is None:
-                reason = None if missing else self._doubt(ref, tip, witness)
+            if missing is None or note is None:
+                reason = None if missing else self._doubt(ref, tip, note)
             else:
-                reason = _lost(witness)
+                reason = _lost(note)
             if reason is None:
                 if missing is not None:
                     raise missing
                 return tip
-            if self._noted(ref) == witness:  # otherwise it was deleted, or named anew, meanwhile
+            # If the note has changed, the ref was deleted or recreated in between: look again.
+            if self._note_on(ref) == note:
                 raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
 
     def check(self, ref: str) -> None:
@@ -134,21 +140,21 @@ class CheckedRefs:
         ------
         DamagedError
         """
-        if self._noted(ref) is not None:
+        if self._note_on(ref) is not None:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                 self.checked(ref)
 
-    def _noted_names(self, kind: str) -> list[str]:
-        """Return the names of the branches, or of the tags, of which there is a note."""
+    def _names_with_notes(self, kind: str) -> list[str]:
+        """Return the names of the branches or of the tags that have a note."""
         refs = self._witnesses.all() if self._witnesses else {}
         parts = (ref.partition(".") for ref in refs)
-        return [name for found, _, name in parts if found == kind]
+        return [name for of_kind, _, name in parts if of_kind == kind]
 
     def identity(self, branch: str) -> str:
-        """Return the identity of a branch that is written to, which its commits are to carry.
+        """Return the identity of a branch, which its next commit is to carry.
 
-        A branch without one gets a new one. On an object store, where nobody keeps notes, branches
-        have none.
+        A branch without an identity gets a new one. On an object store, where there are no notes,
+        the identity is empty.
         """
         if self._witnesses is None:
             return ""
@@ -156,87 +162,92 @@ class CheckedRefs:
         return new_identity() if known is None else known
 
     def known_identity(self, branch: str) -> str | None:
-        """Return the identity in a branch's note, or else that of its last commit, if either is."""
-        if (noted := self._noted(branch_ref(branch))) is not None:
-            return noted.identity
+        """Return the identity in a branch's note or in its last commit; None if it has neither."""
+        if (note := self._note_on(branch_ref(branch))) is not None:
+            return note.identity
         return self.identity_at(self._repository.look_up(branch_ref(branch)), branch)
 
     def identity_at(self, version: str, branch: str) -> str | None:
-        """Return the identity of the branch that a version was committed to, if that had a name."""
+        """Return the branch identity in a commit; None if it was made on a branch of other name."""
         commit = next(self._repository.ancestry(version))
         return commit.branch_id if commit.branch == branch else None
 
-    def _noted(self, ref: str) -> Note | None:
-        """Return what was noted of a branch or tag; None where nothing was."""
+    def _note_on(self, ref: str) -> Note | None:
+        """Return the note on a branch or tag; None if there is none."""
         return self._witnesses.of(ref) if self._witnesses else None
 
     def _look_up(self, ref: str) -> tuple[str, VersionNotFoundError | None]:
-        """Return what a branch or tag names, or the error that there is none."""
+        """Return the version that a branch or tag names, or the error if it does not exist."""
         try:
             return self._repository.look_up(ref), None
         except VersionNotFoundError as error:
             return "", error
 
     def renew(self) -> None:
-        """Note what refs name that have no note, or an older one. The caller holds the lock.
+        """Write notes on refs that have none or an older one. The caller holds the writers' lock.
 
         Raises
         ------
         DamagedError
-            When one names another version than its writer made it name.
+            When a ref names another version than its writer noted.
         """
         if self._witnesses is None:
             return
         if doubts := self.doubtful():
             ref, reason = next(iter(doubts.items()))
             raise DamagedError(f"The {ref} {reason}. {WAY_OUT}")
-        noted = self._witnesses.all()
-        for ref, tip in self._named_by_refs().items():
-            if isinstance(tip, str) and (ref not in noted or noted[ref].version != tip):
+        notes = self._witnesses.all()
+        for ref, tip in self._read_refs().items():
+            if isinstance(tip, str) and (ref not in notes or notes[ref].version != tip):
                 kind, _, name = ref.partition(".")
                 self.note(ref, tip, self.identity(name) if kind == "branch" else "")
 
-    def _doubt(self, ref: str, tip: str, noted: Note | None) -> str | None:
-        """Return what is wrong with a ref that names `tip`; None where nothing is.
+    def _doubt(self, ref: str, tip: str, note: Note | None) -> str | None:
+        """Return the reason to doubt a ref that names `tip`; None if there is none.
 
-        The note that is its witness was read before the ref: both only move on.
+        `note` must have been read before the ref. The name of a link has the version in it, and so
+        takes the place of a note.
         """
         kind, _, name = ref.partition(".")
         if ends := link_ends(name):
-            noted = Note(ends[0])
-        if noted is None or noted.version == tip:
+            note = Note(ends[0])
+        if note is None or note.version == tip:
             return None
-        if kind == "branch" and not ends and self._follows(tip, noted, name):
-            return None
-        return f"names version {tip}, but its writer left it at {noted.version}"
+        if kind == "branch" and not ends and self._follows(tip, note, name):
+            return None  # it has just moved on, or a writer was killed before it wrote the note
+        return f"names version {tip}, but its writer left it at {note.version}"
 
-    def _follows(self, tip: str, noted: Note, branch: str) -> bool:
-        """Tell whether a version comes from the noted one by commits to that very branch alone.
+    def _follows(self, tip: str, note: Note, branch: str) -> bool:
+        """Tell whether only commits to this very branch lie between the noted version and `tip`.
 
-        Commits of writers that noted no branch, or no identity, count as its own.
+        Commits that carry no branch or no identity count as its own.
         """
         for commit in self._repository.ancestry(tip):
-            if commit.id == noted.version:
+            if commit.id == note.version:
                 return True
             if commit.branch not in (None, branch):
                 break
-            if commit.branch_id not in (None, noted.identity):
+            if commit.branch_id not in (None, note.identity):
                 break
         return False
 
     def note(self, ref: str, version: str, identity: str = "") -> None:
-        """Note what a ref names from now on, and the identity of a branch."""
+        """Write the note on a ref: the version that it names now, and a branch's identity.
+
+        An error is ignored. The note is then missing or older, as if the process had been killed
+        here, and every reader copes with that.
+        """
         if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
             with contextlib.suppress(LakeError, OSError):
                 self._repository.writers_folder()
                 self._witnesses.note(ref, Note(version, identity))
 
     def forget(self, ref: str) -> None:
-        """Forget the note on a ref that is to be deleted."""
+        """Delete the note on a ref that is about to be deleted."""
         if self._witnesses is not None:
             with translated_files():
                 self._witnesses.forget(ref)
 
 
-def _lost(noted: Note) -> str:
-    return f"is not there; it named version {noted.version}"
+def _lost(note: Note) -> str:
+    return f"is not there; it named version {note.version}"

@@ -1,4 +1,4 @@
-"""Versions of a lake, and what is noted with each of them."""
+"""Commits: the versions of a lake, with their metadata."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.engine import compiled
 
 DIGEST = "digest"
-"""Key of a commit's metadata under which its digest is."""
+"""Key of a commit's metadata: the digest of its message and its other metadata."""
 
 TRANSACTION = "transaction"
-"""Key of a commit's metadata under which the writer finds it again."""
+"""Key of a commit's metadata: the name by which its writer finds it again."""
 
 BRANCH = "branch"
-"""Key of a commit's metadata under which is the branch that it was written to."""
+"""Key of a commit's metadata: the branch to which it was written."""
 
 BRANCH_ID = "branch_id"
-"""Key of a commit's metadata under which is the identity of that branch."""
+"""Key of a commit's metadata: the identity of that branch."""
 
 CHUNKS = "chunks"
-"""Key of a commit's metadata under which is the digest of the chunks that it has written."""
+"""Key of a commit's metadata: the digest of the keys of the chunks that it wrote."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,27 @@ class Commit:
     time: datetime
     """When it was written, UTC."""
     metadata: Mapping[str, Any]
-    """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
+    """Metadata of its writer. A merge commit has the merged snapshot's id under ``"merge"``."""
     transaction: str | None = None
-    """What the open transaction was called, so that a commit whose reply was lost is found."""
+    """Name of the transaction, by which a commit is found if its reply was lost."""
     branch: str | None = None
-    """The branch that it was written to; None where that is not noted."""
+    """The branch to which it was written; None if that is not recorded."""
     branch_id: str | None = None
-    """What tells that branch from others that had its name; None where that is not noted."""
+    """Identity of that branch, which others of the same name do not have; None if not recorded."""
     chunks: str | None = None
-    """Digest of the chunks that it has written; None where that is not noted."""
+    """Digest of the keys of the chunks that it wrote; None if not recorded."""
 
 
 def read_commit(snapshot: compiled.SnapshotInfo) -> Commit:
-    """Return what is noted of a version. Raises DamagedError where it is not what was written."""
-    notes = without_digest(snapshot.id, snapshot.message, snapshot.metadata)
-    own = {key: notes.pop(key, None) for key in (TRANSACTION, BRANCH, BRANCH_ID, CHUNKS)}
+    """Return the commit of a snapshot. Raises DamagedError if it does not match its digest."""
+    metadata = without_digest(snapshot.id, snapshot.message, snapshot.metadata)
+    own = {key: metadata.pop(key, None) for key in (TRANSACTION, BRANCH, BRANCH_ID, CHUNKS)}
     return Commit(
         snapshot.id,
         snapshot.parent_id,
         snapshot.message,
         snapshot.written_at,
-        notes,
+        metadata,
         transaction=own[TRANSACTION],
         branch=own[BRANCH],
         branch_id=own[BRANCH_ID],
@@ -82,38 +82,34 @@ def chunk_key(path: str, chunk: Iterable[int]) -> str:
 
 
 def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
-    """Return a digest of the numbers of some chunks, by array, as an engine's log names them.
+    """Return a digest of the keys of chunks, given as in the engine's log: indices by array.
 
     >>> chunks_digest({"/b": [[1], [0]]}) == chunks_digest({"/a": [], "/b": [[0], [1]]})
     True
     """
-    named = sorted(chunk_key(path, chunk) for path, some in chunks.items() for chunk in some)
-    return xxhash.xxh3_64_hexdigest("\n".join(named).encode())
+    keys = sorted(chunk_key(path, chunk) for path, those in chunks.items() for chunk in those)
+    return xxhash.xxh3_64_hexdigest("\n".join(keys).encode())
 
 
 def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is noted with a commit, with a digest of its message and its notes."""
+    """Return the metadata of a commit with a digest of its message and the metadata added."""
     text = json.dumps([message, dict(metadata)], sort_keys=True, separators=(",", ":"))
     return {**metadata, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 
 
 def without_digest(commit: str, message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was noted with a commit. Raises DamagedError where it is not what was written.
+    """Return the metadata of a commit. Raises DamagedError if it does not match its digest.
 
     >>> without_digest("X", "m", with_digest("m", {"a": [1]}))
     {'a': [1]}
     >>> without_digest("X", "n", with_digest("m", {}))
     Traceback (most recent call last):
-    deeplake_lite.errors.DamagedError: The message or the notes of commit X are damaged. Restore ...
+    deeplake_lite.errors.DamagedError: The message or the metadata of commit X is damaged. ...
     """
-    notes = dict(metadata)
-    if DIGEST in notes and with_digest(message, _but_digest(notes)) != notes:
+    bare = {key: value for key, value in metadata.items() if key != DIGEST}
+    if DIGEST in metadata and with_digest(message, bare) != dict(metadata):
         raise DamagedError(
-            f"The message or the notes of commit {commit} are damaged. Restore the lake from "
+            f"The message or the metadata of commit {commit} is damaged. Restore the lake from "
             "a copy."
         )
-    return _but_digest(notes)
-
-
-def _but_digest(notes: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in notes.items() if key != DIGEST}
+    return bare

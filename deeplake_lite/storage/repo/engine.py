@@ -1,7 +1,7 @@
-"""The engine in two parts: its compiled module, and the Python package around it, for writing.
+"""Import of the engine in two parts: its compiled module, and the Python package around it.
 
-The package imports Zarr, which takes longer than all else that opening and reading a lake need. The
-compiled module alone opens repositories and reads from them.
+The compiled module is enough to open repositories and read from them. The package is needed for
+writing. It imports Zarr, which takes longer than everything else that opening a lake needs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NAME = "icechunk._icechunk_python"
 
 
 def _load() -> Any:
-    """Import the compiled module without its package; the package takes the same one later."""
+    """Import the compiled module without its package, which uses the same module object later."""
     if NAME in sys.modules:
         return sys.modules[NAME]
     package = find_spec("icechunk")
     assert package is not None, "a dependency"
     spec = PathFinder.find_spec(NAME, package.submodule_search_locations)
     if spec is None or spec.loader is None:
-        raise ImportError(f"There is no {NAME} in the installed icechunk. Install icechunk again.")
+        raise ImportError(f"The installed icechunk has no {NAME}. Install icechunk again.")
     module = sys.modules[NAME] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -37,26 +37,26 @@ if not TYPE_CHECKING:
     compiled = _load()
 
 
-def hush() -> None:
-    """Have the engine log errors alone: it warns on stderr of every lake that is local."""
+def silence_warnings() -> None:
+    """Make the engine log only errors. It warns on stderr about every local repository."""
     compiled.set_logs_filter("error")
 
 
-hush()
+silence_warnings()
 
 
 def package() -> Any:
-    """Return the engine's Python package; it imports Zarr."""
+    """Return the engine's Python package. This imports Zarr."""
     is_new = "icechunk" not in sys.modules
     import icechunk
 
     if is_new:
-        hush()  # the package sets up the log of its own
+        silence_warnings()  # the package sets its own log filter on import
     return icechunk
 
 
 def arrays() -> Any:
-    """Return the module that has Zarr create, open and write arrays; it imports Zarr."""
+    """Return the module that creates arrays through Zarr. This imports Zarr."""
     package()
     from deeplake_lite.storage.repo import zarr_arrays
 

@@ -1,4 +1,4 @@
-"""What the engine raises, as errors of ours."""
+"""Translation of errors of the engine and the operating system into errors of this library."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 PANICS = ("PanicException", "RustPanic")
-"""Names of what a panic of the engine raises, in a call and in a coroutine: no module has them."""
+"""Class names of the exceptions for a panic of the engine, in a call and in a coroutine. No module
+exports these classes."""
 
 NOT_WRITABLE = (
-    "The lake can be read, but not changed here. Copy it to a folder that you may write to, or "
-    "ask for write permission."
+    "The lake can be read here, but not changed. Copy it to a folder to which you may write, or "
+    "ask for permission to write."
 )
 DEFAULT_WAY_OUT = "Check the disk and the permissions of the lake's folder, then try again."
 WAYS_OUT = {
@@ -42,30 +43,30 @@ WAYS_OUT = {
 
 
 class MissingError(DamagedError):
-    """An object that is not there: damage, unless it was deleted on purpose."""
+    """A stored object is missing. This is damage, unless it was deleted on purpose."""
 
 
 class LostChunksError(StorageError):
-    """Chunks of an open transaction that were deleted before its commit."""
+    """Chunks of an open transaction were deleted before its commit."""
 
     def __init__(self, message: str, keys: Sequence[str]) -> None:
         super().__init__(message)
         self.keys = keys
-        """Where they were."""
+        """Keys of these chunks."""
 
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Make what the engine raises an error of ours.
+    """Raise errors of the engine as errors of this library.
 
     Raises
     ------
     VersionNotFoundError
         When there is no such branch, tag or commit id.
     ExistsError
-        When a branch or tag of that name is there, or a tag was.
+        When there is a branch or tag of that name, or there was a tag of it.
     DamagedError
-        When an object that a version refers to is not there, or does not read.
+        When an object that a version refers to is missing or cannot be read.
     StorageError
         When the store refuses: disk full, no permission, no network.
     ForkedError
@@ -76,14 +77,14 @@ def translated() -> Iterator[None]:
         with translated_files():
             yield
     except compiled.IcechunkError as error:
-        raise _error_of_ours(_missing_key(str(error)) or _replied(error)) from error
+        raise _translate(_missing_key(str(error)) or _reason_with_reply(error)) from error
     except BaseException as error:
         if type(error).__name__ not in PANICS:
             raise
         raise StorageError(
             f"The storage engine failed: {_first_line(error)}. Check the permissions and the free "
-            "space of the lake's folder, then try again; if it fails again, a file of the lake is "
-            "damaged."
+            "space of the lake's folder, then try again. If it fails again, a file of the lake is "
+            "damaged: run ds.verify()."
         ) from error
 
 
@@ -94,7 +95,7 @@ def translated_files() -> Iterator[None]:
     Raises
     ------
     StorageError
-        When the disk is full, does not take writes, or fails.
+        When the disk is full, is not writable, or fails.
     """
     try:
         yield
@@ -107,7 +108,7 @@ def translated_files() -> Iterator[None]:
 
 
 def _explain(error: OSError) -> str:
-    """Say what the operating system refused, and the way out.
+    """Return a message with the reason of the operating system, and what to do.
 
     >>> print(_explain(OSError(errno.ENOSPC, "No space left on device", "a.lake/.writers/x")))
     No space left on device: 'a.lake/.writers/x'. Free some space, then try again.
@@ -118,7 +119,7 @@ def _explain(error: OSError) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the reason of a panic: its first line, without the state that the engine dumps.
+    """Return the reason of a panic: its first line, without the dump of the engine's state.
 
     >>> _first_line(Exception('no client: ICError { kind: Other("Read-only file system"), x'))
     'no client: Read-only file system'
@@ -129,7 +130,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the gist of one of the engine's errors, which explain themselves on many lines.
+    """Return the reason of one of the engine's errors, whose messages have many lines.
 
     >>> reason_of(Exception("  x ref not found `fix` | | context: | 0: fetch_branch"))
     'ref not found `fix`'
@@ -138,10 +139,11 @@ def reason_of(error: BaseException) -> str:
     return re.sub(r"\s+", " ", first).strip(" x|")
 
 
-def _replied(error: BaseException) -> str:
-    """Return the gist of one of the engine's errors; where an object store refused, what it said.
+def _reason_with_reply(error: BaseException) -> str:
+    """Return the reason of one of the engine's errors, with the reply of an object store, if any.
 
-    >>> _replied(Exception('x service error | context: -> { code: "Slow", message: "no" }'))
+    >>> reply = '-> { code: "Slow", message: "no" }'
+    >>> _reason_with_reply(Exception(f"x service error | context: {reply}"))
     'service error, Slow: no'
     """
     reason = reason_of(error)
@@ -150,7 +152,7 @@ def _replied(error: BaseException) -> str:
 
 
 def _missing_key(text: str) -> str | None:
-    """Return which object an error of the engine is about, if an object store has none like it.
+    """Return the reason with the object's key if an object store reported a missing object.
 
     >>> _missing_key('error getting object | | context: key="a/chunks/X" | |-> NoSuchKey: no key')
     'object not found: a/chunks/X'
@@ -163,24 +165,26 @@ def _missing_key(text: str) -> str | None:
     return f"object not found: {key[1] if key else 'unknown key'}"
 
 
-def _error_of_ours(reason: str) -> LakeError:
+def _translate(reason: str) -> LakeError:
+    """Return the error for a reason. The engine has one class of errors, so the text decides."""
     if reason.startswith(("ref not found", "invalid snapshot id")):
         return VersionNotFoundError(
             f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags, ds.log()."
         )
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(
-            f"The name is taken: {reason}. Choose another; that of a tag is never free again."
+            f"The name is taken: {reason}. Choose another one; the name of a tag is never free "
+            "again, even after it was deleted."
         )
     if "clean prefix" in reason:
         return ExistsError(
-            "A lake is created where nothing is, and there are objects below this URL. Choose "
-            "another."
+            "A lake must be created in an empty place, but there are objects below this URL. "
+            "Choose another URL."
         )
     if "service error" in reason:
         return StorageError(
-            f"The store refused: {reason}. See to the bucket, permission and network, then try "
-            "again."
+            f"The store refused: {reason}. Check the bucket, the permissions and the network, then "
+            "try again."
         )
     if "not found" in reason.lower():
         return MissingError(
@@ -188,7 +192,8 @@ def _error_of_ours(reason: str) -> LakeError:
             "vacuum deleted the version or the lake was created anew."
         )
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
-        return DamagedError(f"A stored object does not read: {reason}. Restore it from a copy.")
+        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a copy.")
     return StorageError(
-        f"The store refused: {reason}. See to free space, permission and network, then try again."
+        f"The store refused: {reason}. Check the free space, the permissions and the network, then "
+        "try again."
     )

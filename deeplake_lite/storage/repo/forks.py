@@ -1,6 +1,7 @@
-"""Whether the engine works in this process: it does not in a fork of one that had used it.
+"""Detection of forked processes in which the engine cannot work.
 
-Its threads do not survive a fork, and whoever waited for them would wait for ever.
+The engine's threads do not exist in a process that was forked after they were started, and a call
+would wait for them for ever.
 """
 
 from __future__ import annotations
@@ -10,26 +11,26 @@ import os
 from deeplake_lite.errors import ForkedError
 
 _used = False
-"""Whether this process, or one that it is a fork of, has called the engine."""
+"""Whether this process, or one from which it was forked, has called the engine."""
 
 _lost = False
-"""Whether the engine's threads stayed behind in the process that this one is a fork of."""
+"""Whether the engine's threads exist only in the process from which this one was forked."""
 
 
 def use_engine() -> None:
-    """Note that the engine is called now.
+    """Record that the engine is about to be called.
 
     Raises
     ------
     ForkedError
-        When this process is a fork of one that had called it.
+        When this process was forked from one that had called the engine.
     """
     global _used
     if _lost:
         raise ForkedError(
-            "A process forked from one that has used a lake cannot use lakes: the engine's threads "
-            f"stay behind, got process {os.getpid()}. Start processes with "
-            'multiprocessing.get_context("spawn") or "forkserver", such as '
+            f"Process {os.getpid()} cannot use lakes, because it was forked from a process that "
+            "has used one, and the engine's threads are not copied to a fork. Start processes with "
+            'multiprocessing.get_context("spawn") or "forkserver", for example '
             'DataLoader(…, multiprocessing_context="forkserver").'
         )
     _used = True

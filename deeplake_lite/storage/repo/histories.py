@@ -1,8 +1,8 @@
-"""Whether all versions that a branch, a tag or a link leads to are there as they were written.
+"""A check of all versions to which branches, tags and links lead.
 
-Of each version its snapshot is read, with the notes of its commit, and the log of the chunks that
-it has written; on a local folder also the manifests, and whether there are files for the chunks
-that they name. The bytes in these are not read: `verify` of that version does so.
+For each version, its snapshot, the metadata of its commit and its transaction log are read. On a
+local folder, the manifests are read, too, and the chunk files that they name must exist. Their
+contents are not read here, but by `verify` of the version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def damaged_versions(repository: Repository) -> dict[str, str]:
-    """Return what is wrong with versions in the histories of all names, by their ids."""
+    """Return a description of the damage to each damaged version, by snapshot id."""
     walk = _Walk(repository)
     for name in repository.branch_names():
         if not is_pin(name):
@@ -37,12 +37,16 @@ class _Walk:
 
     def __init__(self, repository: Repository) -> None:
         self.damaged: dict[str, str] = {}
-        self._repository, self._sound = repository.reopened(), set[str]()
+        self._repository, self._sound = repository.reopened(), set[str]()  # past the cache
         folder = local_folder(repository.url)
         self._files = None if folder is None else _Files(folder)
 
     def follow(self, ref: str) -> None:
-        """Look at the history of a branch or tag, whose own damage is another's to report."""
+        """Check the history of a branch or tag. `CheckedRefs` reports damage to the ref itself.
+
+        Others may change the lake meanwhile, so damage counts only if it is seen a second time with
+        the ref unchanged.
+        """
         try:
             tip = self._repository.look_up(ref)
         except LakeError:
@@ -51,7 +55,7 @@ class _Walk:
         if damaged:
             try:
                 if self._repository.look_up(ref) != tip:
-                    return  # somebody else has moved it on: all was well then
+                    return  # somebody has moved it on, which damage would have prevented
             except VersionNotFoundError:  # it has just been deleted
                 return
             self._repository = self._repository.reopened()  # a vacuum may have cut its history
@@ -60,9 +64,10 @@ class _Walk:
         self.damaged |= damaged
 
     def _history(self, tip: str) -> tuple[dict[str, str], set[str]]:
-        """Return what is wrong with versions from a tip on, and those that are sound.
+        """Check a version and those before it; return the damaged ones and those that are sound.
 
-        It ends at a version that was found sound before.
+        The walk ends at a version that was found sound earlier. Each version is checked only after
+        its parent was read: see `_damage_of`.
         """
         damaged, sound, version = dict[str, str](), set[str](), tip
         history, later = self._repository.ancestry(tip), None
@@ -70,7 +75,7 @@ class _Walk:
             try:
                 commit = next(history) if version else None
             except LakeError as error:
-                damaged[version] = f"its snapshot does not read: {error.finding}"
+                damaged[version] = f"its snapshot cannot be read: {error.finding}"
                 return damaged, sound
             if later is not None and (reason := self._damage_of(later)):
                 damaged[later.id] = reason
@@ -81,9 +86,10 @@ class _Walk:
             later, version = commit, commit.parent or ""
 
     def _damage_of(self, commit: Commit) -> str | None:
-        """Return what is wrong with a version whose parent reads; None where nothing is.
+        """Return a description of the damage to a version; None if there is none.
 
-        The engine would look for a version that is not there for ever, if others lead in a circle.
+        The version's parent must have been read. The engine walks from the version to its parent,
+        and would not end if that is missing and damaged histories form a cycle.
         """
         try:
             self._repository.chunks_of(commit)
@@ -95,13 +101,13 @@ class _Walk:
 
 
 class _Files:
-    """The manifests and chunks of a local lake."""
+    """The manifests and chunk files of a local lake."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._known = folder, set[str]()  # manifests that are sound
+        self._folder, self._sound = folder, set[str]()  # names of manifests
 
     def look_for(self, snapshot: dict[str, Any]) -> None:
-        """Read the manifests that a snapshot describes, and look for the chunks that they name.
+        """Read the manifests of a snapshot, and look for the chunk files that they name.
 
         Raises
         ------
@@ -109,7 +115,7 @@ class _Files:
         """
         every = (manifest for some in manifests_of(snapshot).values() for manifest in some)
         for manifest in every:
-            if manifest.name in self._known:
+            if manifest.name in self._sound:
                 continue
             for chunk in read_manifest(self._folder, manifest):
                 path = self._folder / "chunks" / chunk
@@ -117,4 +123,4 @@ class _Files:
                     raise DamagedError(
                         f"The file {str(path)!r} is missing. Restore it from a copy."
                     )
-            self._known.add(manifest.name)
+            self._sound.add(manifest.name)

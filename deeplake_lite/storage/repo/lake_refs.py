@@ -1,8 +1,8 @@
-"""Names of branches and tags, and of the branches that are the lake's own.
+"""Names of branches and tags, including the branches that the lake makes for itself.
 
-A pin names a version for a while, so that no vacuum takes it; on an object store, a vacuum that is
-at work announces itself by a branch, too. A link remembers that a version comes from an older one
-although the history between them was cut.
+A *pin* names a version for a while, so that no vacuum deletes it. On an object store, a vacuum
+*announces* itself by a branch while it runs. A *link* records that a version descends from an
+older one although a vacuum has cut the history between them.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 PIN = "_pin-"
-"""Begin of the names of pins."""
+"""Prefix of the names of pins."""
 
 VACUUM = "_vacuum-"
-"""Begin of the names of announced vacuums."""
+"""Prefix of the names of announced vacuums."""
 
 LINK = "_base-"
-"""Begin of the names of links."""
+"""Prefix of the names of links."""
 
 ANNOUNCED_AGE = timedelta(hours=24)
 """On an object store, pins and announced vacuums that are older than this count as dead."""
 
 SKEW = timedelta(minutes=1)
-"""By how much the clocks of writers and of an object store may differ."""
+"""The largest difference between the clocks of writers and of an object store."""
 
 
 def branch_ref(name: str) -> str:
-    """Return what notes on refs call a branch."""
+    """Return the name of a branch among all refs."""
     return f"branch.{name}"
 
 
 def tag_ref(name: str) -> str:
-    """Return what notes on refs call a tag."""
+    """Return the name of a tag among all refs."""
     return f"tag.{name}"
 
 
 def is_pin(name: str) -> bool:
-    """Tell whether a branch is only there for a while: a pin, or a vacuum that is at work."""
+    """Tell whether a branch is temporary: a pin, or an announced vacuum."""
     return name.startswith((PIN, VACUUM))
 
 
 def in_words(ref: str) -> str:
-    """Return how a message calls a ref.
+    """Return a ref as a message names it.
 
     >>> in_words("tag.v1.0")
     "tag 'v1.0'"
@@ -53,7 +53,7 @@ def in_words(ref: str) -> str:
 
 
 def pin_name(now: datetime) -> str:
-    """Return a new name for a pin: a UUID of version 7, which begins with the time.
+    """Return a new name for a pin. It has a UUID of version 7, which begins with the time.
 
     >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
     >>> name[:18], made_at(name).isoformat()
@@ -63,7 +63,7 @@ def pin_name(now: datetime) -> str:
 
 
 def vacuum_name(now: datetime, limit: datetime) -> str:
-    """Return a new name for a vacuum that spares what is younger than `limit`."""
+    """Return a new name for the announcement of a vacuum that spares objects since `limit`."""
     return f"{VACUUM}{_uuid7(now)}-{max(0, int(limit.timestamp() * 1000)):012x}"
 
 
@@ -72,15 +72,17 @@ def _uuid7(now: datetime) -> str:
 
 
 def made_at(name: str) -> datetime | None:
-    """Return when a pin was made or a vacuum announced, None where the name does not tell."""
-    found = re.fullmatch(
+    """Return the time at which a pin or an announcement was made; None for any other name."""
+    match = re.fullmatch(
         f"(?:{PIN}|{VACUUM})([0-9a-f]{{12}})7[0-9a-f]{{19}}(?:-[0-9a-f]{{12}})?", name
     )
-    return _at(found[1]) if found else None
+    return _at(match[1]) if match else None
 
 
 def may_delete(name: str, begun: datetime | None) -> bool:
-    """Tell whether a name is of a vacuum that is at work and may delete what is as old as `begun`.
+    """Tell whether a branch announces a running vacuum that may delete objects from `begun` on.
+
+    Without `begun`, objects may be of any age.
 
     >>> name = "_vacuum-" + _uuid7(datetime.now(UTC)) + "-019c11597000"
     >>> may_delete(name, None), may_delete(name, datetime(2026, 1, 30, tzinfo=UTC))
@@ -96,7 +98,7 @@ def may_delete(name: str, begun: datetime | None) -> bool:
 
 
 def _at(milliseconds: str) -> datetime:
-    """Return the time of a hexadecimal number of milliseconds."""
+    """Return the time that a hexadecimal number of milliseconds stands for."""
     try:
         return datetime.fromtimestamp(int(milliseconds, 16) / 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -104,7 +106,7 @@ def _at(milliseconds: str) -> datetime:
 
 
 def link_name(older: str, later: str) -> str:
-    """Return the name of the link between two versions."""
+    """Return the name of the link from a version to an older one."""
     return f"{LINK}{older}-{later}"
 
 
@@ -114,10 +116,10 @@ def is_link(name: str) -> bool:
 
 
 def link_ends(name: str) -> tuple[str, str] | None:
-    """Return the older and the later version of a link.
+    """Return the older and the later version of a link; None if the name is not that of a link.
 
     >>> link_ends("_base-1CECHNKREP0F1RSTCMT0-KCD17E4CZYH6CNFH7ZR0")
     ('1CECHNKREP0F1RSTCMT0', 'KCD17E4CZYH6CNFH7ZR0')
     """
-    found = re.fullmatch(f"{LINK}([0-9A-Z]{{20}})-([0-9A-Z]{{20}})", name)
-    return (found[1], found[2]) if found else None
+    match = re.fullmatch(f"{LINK}([0-9A-Z]{{20}})-([0-9A-Z]{{20}})", name)
+    return (match[1], match[2]) if match else None

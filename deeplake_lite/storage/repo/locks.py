@@ -1,9 +1,10 @@
-"""Locks that are files: the operating system drops those of a process that dies.
+"""File locks, which the operating system releases if their process dies.
 
-A lock is an open file, and is held until that is closed. The interpreter closes a file at the end
-of a ``with`` block, and when nobody refers to it, without running Python code, so that Ctrl-C comes
-before or after, but never instead. `filelock.FileLock` releases in Python code: an interrupt in it
-leaves the lock held for as long as somebody keeps the traceback, as notebooks do.
+A lock is an open file, and is held until the file is closed. The interpreter closes a file at the
+end of a ``with`` block, or when the last reference to it is gone, and runs no Python code for that.
+Ctrl-C comes either before or after it, and the lock is released in both cases.
+`filelock.FileLock` releases in Python code. An interrupt within that code would leave the lock held
+as long as the traceback lives, and notebooks keep the last traceback.
 """
 
 from __future__ import annotations
@@ -20,33 +21,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POLL_SECONDS = 0.01
-"""How often whoever waits looks whether a lock is free."""
+"""Seconds between two attempts to take a lock."""
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
-"""What the operating system says of a lock that somebody else has."""
+"""Error numbers of the operating system for a lock that somebody else holds."""
 
 _HELD: dict[int, weakref.ref[FileIO]] = {}
-"""Locks of this process by file descriptor, some of which are closed by now."""
+"""Locks of this process by file descriptor. Some of them may be closed by now."""
 
 
 def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO:
-    """Take the lock at `path`, which is held until the file that this returns is closed.
+    """Take the lock at `path`. It is held until the returned file is closed.
 
     Parameters
     ----------
     timeout : float
-        Seconds to wait at the most; less than 0 for as long as it takes.
+        Most seconds to wait; a negative number for as long as it takes.
     create : bool
-        Whether to make the file where there is none.
+        Whether to create the file if there is none.
 
     Raises
     ------
     FileNotFoundError
-        When there is no file, and none is to be made.
+        When there is no file, and `create` is false.
     TimeoutError
-        When somebody else keeps it.
+        When somebody else holds the lock.
     OSError
-        When the file cannot be opened, or does not take locks.
+        When the file cannot be opened, or its file system has no locks.
     """
     deadline = time.monotonic() + timeout
     while (file := _try_lock(path, "a+" if create else "r+")) is None:
@@ -59,7 +60,9 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
 def _try_lock(path: Path, mode: str) -> FileIO | None:
     file = FileIO(path, mode, opener=_open)
     try:
-        if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:  # or it was removed meanwhile
+        # A file that was removed between opening and locking has no name any more. Nobody else
+        # would meet this lock, so it does not count.
+        if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
             _HELD[file.fileno()] = weakref.ref(file)
             return file
     except BaseException:
@@ -74,7 +77,7 @@ def _open(name: str, flags: int) -> int:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file unless somebody else has; tell whether it is locked."""
+    """Lock an open file unless somebody else has locked it; tell whether that worked."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -92,7 +95,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _close_copies() -> None:
-    """Close a fork's copies of locks, which would hold them for as long as the fork lives."""
+    """Close the copies of locks in a forked process, which would keep them held while it lives."""
     for held in list(_HELD.values()):
         if (file := held()) is not None:
             file.close()

@@ -1,4 +1,4 @@
-"""The event loop that asynchronous work runs in: one a process, in a thread of its own."""
+"""The event loop of this library: one for each process, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -12,41 +12,43 @@ _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
 
 END_SECONDS = 0.2
-"""How long the interpreter waits for the loop when it ends."""
+"""How long the interpreter waits for the loop's thread at exit."""
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop, which is started when it is first asked for.
+    """Return the loop. It is started on the first call.
 
     Raises
     ------
     RuntimeError
-        In the loop's own thread, which would wait for itself for ever.
+        When it is called in the loop's own thread, which would wait for itself for ever.
     """
     global _loop, _thread
     if _thread is threading.current_thread():
-        raise RuntimeError("Work that runs in the event loop must await, not wait for other work.")
+        raise RuntimeError(
+            "Code that runs in the event loop must await other work, and must not block on it."
+        )
     if _loop is None:
         with _lock:
             if _loop is None:
-                made = asyncio.new_event_loop()
+                loop = asyncio.new_event_loop()
                 _thread = threading.Thread(
-                    target=made.run_forever, name="deeplake_lite", daemon=True
+                    target=loop.run_forever, name="deeplake_lite", daemon=True
                 )
                 _thread.start()
-                _loop = made
+                _loop = loop  # last: other threads read it without the lock
     return _loop
 
 
 def _forget() -> None:
-    """Start anew in a fork: the thread stays behind in the process that it comes from."""
+    """Start afresh in a forked process, to which the thread of its parent is not copied."""
     global _lock, _loop, _thread
     _lock, _loop, _thread = threading.Lock(), None, None
 
 
 @atexit.register
 def _end() -> None:
-    """Stop the loop before the interpreter takes its modules away."""
+    """Stop the loop before the interpreter tears down its modules."""
     if _loop is not None and _thread is not None:
         _loop.call_soon_threadsafe(_loop.stop)
         _thread.join(END_SECONDS)

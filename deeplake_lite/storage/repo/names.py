@@ -1,13 +1,14 @@
-"""What the engine calls a branch or tag: it takes no ``/``, and keeps names in files.
+"""Names of branches and tags in the engine, which does not allow ``/`` in them.
 
-``=`` stands for it: no name of ours has one, and every file system and object store takes it.
+It is replaced by ``=``, which our names do not have, and which file systems and object stores
+allow in the names of files.
 """
 
 from __future__ import annotations
 
 
 def to_engine(name: str) -> str:
-    """Return what the engine calls a branch or tag.
+    """Return the engine's name of a branch or tag.
 
     >>> to_engine("feature/x")
     'feature=x'
@@ -16,7 +17,7 @@ def to_engine(name: str) -> str:
 
 
 def from_engine(name: str) -> str:
-    """Return what users call it.
+    """Return the user's name of a branch or tag.
 
     >>> from_engine("feature=x")
     'feature/x'

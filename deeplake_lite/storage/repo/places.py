@@ -1,4 +1,4 @@
-"""Which folder or object store a URL stands for."""
+"""The folder or object store behind a URL."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ else:
 MEMORY = "memory://"
 
 SCHEMES = ("s3", "gs", "gcs", "az", "azure")
-"""Of the URLs of object stores."""
+"""Schemes of the URLs of object stores."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
-"""Folders of the ``memory://`` lakes of this process; they vanish with it."""
+"""Folders of the ``memory://`` lakes of this process, which are deleted when it ends."""
 
 _guests: dict[str, str] = {}
-"""Folders of ``memory://`` lakes of the process that this one comes from."""
+"""Folders of ``memory://`` lakes that belong to another process, by URL."""
 
 
 def local_folder(url: str) -> Path | None:
-    """Return the folder of a local or ``memory://`` lake, None for any other kind of URL.
+    """Return the folder of a local or ``memory://`` lake; None for any other URL.
 
     >>> local_folder("file:///data/flowers.lake").name
     'flowers.lake'
@@ -52,7 +52,7 @@ def local_folder(url: str) -> Path | None:
 
 
 def settled(url: str) -> str:
-    """Return a URL that means the same wherever the process goes: a local path is made absolute.
+    """Return a URL that does not depend on the working directory: local paths become absolute.
 
     >>> settled("s3://bucket/flowers")
     's3://bucket/flowers'
@@ -63,30 +63,30 @@ def settled(url: str) -> str:
 
 
 def welcome(url: str, folder: str) -> None:
-    """Let a ``memory://`` lake of the process that this one comes from be opened by its URL.
+    """Make a ``memory://`` lake of another process, such as the parent, available by its URL.
 
     Raises
     ------
     LakeNotFoundError
-        When that process has ended and its lakes are gone, or has another lake of the name.
+        When the lake went with its process, or this process has another lake of that name.
     """
     here = local_folder(url)
     if here is not None and here != Path(folder):
         raise LakeNotFoundError(
-            f"{url!r} is another lake in this process than where it was pickled. "
-            "Use a folder for what several processes share."
+            f"{url!r} is another lake in this process than in the one where it was pickled. "
+            "Use a folder for a lake that several processes share."
         )
     if not Path(folder).is_dir():
         raise LakeNotFoundError(
-            f"{url!r} went with the process that made it. "
-            "Use a folder for what several processes share."
+            f"{url!r} went with the process that created it. "
+            "Use a folder for a lake that several processes share."
         )
     if url not in _memory:
         _guests[url] = folder
 
 
 def forget(url: str) -> None:
-    """Take away a ``memory://`` lake of this process; anything else stays."""
+    """Delete a ``memory://`` lake of this process. Any other lake stays."""
     if url in _memory:
         _memory.pop(url).cleanup()
 
@@ -97,56 +97,58 @@ def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
     Raises
     ------
     LakeNotFoundError
-        For any other kind of URL, and one that names no bucket.
+        When the URL is of another kind, or names no bucket.
     OptionError
-        For options that the store does not take.
+        When the store does not accept the options.
     """
     use_engine()
     if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
-    folder, given = local_folder(url), dict(options or {})
+    folder, arguments = local_folder(url), dict(options or {})
     if folder is not None:
         return compiled.Storage.new_local_filesystem(str(folder))
     parts, engine = urlsplit(url), package()
-    where, prefix = parts.netloc, parts.path.strip("/") or None
-    if parts.scheme in SCHEMES and not where:
+    bucket, prefix = parts.netloc, parts.path.strip("/") or None
+    if parts.scheme in SCHEMES and not bucket:
         raise LakeNotFoundError(
             f"The URL of an object store must name a bucket, as 's3://bucket/flowers' does, but it "
             f"is {url!r}."
         )
     match parts.scheme:
         case "s3":
-            given.setdefault("from_env", not given.keys() & {"access_key_id", "anonymous"} or None)
-            return _store(engine.s3_storage, given, bucket=where, prefix=prefix)
+            # With other credentials, `from_env` must stay at its default, which is None.
+            has_credentials = arguments.keys() & {"access_key_id", "anonymous"}
+            arguments.setdefault("from_env", not has_credentials or None)
+            return _store(engine.s3_storage, arguments, bucket=bucket, prefix=prefix)
         case "gs" | "gcs":
-            given.setdefault("from_env", True)
-            return _store(engine.gcs_storage, given, bucket=where, prefix=prefix)
+            arguments.setdefault("from_env", True)
+            return _store(engine.gcs_storage, arguments, bucket=bucket, prefix=prefix)
         case "az" | "azure":
             container, _, rest = (prefix or "").partition("/")
-            given.setdefault("from_env", True)
+            arguments.setdefault("from_env", True)
             return _store(
-                engine.azure_storage, given, account=where, container=container, prefix=rest
+                engine.azure_storage, arguments, account=bucket, container=container, prefix=rest
             )
     raise LakeNotFoundError(
-        f"A lake is in a folder, memory://, s3://, gs:// or az://; got {url!r}."
+        f"The URL of a lake must be a folder, memory://, s3://, gs:// or az://, but it is {url!r}."
     )
 
 
 def _store(
     open_store: Callable[..., Any], options: Mapping[str, Any], **place: str | None
 ) -> compiled.Storage:
-    """Return a store with a user's options. Raises OptionError for those that it does not take."""
+    """Return a store with a user's options. Raises OptionError for those that are not valid."""
     known = [name for name in inspect.signature(open_store).parameters if name not in place]
     for name in options:
         if name not in known:
             raise OptionError(
                 f"storage_options must have options of {open_store.__name__}, but {brief(name)} is "
-                f"none. Known: {', '.join(known)}."
+                f"not one of them. Known: {', '.join(known)}."
             )
     try:
         return cast("compiled.Storage", open_store(**place, **options))
     except (TypeError, ValueError) as error:
         raise OptionError(
-            f"storage_options must be as {open_store.__name__} takes them, but {error}. See its "
-            "documentation, https://icechunk.io/en/stable/storage/."
+            f"storage_options must be as {open_store.__name__} takes them, but {error}. See "
+            "https://icechunk.io/en/stable/storage/."
         ) from error

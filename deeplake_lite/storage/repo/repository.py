@@ -1,4 +1,23 @@
-"""Versions of a lake behind a URL: sessions at one of them, branches, tags, history, upkeep."""
+"""The repository of a lake: sessions at its versions, branches, tags, history, and upkeep.
+
+Writers and vacuums must keep out of each other's way. How they do depends on the place.
+
+On a local folder, commits, new names and vacuums take the same lock (`Repository.lock`).
+
+On an object store there are no locks. A branch moves by compare-and-swap, which is enough between
+writers. Between a writer and a vacuum, each publishes what it is about to do before it looks at the
+other, so that at least one of them sees the other::
+
+    writer that names an old version          vacuum
+    1. creates a pin for the version          1. creates its announcement
+    2. waits for vacuums that were announced  2. reads all names, and keeps those versions
+    3. looks whether everything is there      3. deletes everything else that is old
+    4. moves the branch, deletes the pin      4. deletes its announcement
+
+If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
+announcement is there already, the writer waits, and then finds out what was deleted. A process that
+dies leaves a pin or an announcement, which counts as dead after a day (`ANNOUNCED_AGE`).
+"""
 
 from __future__ import annotations
 
@@ -65,14 +84,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POLLS, POLL_SECONDS = 600, 1.0
-"""How often a writer looks whether a vacuum is done, and how long it sleeps in between."""
+"""How often a writer checks whether a vacuum has ended, and the seconds between two checks."""
 
 ROOT = "1CECHNKREP0F1RSTCMT0"
-"""The engine's own first snapshot, the same in every lake: no vacuum deletes it."""
+"""Id of the first snapshot, which the engine creates in every repository and never deletes."""
 
 
 class Repository:
-    """Versions of one lake at one URL.
+    """The repository of one lake.
 
     Parameters
     ----------
@@ -82,7 +101,7 @@ class Repository:
     repository : PyRepository
         The engine's handle.
     limits : Limits
-        How much memory a value that is read or written may take.
+        Limits on the memory of a value that is read or written.
     """
 
     def __init__(
@@ -99,22 +118,26 @@ class Repository:
     def creating(
         cls, url: str, options: Mapping[str, Any] | None = None, *, overwrite: bool = False
     ) -> Iterator[Repository]:
-        """Give an empty repository to write the first version into.
+        """Provide an empty repository for the first version of a lake.
 
-        On a local folder it is put in its place when that is done, so that nobody sees half a lake;
-        in memory it is gone when that fails.
-        With `overwrite` that may be the place of a lake, which goes then.
+        On a local folder, it is renamed to its place at the end, so that nobody sees half a lake
+        (see `staging`). In memory, it is deleted if writing fails.
+
+        Parameters
+        ----------
+        overwrite : bool
+            Whether to replace a lake at `url`, if there is one.
 
         Raises
         ------
         ExistsError
-            Where there is a lake already, or anything else.
+            When there is a lake already, or anything else.
         """
         folder = local_folder(url)
         if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
-            made = cls._create(url, options)
+            repository = cls._create(url, options)
             try:
-                yield made
+                yield repository
             except BaseException:
                 forget(url)
                 raise
@@ -126,8 +149,8 @@ class Repository:
                 check_replaceable(folder, overwrite=overwrite)
             if folder.exists() and folder.samefile(os.curdir):
                 raise ExistsError(
-                    f"A new lake takes the place of its folder, and {str(folder)!r} is the one in "
-                    "which this process runs. Name a folder in it: 'flowers.lake'."
+                    f"A new lake replaces its folder, but {str(folder)!r} is the working directory "
+                    "of this process. Name a folder in it, such as 'flowers.lake'."
                 )
         with staging(folder) as staged:
             yield cls._create(str(staged), options)
@@ -137,10 +160,10 @@ class Repository:
         storage = storage_at(url, options)
         with translated():
             if compiled.PyRepository.exists(storage):
-                way_out = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
+                hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
                 raise ExistsError(
-                    f"There is a lake at {url!r} already. Choose another name, or dl.open "
-                    f"it{way_out}."
+                    f"There is a lake at {url!r} already. Choose another name, or open it with "
+                    f"dl.open{hint}."
                 )
             repository = compiled.PyRepository.create(storage, config=settings())
             repository.save_config()
@@ -153,7 +176,7 @@ class Repository:
         options: Mapping[str, Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Repository:
-        """Open the repository at `url`. Raises LakeNotFoundError where there is none."""
+        """Open the repository at `url`. Raises LakeNotFoundError if there is none."""
         if not cls.exists(url, options):
             folder = local_folder(url)
             if (
@@ -161,7 +184,9 @@ class Repository:
                 and folder.exists()
                 and (folder.is_file() or any(folder.iterdir()))
             ):
-                raise LakeNotFoundError(f"There is no lake at {url!r}: it holds other files.")
+                raise LakeNotFoundError(
+                    f"There is no lake at {url!r}: it holds other files. Check the path."
+                )
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
                 f"Check the path, or make one with dl.create({url!r}, schema)."
@@ -175,7 +200,7 @@ class Repository:
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Tell whether there is a repository at `url`, making nothing."""
+        """Tell whether there is a repository at `url`. Nothing is created."""
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
@@ -187,11 +212,11 @@ class Repository:
 
     @property
     def refs(self) -> CheckedRefs:
-        """Branches and tags, and where their writers left them."""
+        """Branches and tags, compared with the notes of their writers."""
         return CheckedRefs(self)
 
     def checking(self) -> Repository:
-        """Return a handle to the same versions that compares every read with checksums."""
+        """Return a handle to the same repository that compares every read with checksums."""
         other = copy(self)
         other.checks_reads = True
         return other
@@ -205,7 +230,7 @@ class Repository:
         return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
-        """Return the chunk files of a version of a local lake, shared by its next readers."""
+        """Return the chunk files of a version of a local lake; those of the newest are cached."""
         folder = local_folder(self.url)
         if folder is None:
             return None
@@ -216,7 +241,9 @@ class Repository:
         return files
 
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
-        """Refuse pipes and the like in the place of files that the engine would wait for.
+        """Refuse pipes and devices in the place of files that the engine is about to open.
+
+        The engine would wait for a pipe for ever, and Ctrl-C would not end that.
 
         Raises
         ------
@@ -229,9 +256,9 @@ class Repository:
                 check_regular(folder / "refs" / ref / "ref.json")
 
     def _check_identity(self, snapshot_id: str) -> None:
-        """Refuse the snapshot of another version in the place of one: the engine takes any.
+        """Refuse a snapshot file that holds another version. The engine does not check this.
 
-        On an object store this is a request more, and made where every read is checked.
+        On an object store this takes another request, so it is done only if every read is checked.
 
         Raises
         ------
@@ -240,15 +267,15 @@ class Repository:
         if local_folder(self.url) is None and not self.checks_reads:
             return
         with translated():
-            found = self._repository.lookup_snapshot(snapshot_id)
-        if found.id != snapshot_id:
+            stored = self._repository.lookup_snapshot(snapshot_id)
+        if stored.id != snapshot_id:
             raise DamagedError(
-                f"Version {snapshot_id} is damaged: in its place is version {found.id}. Restore "
+                f"Version {snapshot_id} is damaged: version {stored.id} is in its place. Restore "
                 "the lake from a copy."
             )
 
     def _check_refs(self) -> None:
-        """Refuse pipes and the like in the place of any branch or tag, which the engine lists.
+        """Refuse pipes and devices in the place of any branch or tag. The engine lists them all.
 
         Raises
         ------
@@ -261,7 +288,7 @@ class Repository:
                     check_regular(folder / "refs" / name / "ref.json")
 
     def _check_objects(self) -> None:
-        """Refuse pipes and the like among the files that a vacuum reads or deletes.
+        """Refuse pipes and devices among the files that a vacuum reads or deletes.
 
         Raises
         ------
@@ -274,7 +301,7 @@ class Repository:
                     check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
-        """Return the engine's description of a snapshot: its manifests, and its nodes."""
+        """Return the engine's description of a snapshot, with its manifests and its nodes."""
         self._check_files(snapshot_id)
         with translated():
             return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
@@ -293,9 +320,10 @@ class Repository:
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
     ) -> None:
-        """Move a branch on to a version that has no name yet, if all of its chunks are there.
+        """Move a branch to a version that has no name yet, if all of its chunks exist.
 
-        The version is kept from vacuums before it is looked at. Nobody sees it if it is refused.
+        The version is pinned before its chunks are looked for: see the module's docstring. If it is
+        refused, no branch ever names it.
 
         Raises
         ------
@@ -304,7 +332,7 @@ class Repository:
         LostChunksError
             When a vacuum has deleted some of the chunks.
         StorageError
-            When a vacuum that may delete them goes on for too long.
+            When a vacuum that may delete them does not end in time.
         """
         with contextlib.ExitStack() as held:
             try:
@@ -313,13 +341,13 @@ class Repository:
                 parent = next(fresh.ancestry(done)).parent
             except (MissingError, VersionNotFoundError) as error:
                 raise LostChunksError(
-                    "The version that was written was not there any more: a vacuum that spares "
-                    "nothing deleted it. Nothing was committed; write the rows again.",
+                    "The version that was written has been deleted by a vacuum that spares "
+                    "nothing. Nothing was committed; write the rows again.",
                     sorted(keys),
                 ) from error
             if parent != before:
                 raise ConflictError(
-                    f"A commit follows the branch's tip {before}, but a vacuum has just cut the "
+                    f"A commit must follow the branch's tip {before}, but a vacuum has cut the "
                     "history behind this one. Nothing was committed; commit again."
                 )
             try:
@@ -334,13 +362,15 @@ class Repository:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
+            # The branch has moved, but the engine makes writers only for tips of branches: pin the
+            # version, which is such a tip, for a moment.
             with self.lock("pins"), self.pinned([snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()
 
     @contextlib.contextmanager
     def pinned(self, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
-        """Name versions by branches of the lake's own for a while, so that they do not expire."""
+        """Pin versions, so that they do not expire; provide the names of the pins."""
         names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
         try:
             for name, snapshot_id in names.items():
@@ -352,14 +382,15 @@ class Repository:
 
     @contextlib.contextmanager
     def kept(self, snapshot_id: str, begun: datetime | None = None) -> Iterator[Repository]:
-        """Keep a version while it gets a name, and give a handle that sees what is there of it.
+        """Protect a version from vacuums while it gets a name.
 
-        On a local folder the caller holds the writers' lock, and no vacuum is at work. On an object
-        store the version is pinned. A vacuum that starts later sees that; one that is at work
-        already may not, and is waited for. What it has deleted, the handle does not find.
+        On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
+        store the version is pinned. A vacuum that starts later sees the pin. One that is running
+        may not have seen it, so this waits until it has ended. The handle that is provided has no
+        cache, and so does not find objects that were deleted.
 
-        A vacuum that is done may have deleted a part of a version that no history leads to, such as
-        chunks that are older than its snapshot. All files of such a version are looked for, and
+        Earlier vacuums may have deleted parts of a version that no name leads to, for example
+        chunks that are older than its snapshot. So all files of such a version are looked for, and
         the versions before it, unless `begun` is given: then the caller knows what to look for.
 
         Parameters
@@ -367,15 +398,15 @@ class Repository:
         snapshot_id : str
             The version.
         begun : datetime, optional
-            When its first object was written. Vacuums that spare what is younger are not waited
-            for.
+            When its first object was written. This does not wait for vacuums that spare objects of
+            that time.
 
         Raises
         ------
         NotFoundError
-            When the version is not there, or not all of it.
+            When the version or a part of it does not exist.
         StorageError
-            When a vacuum goes on for too long.
+            When a vacuum does not end in time.
         """
         if local_folder(self.url) is not None:
             fresh = self.reopened()
@@ -400,11 +431,11 @@ class Repository:
                 fresh._check_whole(snapshot_id)
             yield fresh
         finally:
-            with contextlib.suppress(LakeError):  # it is forgotten when it is old
+            with contextlib.suppress(LakeError):  # otherwise a vacuum deletes it when it is old
                 self.delete_branch(pin)
 
     def reopened(self) -> Repository:
-        """Return a handle that remembers nothing of what it has read."""
+        """Return a handle with empty caches."""
         other = copy(self)
         with translated():
             other._repository = self._repository.reopen()
@@ -412,11 +443,11 @@ class Repository:
         return other
 
     def _tips(self) -> set[str]:
-        """Return the versions that branches and tags name: no vacuum deletes these."""
+        """Return the versions that branches and tags name. No vacuum deletes these."""
         return {*self.branches().values(), *self.tags().values()}
 
     def _check_whole(self, snapshot_id: str) -> None:
-        """Refuse a version of which a vacuum may have deleted a part, and has.
+        """Refuse a version of which a vacuum has deleted a part. Those with names are trusted.
 
         Raises
         ------
@@ -438,26 +469,27 @@ class Repository:
                 lost = sorted(missing(folder, [self.inspect(snapshot_id)]))
         except DamagedError as error:
             raise VersionNotFoundError(
-                f"The version {snapshot_id!r} is not there any more: {error.finding}."
+                f"The version {snapshot_id!r} does not exist any more: {error.finding}."
             ) from error
         if lost:
             raise VersionNotFoundError(
-                f"{len(lost):,} files of the version {snapshot_id!r} are gone, such as {lost[0]!r}."
+                f"The version {snapshot_id!r} is not complete any more: {len(lost):,} of its files "
+                f"are gone, such as {lost[0]!r}."
             )
 
     def _named(self) -> set[str]:
         """Return the versions that branches, tags and links name."""
-        linked = self._looked_up(filter(is_link, self.branch_names()), branch_ref)
+        linked = self._look_up_all(filter(is_link, self.branch_names()), branch_ref)
         return self._tips() | set(linked.values())
 
     @contextlib.contextmanager
     def announced(self, limit: datetime) -> Iterator[None]:
-        """Tell writers of an object store of a vacuum, before it reads which versions have names.
+        """Announce a vacuum to the writers of an object store. It must read the names after that.
 
         Parameters
         ----------
         limit : datetime
-            Younger objects are spared.
+            The vacuum spares objects that are younger.
         """
         if local_folder(self.url) is not None:
             yield
@@ -471,7 +503,7 @@ class Repository:
                 self.delete_branch(name)
 
     def _await_vacuums(self, begun: datetime | None) -> None:
-        """Wait until no vacuum is at work that may delete objects written since `begun`.
+        """Wait until no vacuum is running that may delete objects written since `begun`.
 
         Raises
         ------
@@ -483,17 +515,18 @@ class Repository:
                 return
             time.sleep(POLL_SECONDS)
         raise StorageError(
-            f"Old transactions and versions wait for vacuums, but one that began at "
-            f"{made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was changed: "
-            "try again later. If it was killed, delete the file "
+            "Old transactions and versions must wait until a vacuum has ended, but one that began "
+            f"at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was "
+            "changed: try again later. If the vacuum was killed, delete the file "
             f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
         )
 
     def unpin(self, older_than: datetime) -> None:
-        """Forget the pins of processes that died. The caller holds the writers' lock.
+        """Delete the pins of dead processes. The caller holds the writers' lock.
 
-        On a local folder whoever needs one holds a lock. On an object store nobody can tell whose
-        they are, and those made before `older_than` go.
+        On a local folder, a process that needs a pin holds the lock for pins, so under that lock
+        all pins are of dead processes. On an object store nobody can tell, and those older than
+        `older_than` are deleted.
         """
         local = local_folder(self.url) is not None
         with self.lock("pins"):
@@ -503,27 +536,30 @@ class Repository:
                     self.delete_branch(name)
 
     def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
-        """Return what each branch names, right or not, but for pins, vacuums and links.
+        """Return the version of each branch, unchecked; pins, announcements and links left out.
 
-        Names that are `known` already are not listed again.
+        Parameters
+        ----------
+        known : iterable of str, optional
+            Names of all branches, if they have been listed already.
         """
         listed = self.branch_names() if known is None else known
         names = [n for n in listed if not is_pin(n) and not is_link(n)]
-        return self._looked_up(names, branch_ref)
+        return self._look_up_all(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
-        """Return versions that come from others although the history between them was cut.
-
-        By the later version, what it comes from.
-        """
-        found: dict[str, set[str]] = {}
+        """Return the older versions from which versions with a cut history descend, by version."""
+        links: dict[str, set[str]] = {}
         for name in self.branch_names():
             if ends := link_ends(name):
-                found.setdefault(ends[1], set()).add(ends[0])
-        return found
+                links.setdefault(ends[1], set()).add(ends[0])
+        return links
 
     def add_links(self, links: Iterable[tuple[str, str]]) -> None:
-        """Remember that versions come from older ones, which stay from now on."""
+        """Record that versions descend from older ones, given as (older, later).
+
+        The older ones are not deleted as long as the links exist.
+        """
         known = set(self.branch_names())
         for older, later in links:
             name = link_name(older, later)
@@ -531,14 +567,14 @@ class Repository:
                 self.create_branch(name, older)
 
     def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
-        """Forget all links but some."""
-        kept = {link_name(older, later) for older, later in but}
+        """Delete all links except some, given as (older, later)."""
+        needed = {link_name(older, later) for older, later in but}
         for name in self.branch_names():
-            if is_link(name) and name not in kept:
+            if is_link(name) and name not in needed:
                 self.delete_branch(name)
 
     def look_up(self, ref: str) -> str:
-        """Return the snapshot id that a branch or tag names, whether that is right or not."""
+        """Return the snapshot id that a branch or tag names, unchecked."""
         kind, _, name = ref.partition(".")
         self._check_files(refs=[f"{kind}.{to_engine(name)}"])
         find = self._repository.lookup_tag if kind == "tag" else self._repository.lookup_branch
@@ -546,7 +582,7 @@ class Repository:
             return str(find(to_engine(name)))
 
     def tag_tip(self, name: str) -> str:
-        """Return the snapshot id of a tag. Raises as `tip`."""
+        """Return the snapshot id of a tag. Raises the errors of `tip`."""
         return self.refs.resolve(tag_ref(name))
 
     def tag_names(self) -> list[str]:
@@ -555,7 +591,7 @@ class Repository:
             return sorted(map(from_engine, self._repository.list_tags()))
 
     def branch_names(self) -> list[str]:
-        """Return the names of all branches, pins too."""
+        """Return the names of all branches, including pins, announcements and links."""
         with translated():
             return sorted(map(from_engine, self._repository.list_branches()))
 
@@ -567,34 +603,35 @@ class Repository:
         VersionNotFoundError
             When there is no such branch.
         DamagedError
-            When its file does not read; where every read is checked, also when it is lost, or
-            names another version than its writer made it name.
+            When its file cannot be read. If every read is checked, also when the branch is lost or
+            names another version than its writer noted.
         """
         return self.refs.resolve(branch_ref(branch))
 
     def tags(self) -> dict[str, str]:
-        """Return what each tag names, right or not."""
-        return self._looked_up(self.tag_names(), tag_ref)
+        """Return the version of each tag, unchecked."""
+        return self._look_up_all(self.tag_names(), tag_ref)
 
-    def _looked_up(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
-        found = {}
+    def _look_up_all(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
+        versions = {}
         for name in names:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
-                found[name] = self.look_up(ref(name))
-        return found
+                versions[name] = self.look_up(ref(name))
+        return versions
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
-        """Start a branch at a version.
+        """Create a branch at a version.
 
-        On an object store the engine asks again when a reply is lost, and is told that the name is
-        taken: by itself, where the branch is at that very version.
+        On an object store, the engine repeats a request whose reply was lost, and then reports that
+        the name is taken, although it has taken it itself. So a branch at that very version is no
+        error there.
 
         Raises
         ------
         ExistsError
-            When there is a branch of that name; on an object store, at another version.
+            When there is a branch of that name; on an object store, only if at another version.
         DamagedError
-            When a branch of that name was lost.
+            When there was a branch of that name, and its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
@@ -607,26 +644,27 @@ class Repository:
         self.refs.note(branch_ref(name), snapshot_id, new_identity())
 
     def delete_branch(self, name: str) -> None:
-        """Forget a branch; its versions stay until they are vacuumed."""
+        """Delete a branch. Its versions stay until they are vacuumed."""
         self.refs.forget(branch_ref(name))
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
-            self.tip(name)  # the engine only logs that a store refused
+            self.tip(name)  # if the store refuses, the engine writes that to its log only
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check the permission to delete "
                 "files in the lake's refs/, then try again."
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
-        """Name a version for good; a lost reply is made up for as by `create_branch`.
+        """Create a tag at a version. A lost reply is handled as in `create_branch`.
 
         Raises
         ------
         ExistsError
-            When there is, or was, a tag of that name; on an object store, at another version.
+            When there is, or was, a tag of that name; on an object store, only if at another
+            version.
         DamagedError
-            When a tag of that name was lost.
+            When there was a tag of that name, and its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
@@ -639,20 +677,21 @@ class Repository:
         self.refs.note(tag_ref(name), snapshot_id)
 
     def delete_tag(self, name: str) -> None:
-        """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
+        """Delete a tag. Its name can never be used again, because the engine leaves a tombstone."""
         self.refs.forget(tag_ref(name))
         with translated():
             self._repository.delete_tag(to_engine(name))
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
-        """Yield a version and those before it, newest first, each read when it is asked for.
+        """Yield a version and those before it, newest first. Each is read when it is asked for.
 
         Raises
         ------
         VersionNotFoundError
-            When the version, or one before it, is not there.
+            When the version, or one before it, does not exist.
         DamagedError
-            When the history leads elsewhere than it was written to, or back to where it came from.
+            When the history leads to another version than the one that was committed to, or in a
+            circle.
         """
         seen = set[str]()
         try:
@@ -660,13 +699,14 @@ class Repository:
                 seen.add(commit.id)
                 yield commit
         except MissingError:
-            yield from self._ancestry_anew(snapshot_id, seen)
+            yield from self._retry_ancestry(snapshot_id, seen)
 
-    def _ancestry_anew(self, start: str, seen: Container[str]) -> Iterator[Commit]:
-        """Yield the history of `start`, past the engine's cache, without what was seen of it.
+    def _retry_ancestry(self, start: str, seen: Container[str]) -> Iterator[Commit]:
+        """Yield the history of `start` without the versions in `seen`, past the engine's cache.
 
-        A vacuum cuts histories in place, and the engine remembers them as they were: versions
-        that it deleted, too, so that the history is followed from its start.
+        When a vacuum cuts a history, it changes the parent in a snapshot. The engine may still have
+        that snapshot in its cache, and then follow it to a deleted version. Which of the cached
+        snapshots is out of date is unknown, so the history is read again from its start.
         """
         try:
             with translated():
@@ -679,17 +719,18 @@ class Repository:
             ) from error
 
     def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
-        """Yield a version and those before it. Raises MissingError, and DamagedError."""
+        """Yield a version and those before it. Raises MissingError and DamagedError."""
         seen, expected = set[str](), start
         self._check_files(start)
         with translated():
             history = repository.async_ancestry(snapshot_id=start)
-            for s in cast("Iterator[compiled.SnapshotInfo]", history):  # it is both
+            # The object is an asynchronous iterator and a plain one.
+            for s in cast("Iterator[compiled.SnapshotInfo]", history):
                 if s.id != expected or s.id in seen:
                     raise DamagedError(
-                        f"The history of {start} is damaged: where version {expected} should be "
-                        f"there is {s.id}{', again' if s.id in seen else ''}. Restore the lake "
-                        "from a copy."
+                        f"The history of {start} is damaged: version {s.id} is in the place of "
+                        f"{expected}{', and is there twice' if s.id in seen else ''}. Restore the "
+                        "lake from a copy."
                     )
                 seen.add(s.id)
                 expected = s.parent_id or ""
@@ -697,33 +738,35 @@ class Repository:
                 self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
-        """Return, per array path, which chunks of the first axis changed between two versions.
+        """Return the chunks that were written between two versions, by path of the array.
+
+        Chunks are given by their numbers along the first axis.
 
         Raises
         ------
         VersionNotFoundError
-            When the newer one does not come from the older.
+            When the newer version does not descend from the older one.
         DamagedError
-            When a log of what was written in between is damaged.
+            When a transaction log in between is damaged.
         """
-        found: dict[str, set[int]] = {}
+        changed: dict[str, set[int]] = {}
         history = list(takewhile(lambda commit: commit.id != older, self.ancestry(newer)))
         if history and history[-1].parent != older:
-            raise VersionNotFoundError(f"Version {newer} does not follow {older}.")
+            raise VersionNotFoundError(f"Version {newer} does not descend from {older}.")
         for commit in history:
             for path, chunks in self.chunks_of(commit).items():
-                found.setdefault(path.strip("/"), set()).update(c[0] if c else 0 for c in chunks)
-        return found
+                changed.setdefault(path.strip("/"), set()).update(c[0] if c else 0 for c in chunks)
+        return changed
 
     def chunks_of(self, commit: Commit) -> Mapping[str, list[list[int]]]:
-        """Return the numbers of the chunks that a commit wrote, by array, from the engine's log.
+        """Return the indices of the chunks that a commit wrote, by array, from the engine's log.
 
-        The caller has seen the commit's parent in its history.
+        The commit's parent must have been read: see `histories`.
 
         Raises
         ------
         DamagedError
-            When they are not those that the commit has noted.
+            When they do not match the digest in the commit's metadata.
         """
         if commit.parent is None:
             return {}
@@ -733,20 +776,20 @@ class Repository:
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
         if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
             raise DamagedError(
-                f"The log of the chunks that version {commit.id} has written is damaged. Restore "
+                f"The log of the chunks that version {commit.id} wrote is damaged. Restore "
                 f"its file transactions/{commit.id} from a copy."
             )
         return diff.updated_chunks
 
     def check_histories(self) -> None:
-        """Walk the history of every branch and tag once; the engine would follow a circle for ever.
+        """Refuse damaged histories of branches and tags. The engine would follow a circle for ever.
 
         Raises
         ------
         DamagedError
         """
         seen = set[str]()
-        tips = self._looked_up(self.branch_names(), branch_ref)
+        tips = self._look_up_all(self.branch_names(), branch_ref)
         for tip in {*tips.values(), *self.tags().values()}:
             for commit in self.ancestry(tip):
                 if commit.id in seen:
@@ -754,7 +797,7 @@ class Repository:
                 seen.add(commit.id)
 
     def expire(self, older_than: datetime) -> set[str]:
-        """Drop older versions from the history, but for those that a ref names."""
+        """Drop older versions from the history, except those that a branch or tag names."""
         self._check_objects()
         self.check_histories()
         with translated():
@@ -765,7 +808,7 @@ class Repository:
         self._check_objects()
         self.check_histories()
         with translated():
-            engine = package().Repository(self._repository)  # it knows the limits on memory
+            engine = package().Repository(self._repository)  # its method limits the memory
             s = engine.garbage_collect(older_than, dry_run=dry_run)
         return {
             "bytes": s.bytes_deleted,
@@ -777,9 +820,10 @@ class Repository:
     def would_free(
         self, expiring: Iterable[str], kept: Iterable[str], older_than: datetime
     ) -> dict[str, int]:
-        """Return what `collect` would count more if some versions had expired.
+        """Return by how much the counts of `collect` would rise if some versions had expired.
 
-        On an object store this is nothing: the engine does not read manifests out.
+        On an object store, the result is empty, because manifests cannot be read through the
+        engine.
         """
         folder = local_folder(self.url)
         if folder is None:
@@ -788,39 +832,47 @@ class Repository:
         return count(folder, gone - needed, older_than)
 
     def clear_staged(self) -> None:
-        """Remove what killed processes left of lakes that were to be made where this one is."""
+        """Remove the staging folders that killed processes left beside this lake."""
         folder = local_folder(self.url)
         if folder is not None:
             clear_staged(folder)
 
     def lock(self, purpose: str = "commit") -> FileIO | contextlib.nullcontext[None]:
-        """Take the writers' lock of a local folder; object stores commit by compare-and-swap.
+        """Take a lock of a local folder; the result is used in a ``with`` block.
 
-        Writers get it in the order in which they ask, and hold it in a ``with`` block: a file has
-        nothing between the two that an interrupt could end early, as `contextmanager` would.
-        Claims are taken under a lock of their own: whoever holds the one for commits may need them.
+        Writers get the lock in the order in which they ask (see `turns`). On an object store there
+        is none, and commits move the branch by compare-and-swap.
+
+        The lock is returned as a file and not made a `contextmanager`, whose Python code an
+        interrupt could end between taking the lock and entering the block (see `locks`).
+
+        Parameters
+        ----------
+        purpose : str
+            "commit" for the writers' lock; "claims" and "pins" have locks of their own, because
+            whoever holds the writers' lock may need them, too.
         """
         if local_folder(self.url) is None:
             return contextlib.nullcontext()
-        held = None
+        lock = None
         try:
             with translated_files():
-                held = lock_in_turn(self.writers_folder(), purpose)
+                lock = lock_in_turn(self.writers_folder(), purpose)
             self._check_refs()
         except BaseException:
-            if held is not None:
-                held.close()
+            if lock is not None:
+                lock.close()
             raise
-        return held
+        return lock
 
     def writers_folder(self) -> Path:
-        """Return the folder beside a local lake's objects where its writers meet.
+        """Return the folder ``.writers/`` of a local lake; create it if needed.
 
         Raises
         ------
         StorageError
-            Where it cannot be made, or something else is in its place: through a link, writers
-            would make and delete files in a folder of the link's choice.
+            When it cannot be created, or something else is in its place. A symbolic link is
+            refused, too: writers would create and delete files in a folder elsewhere.
         """
         folder = local_folder(self.url)
         assert folder is not None, "only a local lake has one"
@@ -829,7 +881,7 @@ class Repository:
             raise StorageError(
                 f"Writers of a lake keep their locks in a folder, but {str(writers)!r} is a "
                 f"{'symbolic link' if writers.is_symlink() else 'file'}. Remove it; the next "
-                "writer makes the folder anew."
+                "writer creates the folder."
             )
         with translated_files():
             writers.mkdir(exist_ok=True)

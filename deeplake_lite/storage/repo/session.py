@@ -1,4 +1,12 @@
-"""Reads and writes at one snapshot, or on top of one."""
+"""Sessions: reads at one snapshot, and writes on top of one.
+
+A writer belongs to a branch and commits to it. A fork of a writer only collects chunks: an open
+transaction writes to it for a long time without any lock, and the writer of the commit merges it::
+
+    writer at version 7 ──► fork ──► chunk 10, chunk 11, …      (minutes, no lock)
+                              │
+    writer at version 9 ◄─────┘ merge, index, document, commit   (under the lock)
+"""
 
 from __future__ import annotations
 
@@ -45,35 +53,37 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
 IN_FLIGHT = 16
-"""Requests to the engine at a time."""
+"""Most requests to the engine at a time."""
 
 NAMED_AT_ONCE = 1_000
-"""Chunks whose numbers the engine hands out at a time."""
+"""Number of chunk indices that the engine returns at a time."""
 
 READERS = 4
-"""Threads that read chunk files."""
+"""Number of threads that read chunk files."""
 
 ONE_THREAD_BYTES = 2**20
-"""Less than this is read from chunk files in the caller's thread."""
+"""Up to this many bytes are read from chunk files in the thread of the event loop."""
 
 MOST_BYTES = 2**31 + 2**10
-"""Most bytes of one chunk: that of a cell of the largest size."""
+"""Most bytes of a chunk: that of a cell of the largest size."""
 
 MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
-"""Most entries along one axis of an array, and most chunks of one. The engine walks through the
-chunks of an array whose metadata is written, and aborts the process where memory runs out."""
+"""Most entries along one axis of an array, and most chunks of an array. When metadata is written,
+the engine walks through all chunks of the array, and aborts the process if memory runs out."""
 
 CONFIRM_AFTER = 60.0
-"""Seconds after which a commit to an object store looks whether its chunks are still there. A
-vacuum of somebody else deletes those that no version needs, once they are older than its grace
-period, which is longer. On a local folder, where that may be zero, every commit looks."""
+"""Age in seconds from which a commit to an object store checks that its chunks still exist. Younger
+chunks are safe: a vacuum deletes chunks that no version needs only after its grace period, which is
+longer than this. On a local folder the grace period may be zero, so every commit checks."""
 
 type Range = tuple[int, int, int]
+"""Number of a chunk, and start and end of a byte range in it."""
 
 type Extents = Sequence[tuple[int, int]]
-"""Chunks that a manifest spans along each axis of an array, from and to."""
+"""For each axis of an array, the first chunk of a manifest and the one behind its last."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
+"""See `Session`."""
 
 
 class Session:
@@ -82,17 +92,18 @@ class Session:
     Parameters
     ----------
     session : PySession
-        The engine's.
+        The engine's session.
     files : ChunkFiles, optional
-        Where the chunks of a local lake are.
+        The chunk files of a local lake.
     is_fork : bool
-        Whether it only collects chunks for another.
+        Whether the session only collects chunks for another one.
     refs : CheckedRefs, optional
-        Where branches are compared with the notes on them, and a commit is noted.
+        The branches, to compare them with their notes and to note a commit.
     land : callable, optional
-        Moves a branch on to the version of an old session: is given the branch, the version before,
-        the new one, when the session was begun, and the keys of the chunks that it has written.
-        None where the writers' lock keeps vacuums away.
+        Moves a branch of an object store to the version that an old session has written. It is
+        called with the branch, the version before, the new version, the time when the session was
+        begun, and the keys of the chunks that it has written. None on a local folder, where the
+        writers' lock keeps vacuums away.
     """
 
     def __init__(
@@ -107,16 +118,16 @@ class Session:
         self._session, self._files = session, files
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
         self._refs, self._land = refs, land
-        self._written: set[str] = set()  # keys that are not as the files say
-        self._taken_over: set[str] = set()  # keys of chunks that were written in forks
+        self._written: set[str] = set()  # keys for which `files` may be out of date
+        self._merged: set[str] = set()  # keys of chunks that were written in forks
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
         self._objects = session.store
-        """The engine's own store, by which all is read and chunks are written."""
+        """The engine's own store, through which everything is read and chunks are written."""
 
     @cached_property
     def store(self) -> IcechunkStore:
-        """What Zarr takes, to make arrays and to write parts of chunks."""
+        """The Zarr store of this session, to create arrays."""
         return cast("IcechunkStore", arrays().store_of(self._session, is_fork=self._is_fork))
 
     @property
@@ -125,42 +136,42 @@ class Session:
         return str(self._session.snapshot_id)
 
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
-        """Return the bytes under `key`, no more than `most`; None where there is nothing."""
-        path, is_chunk, numbers = key.partition("/c/")
-        files = self._files  # `delete_tree` gives them up, beside this
+        """Return the bytes under `key`, at most `most` of them; None if there are none."""
+        path, is_chunk, indices = key.partition("/c/")
+        files = self._files  # another task may call `delete_tree`, which sets it to None
         if files is not None and is_chunk and key not in self._written:
-            first, *others = map(int, numbers.split("/"))
+            first, *others = map(int, indices.split("/"))
             await _learn(files, path, [first])
             place = (first, *others) if any(others) else first
-            if (found := files.read_whole(path, place, most)) is not None:
-                return found
+            if (data := files.read_whole(path, place, most)) is not None:
+                return data
         return await self._get(key, None)
 
     async def get_ranges(
         self, path: str, ranges: Sequence[Range], rest: str = ""
     ) -> list[memoryview | None]:
-        """Return ranges of chunks of an array that is not compressed: (chunk, start, stop) of each.
+        """Return byte ranges of chunks of an uncompressed array, given as (chunk, start, stop).
 
-        Chunks are numbered along the first axis; `rest` is what follows that in their keys, such as
-        ``"/0/0"``.
+        Chunks are numbered along the first axis; `rest` is the part of their keys that follows this
+        number, such as ``"/0/0"``. None in the result stands for a chunk that does not exist.
         """
         files = self._files
         if files is None or self._written:
-            return await self._ask(path, ranges, rest)
+            return await self._get_ranges(path, ranges, rest)
         await _learn(files, path, {chunk for chunk, _, _ in ranges})
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
-            found = files.read_all(path, ranges)
+            datas = files.read_all(path, ranges)
         else:
+            # Thread t reads every READERS-th range from t on; the results are interleaved again.
             parts = [ranges[i::READERS] for i in range(min(READERS, len(ranges)))]
             read = files.read_all
             done = await gather(in_thread(read, path, part) for part in parts)
-            found = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
-        left = [i for i, data in enumerate(found) if data is None]
-        for i, data in zip(
-            left, await self._ask(path, [ranges[i] for i in left], rest), strict=True
-        ):
-            found[i] = data
-        return found
+            datas = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
+        left = [i for i, data in enumerate(datas) if data is None]
+        others = await self._get_ranges(path, [ranges[i] for i in left], rest)
+        for i, data in zip(left, others, strict=True):
+            datas[i] = data
+        return datas
 
     async def each_chunk(
         self,
@@ -170,19 +181,19 @@ class Session:
         take: Callable[[int, memoryview], None],
         most: int = MOST_BYTES,
     ) -> list[int]:
-        """Hand the stored bytes of chunks to `take`, in some threads at a time.
+        """Pass the stored bytes of chunks to `take`, which is called in several threads.
 
         Parameters
         ----------
         rest : str
-            What follows a chunk's number along the first axis in its key, such as ``"/0/0"``.
+            The part of a chunk's key behind its number along the first axis, such as ``"/0/0"``.
         most : int
-            Bytes that a chunk takes at the most.
+            Most bytes of a chunk.
 
         Returns
         -------
         list of int
-            Chunks that are not there.
+            Chunks that do not exist.
         """
         left, files = list(numbers), self._files
         if files is not None and not self._written:
@@ -194,31 +205,34 @@ class Session:
             left = [chunk for part in done for chunk in part]
         missing = []
 
-        async def ask(chunk: int) -> None:
+        async def get(chunk: int) -> None:
             data = await self.get(f"{path}/c/{chunk}{rest}", most)
             if data is None:
                 missing.append(chunk)
             else:
                 take(chunk, data)
 
-        await stream(map(ask, left), IN_FLIGHT)
+        await stream(map(get, left), IN_FLIGHT)
         return missing
 
-    async def _ask(self, path: str, ranges: Sequence[Range], rest: str) -> list[memoryview | None]:
-        """Ask the engine for ranges of chunks, a few at a time."""
+    async def _get_ranges(
+        self, path: str, ranges: Sequence[Range], rest: str
+    ) -> list[memoryview | None]:
+        """Return ranges of chunks through the engine, a few at a time."""
         gate = asyncio.Semaphore(IN_FLIGHT)
 
-        async def ask(chunk: int, start: int, stop: int) -> memoryview | None:
+        async def get(chunk: int, start: int, stop: int) -> memoryview | None:
             async with gate:
                 return await self._get(f"{path}/c/{chunk}{rest}", (start, stop))
 
-        return await gather(ask(*r) for r in ranges)
+        return await gather(get(*r) for r in ranges)
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[None]:
-        """Make errors of the engine ours, and keep it from opening a pipe for its snapshot.
+        """Translate errors of the engine, and keep it from opening a pipe as its snapshot.
 
-        It reads that when it first needs it, which may be long after the session was begun.
+        The engine reads the snapshot when it first needs it, perhaps long after the session was
+        begun, so this is checked before every call.
         """
         if self._guard is not None:
             self._guard()
@@ -230,8 +244,8 @@ class Session:
             try:
                 return memoryview(await self._objects.get(key, part or (None, None)))
             except KeyError:
-                # The engine says so of metadata, too, whose snapshot it could not fetch; asked
-                # whether the key exists, it says what failed.
+                # For metadata, the engine also raises this if it could not fetch the snapshot.
+                # `exists` then raises the real error.
                 if key.endswith("zarr.json") and await self._objects.exists(key):
                     return memoryview(await self._objects.get(key, (None, None)))
                 return None
@@ -243,7 +257,7 @@ class Session:
             await self._objects.set(key, bytes(data))
 
     async def delete(self, key: str) -> None:
-        """Remove `key`."""
+        """Delete the value under `key`."""
         self._written.add(key)
         with self._engine():
             await self._objects.delete(key)
@@ -254,11 +268,11 @@ class Session:
             return bool(await self._objects.exists(key))
 
     async def length(self, path: str) -> int:
-        """Return how many entries the array at `path` has. Raises DamagedError."""
+        """Return the length of the array at `path` along its first axis. Raises DamagedError."""
         return int((await self._metadata(path))["shape"][0])
 
     async def check_length(self, path: str, length: int) -> None:
-        """Refuse an array along whose first axis is another number of entries.
+        """Refuse an array that has another length along its first axis.
 
         Raises
         ------
@@ -273,61 +287,61 @@ class Session:
         ------
         DamagedError
         """
-        found = (await self._metadata(path))["shape"]
-        if found[0] < shape[0] or tuple(found[1:]) != shape[1:]:
+        stored = (await self._metadata(path))["shape"]
+        if stored[0] < shape[0] or tuple(stored[1:]) != shape[1:]:
             raise DamagedError(
                 f"The array {path} must have the shape {shape}, as the lake's document says, but "
-                f"its shape is {found!r:.60}. Restore the lake from a copy."
+                f"its shape is {stored!r:.60}. Restore the lake from a copy."
             )
 
     async def resize(self, path: str, old: int, new: int) -> None:
-        """Set how many entries are along the first axis of an array that has `old` of them.
+        """Change the length of an array along its first axis from `old` to `new`.
 
-        Its metadata is changed as it lies there: Zarr would parse it, and write it, three times as
-        slowly. Chunks behind the end stay.
+        The JSON of its metadata is edited directly, which is three times as fast as through Zarr.
+        Chunks behind the new end stay.
 
         Raises
         ------
         DamagedError
-            When it has another number of them.
+            When the array does not have the length `old`.
         """
         metadata = await self._metadata(path, old)
         metadata["shape"][0] = new
         await self.put(f"{path}/zarr.json", json.dumps(metadata).encode())
 
     async def grow(self, path: str, shape: tuple[int, ...]) -> None:
-        """Make an array at least as large as `shape`."""
+        """Extend an array so that it is at least as large as `shape` along each axis."""
         metadata = await self._metadata(path)
-        wanted = list(map(max, shape, metadata["shape"]))
-        if wanted != metadata["shape"]:
-            metadata["shape"] = wanted
+        larger = list(map(max, shape, metadata["shape"]))
+        if larger != metadata["shape"]:
+            metadata["shape"] = larger
             await self.put(f"{path}/zarr.json", json.dumps(metadata).encode())
 
     async def _metadata(self, path: str, length: int | None = None) -> dict[str, Any]:
         """Return the metadata of the array at `path`. Raises DamagedError."""
         try:
             stored = await self._get(f"{path}/zarr.json", None)
-            found: dict[str, Any] = json.loads(bytes(stored or b""))
-            shape = _shape(found)
+            metadata: dict[str, Any] = json.loads(bytes(stored or b""))
+            shape = _shape(metadata)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             reason = str(error).rstrip(".")
             raise DamagedError(
-                f"The array {path} does not open: {reason}. Restore the lake from a copy."
+                f"The array {path} cannot be opened: {reason}. Restore the lake from a copy."
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(
                 f"The array {path} must have {length:,} entries, as the lake's document says, but "
                 f"its shape is {shape}. Restore the lake from a copy."
             )
-        return found
+        return metadata
 
     async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
-        """Make the array at `path`, `length` rows long."""
-        found = await arrays().create_array(self.store, path, spec.zarr_arguments(length))
-        return cast("AsyncArray[Any]", found)
+        """Create the array at `path` with `length` rows."""
+        array = await arrays().create_array(self.store, path, spec.zarr_arguments(length))
+        return cast("AsyncArray[Any]", array)
 
     async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[Any]) -> None:
-        """Make an array of `length` bytes at `path`."""
+        """Create an array of `length` bytes at `path`."""
         options = {
             "shape": (length,),
             "chunks": (chunk,),
@@ -342,7 +356,7 @@ class Session:
     async def create_table(
         self, path: str, chunk: tuple[int, ...], dtype: str, codecs: list[Any]
     ) -> None:
-        """Make an empty array at `path` that grows along all of its axes."""
+        """Create an empty array at `path` that can grow along all of its axes."""
         options = {
             "shape": (0,) * len(chunk),
             "chunks": chunk,
@@ -354,13 +368,13 @@ class Session:
         await arrays().create_array(self.store, path, options)
 
     async def delete_tree(self, path: str) -> None:
-        """Remove a group and all below it."""
+        """Delete a group or an array with everything below it."""
         self._files = None
         with self._engine():
             await self._objects.delete_dir(path)
 
     async def attributes(self) -> dict[str, Any]:
-        """Return the root group's attributes; none where there is no group."""
+        """Return the attributes of the root group; an empty dict if there is no group."""
         stored = await self.get("zarr.json")
         if stored is None:
             return {}
@@ -368,11 +382,11 @@ class Session:
             return dict(json.loads(bytes(stored)).get("attributes") or {})
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(
-                f"The lake's document does not read: {brief(error, 200)}. Restore it from a copy."
+                f"The lake's document cannot be read: {brief(error, 200)}. Restore it from a copy."
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
-        """Set the root group's attributes, those that are given."""
+        """Set some attributes of the root group; others stay."""
         await arrays().set_attributes(self.store, attributes)
 
     def fork(self) -> Session:
@@ -380,46 +394,47 @@ class Session:
         return self.at(self.saved())
 
     def saved(self) -> bytes:
-        """Return what was written so far, for `at`; the objects themselves stay in the store."""
+        """Serialize the session for `at`: which chunks were written, not the chunks themselves."""
         with self._engine():
             return bytes(self._session.as_bytes())
 
     def at(self, saved: bytes) -> Session:
-        """Return a fork as this session was when `saved` gave those bytes."""
+        """Return a fork in the state that `saved` has serialized."""
         with self._engine():
             copy = compiled.PySession.from_bytes(saved)
         fork = Session(copy, self._files, is_fork=True)
         fork._written, fork._begun = set(self._written), self._begun
-        fork._taken_over = set(self._taken_over)
+        fork._merged = set(self._merged)
         return fork
 
     def merge(self, fork: Session) -> None:
-        """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
+        """Take over the chunks of `fork`. The caller must know that nobody else wrote the same."""
         self._written |= fork._written
-        self._taken_over.update(fork._chunks_written())
+        self._merged.update(fork._chunks_written())
         with self._engine():
             self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
 
     @property
     def _age(self) -> float:
-        """Seconds since the session, or the oldest that it took over, was begun."""
-        begun, monotonic = self._begun  # clocks are set back, and monotonic ones stop in sleep
+        """Seconds since this session, or the oldest one merged into it, was begun."""
+        # By the clock that says more: one may be set back, the other may stop during sleep.
+        begun, monotonic = self._begun
         return max(time.time() - begun, time.monotonic() - monotonic)
 
     def check_chunks(self, keys: Collection[str]) -> None:
-        """Look whether chunks are still there.
+        """Check that chunks still exist.
 
         Raises
         ------
         LostChunksError
-            When some are not.
+            When some do not.
         """
-        if lost := run(self._lost_chunks(keys)):
+        if lost := run(self._find_lost(keys)):
             raise LostChunksError(
-                f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: it was "
-                "open for longer than the grace period of a vacuum, which deleted them, or a clock "
-                "was set back meanwhile. Nothing was committed; write them again.",
+                f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: the "
+                "transaction was open for longer than the grace period of a vacuum, which deleted "
+                "them, or a clock was set back. Nothing was committed; write the rows again.",
                 lost,
             )
 
@@ -432,104 +447,124 @@ class Session:
         ]
 
     def _updated_chunks(self) -> Mapping[str, Iterable[Iterable[int]]]:
-        """Return the numbers of the chunks that were written in this session, by array."""
+        """Return the indices of the chunks that were written in this session, by array."""
         with self._engine():
             return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
-        """Return the keys of all chunks of some arrays that are named but not there.
+        """Return the keys of the chunks of some arrays that manifests name, but that do not exist.
 
         Parameters
         ----------
         arrays : mapping
-            What each manifest of an array spans, by the array's path.
+            The extents of each manifest of an array, by the array's path.
 
         Raises
         ------
         DamagedError
-            When what names them is not there.
+            When a manifest is missing.
         """
         keys = list[str]()
         for path, manifests in arrays.items():
-            for extents in manifests:  # asked for a chunk, the engine says what is missing
+            for extents in manifests:  # a read of a chunk fails if its manifest is missing
                 await self._get(chunk_key(path, [start for start, _ in extents]), (0, 1))
             with translated():
-                async for some in self._session.chunk_coordinates(f"/{path}", NAMED_AT_ONCE):
-                    keys += [chunk_key(path, chunk) for chunk in some]
-        return await self._lost_chunks(keys)
+                async for batch in self._session.chunk_coordinates(f"/{path}", NAMED_AT_ONCE):
+                    keys += [chunk_key(path, chunk) for chunk in batch]
+        return await self._find_lost(keys)
 
-    async def _lost_chunks(self, keys: Collection[str]) -> list[str]:
-        """Return those of some keys under which there is no chunk."""
+    async def _find_lost(self, keys: Collection[str]) -> list[str]:
+        """Return the keys under which there is no chunk."""
         lost: list[str] = []
 
         async def look(key: str) -> None:
             try:
-                found = await self._get(key, (0, 1))
+                data = await self._get(key, (0, 1))
             except MissingError:
-                found = None
-            if found is None:
+                data = None
+            if data is None:
                 lost.append(key)
 
         await stream(map(look, keys), IN_FLIGHT)
         return sorted(lost)
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
-        """Make what was written the branch's next version.
+        """Commit what was written as the branch's next version; return its snapshot id.
+
+        A process may be killed at any step:
+
+        1. The engine writes the snapshot. Before it does, nothing has happened. After it, there is
+           a version that no branch names; a vacuum deletes it.
+        2. The engine moves the branch, by a compare-and-swap with the version before. From here on
+           the commit is there, even if nobody learns of it (see `Table.landed`).
+        3. The new version is noted. If it is not, the note of an older version stays, which all
+           readers of notes allow (see `witnesses`).
 
         Raises
         ------
         ConflictError
-            When the branch has moved since the session was opened; nothing is lost, write again on
-            the new tip.
+            When the branch has moved since the session was opened. Nothing is lost: write again on
+            top of the new tip.
         LostChunksError
-            When chunks that were written long ago are not there any more.
+            When chunks that were written long ago do not exist any more.
         StorageError
-            When the store refuses, or its reply is lost: the commit may be there all the same.
+            When the store refuses, or its reply is lost. The commit may have succeeded all the
+            same.
         DamagedError
-            When the branch is not where its last writer left it: a commit would hide that.
+            When the branch is not where its last writer left it. A commit would hide that.
         """
         use_engine()
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
-        noted = {**(metadata or {}), BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
+        own = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         identity = ""
         if self._refs is not None:
             self._refs.check(branch_ref(branch))
             identity = self._refs.identity(branch)
-        notes = with_digest(message, {**noted, BRANCH_ID: identity} if identity else noted)
+        if identity:
+            own[BRANCH_ID] = identity
+        properties = with_digest(message, {**(metadata or {}), **own})
         try:
-            done = self._write_version(branch, before, message, notes)
+            version = self._write_version(branch, before, message, properties)
         except compiled.ConflictError as error:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
             ) from error
         except compiled.IcechunkError as error:
             raise StorageError(
-                f"The store did not confirm the commit: {reason_of(error)}. See to free space, "
-                "permission and network, then commit again: what did arrive is not written twice."
+                f"The store did not confirm the commit: {reason_of(error)}. Check the free space, "
+                "the permissions and the network, then commit again. If the commit did arrive, it "
+                "is not written twice."
             ) from error
         if self._refs is not None:
-            self._refs.note(branch_ref(branch), done, identity)
-        return done
+            self._refs.note(branch_ref(branch), version, identity)
+        return version
 
-    def _write_version(self, branch: str, before: str, message: str, notes: dict[str, Any]) -> str:
-        """Make what was written a version, and the branch's tip.
+    def _write_version(
+        self, branch: str, before: str, message: str, properties: dict[str, Any]
+    ) -> str:
+        """Write the version and move the branch to it.
 
-        On a local folder no vacuum is at work while the caller holds the writers' lock, but one may
-        have been since the chunks of forks were written. That is looked at, not reckoned: clocks
-        are set back, and that of a file system may differ from ours. On an object store, where a
-        look takes a request each, a young session is trusted. The version of an old one first gets
-        no name but a pin: a vacuum that had read the names before that may have deleted its chunks,
-        or be about to.
+        A vacuum may delete chunks of an open transaction, because no version names them yet. So a
+        commit must make sure that they exist, at a time when no vacuum can delete them any more.
+
+        On a local folder, the writers' lock keeps vacuums away, but one may have run since the
+        chunks of forks were written. They are looked for in any case. Their age says nothing:
+        clocks are set back, and the clock of a file system may differ from ours.
+
+        On an object store there is no such lock, and to look for a chunk takes a request. A young
+        session is trusted, as no vacuum deletes objects of its age. The version of an old session
+        is written without a name at first. `Repository._land` pins it, waits for vacuums that may
+        have started before the pin, looks for all chunks, and only then moves the branch.
         """
         if self._land is None:
-            self.check_chunks(self._taken_over)
+            self.check_chunks(self._merged)
         if self._land is None or self._age < CONFIRM_AFTER:
-            return str(self._session.commit(message, notes))
+            return str(self._session.commit(message, properties))
         keys = self._chunks_written()
-        done = str(self._session.flush(message, notes))
+        version = str(self._session.flush(message, properties))
         begun = datetime.fromtimestamp(time.time() - self._age, UTC)
-        self._land(branch, before, done, begun, keys)
-        return done
+        self._land(branch, before, version, begun, keys)
+        return version
 
 
 def _shape(metadata: Mapping[str, Any]) -> list[int]:
@@ -544,13 +579,15 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
 
 
 def _extent(value: Any) -> int:
-    """Return an extent of an array or of its chunks. Raises ValueError where it cannot be one."""
+    """Return the length of an axis of an array or of its chunks. Raises ValueError."""
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
-        raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {brief(value)}.")
+        raise ValueError(
+            f"an axis must have 0 to {MOST_EXTENT} entries, but it has {brief(value)}."
+        )
     return value
 
 
 async def _learn(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
-    """Have the files of chunks known."""
+    """Read the manifests that may list some chunks, unless that has been done."""
     if not files.knows(path, numbers):
         await in_thread(files.learn, path, numbers)

@@ -1,20 +1,20 @@
-"""Settings of the engine that a new repository keeps."""
+"""Settings of the engine that are stored in a new repository."""
 
 from __future__ import annotations
 
 from deeplake_lite.storage.repo.engine import compiled, package
 
 INDEX_SPLIT = 64
-"""Index chunks per manifest: a commit of one row rewrites the last manifest of each array only."""
+"""Chunks per manifest of index arrays. A commit of one row rewrites only the last manifest."""
 
 HEAP_SPLIT = 16_384
-"""Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
-enumerated."""
+"""Chunks per manifest of heaps. It must not be small: a heap has 2**28 chunk numbers, and the
+engine enumerates all of its splits."""
 
 
 def settings() -> compiled.RepositoryConfig:
-    """Return the settings that a new repository keeps."""
-    engine = package()  # which completes the compiled classes
+    """Return the settings for a new repository."""
+    engine = package()  # importing it adds methods to the compiled classes
     condition, along = engine.ManifestSplitCondition, engine.ManifestSplitDimCondition
     heaps = condition.name_matches("^(values|tail)$")
     splitting = engine.ManifestSplittingConfig.from_dict(

@@ -1,4 +1,23 @@
-"""Where a new lake may go: a new or empty folder, or the place of a lake that is to go."""
+"""Creation of a local lake in a staging folder, which then takes the place of the target.
+
+Nobody sees half a lake: it is written to a folder beside the target and renamed at the end. With
+``overwrite=True``, the old lake is first renamed out of the way. For the target ``flowers.lake``::
+
+    .flowers.lake-1a2b3c4d.lock   held by the creator while it works
+    .flowers.lake-1a2b3c4d/       the new lake
+    .flowers.lake-1a2b3c4d-old/   the old lake, between the two renames
+
+A process may be killed at any step. Whoever opens or creates the lake next calls
+`finish_replacement`, which finds out by the folders how far it got:
+
+==========================  ===================================================================
+killed while it             left behind
+==========================  ===================================================================
+writes the new lake         the old lake in place; `clear_staged` removes the staging folder
+renames                     no lake in place: the next process renames the new one to the target
+removes the old lake        the new lake in place; `clear_staged` removes the rest of the old one
+==========================  ===================================================================
+"""
 
 from __future__ import annotations
 
@@ -23,37 +42,43 @@ else:
 LAKE_ENTRIES = frozenset(
     {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}
 )
-"""What the engine and our writers keep in a local lake's folder."""
+"""Names of the files and folders that the engine and our writers make in a local lake."""
 
 PAUSES = (0, 0.005, 0.02, 0.1)
-"""Seconds for which the engine's threads are given time to end a write of which another failed."""
+"""Seconds to wait before each attempt to remove a folder. If one of several parallel writes fails,
+the engine's threads may still be busy with the others."""
 
 
 def check_replaceable(folder: Path, *, overwrite: bool) -> None:
-    """Refuse to make a lake where something is, unless that is a lake and is to go."""
-    found = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
-    if not {"refs", "snapshots"} <= found:
+    """Refuse a folder for a new lake, unless it holds a lake that may be overwritten.
+
+    Raises
+    ------
+    ExistsError
+    """
+    entries = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
+    if not {"refs", "snapshots"} <= entries:
         raise ExistsError(
-            f"A lake is created in a new or empty folder; {str(folder)!r} holds files. "
-            "Choose another."
+            f"A lake must be created in a new or empty folder; {str(folder)!r} holds files. "
+            "Choose another folder."
         )
     if not overwrite:
         raise ExistsError(
-            f"A lake is created in a new or empty folder; {str(folder)!r} holds a lake. "
-            "Choose another name, dl.open it, or replace it with overwrite=True."
+            f"A lake must be created in a new or empty folder; {str(folder)!r} holds a lake. "
+            "Choose another name, open the lake with dl.open, or replace it with overwrite=True."
         )
-    if others := sorted(found - LAKE_ENTRIES):
+    if others := sorted(entries - LAKE_ENTRIES):
         raise ExistsError(
-            f"A lake is overwritten where nothing else is; {str(folder)!r} also holds "
-            f"{', '.join(map(repr, others[:3]))}. Move that away, or choose another name."
+            f"Only a folder that holds nothing but a lake can be overwritten; {str(folder)!r} also "
+            f"holds {', '.join(map(repr, others[:3]))}. Move that away, or choose another name."
         )
 
 
 @contextlib.contextmanager
 def staging(folder: Path) -> Iterator[Path]:
-    """Give a folder beside a lake's to make it in, and put that in its place at the end.
+    """Provide a staging folder for a new lake, and rename it to `folder` at the end.
 
-    Its maker holds a lock beside it, so that others can tell it from one whose maker was killed.
+    The lock beside it is held meanwhile. Others can tell by it whether the creator is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
     with translated_files():
@@ -63,7 +88,7 @@ def staging(folder: Path) -> Iterator[Path]:
             held.enter_context(_held(staged))
         try:
             with translated_files():
-                staged.mkdir()  # the engine panics where it cannot
+                staged.mkdir()  # if the engine has to create it and cannot, it panics
             yield staged
             with translated_files():
                 _put_in_place(staged, folder)
@@ -73,9 +98,9 @@ def staging(folder: Path) -> Iterator[Path]:
 
 
 def finish_replacement(folder: Path) -> None:
-    """Finish replacing a lake where the process that did it was killed between two renames.
+    """Finish a replacement whose process was killed between the two renames.
 
-    One that is still at work is waited for. Nothing is done where a lake is in its place.
+    If that process is still alive, wait for it. If there is a lake in `folder`, do nothing.
     """
     with translated_files():
         if (folder / "refs").is_dir() or not folder.parent.is_dir():
@@ -89,7 +114,7 @@ def finish_replacement(folder: Path) -> None:
 
 
 def clear_staged(folder: Path) -> None:
-    """Remove what killed processes left of lakes that were to be made in a folder."""
+    """Remove the staging folders that killed processes left beside `folder`."""
     with translated_files():
         folder = folder.resolve()
         for staged in _staged(folder):
@@ -100,14 +125,18 @@ def clear_staged(folder: Path) -> None:
 
 
 def remove_unmade(folder: Path) -> None:
-    """Remove the folder of a lake that could not be made, and what late writes still add to it."""
+    """Remove the folder of a lake that could not be created, even if late writes add to it."""
     for pause in PAUSES:
         time.sleep(pause)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(staged: Path, folder: Path) -> None:
-    """Rename a staged lake to its folder; a lake that is there is out of the way until then."""
+    """Rename a staged lake to `folder`, and remove the lake that was there.
+
+    A folder cannot be swapped with another in one step on all systems, so there is a moment without
+    a lake. `finish_replacement` ends it if this process is killed.
+    """
     old = _old(staged)
     if folder.exists():
         folder.rename(old)
@@ -121,27 +150,27 @@ def _put_in_place(staged: Path, folder: Path) -> None:
 
 
 def _finish(staged: Path, old: Path, folder: Path) -> None:
-    """Do what is left of a replacement: the new lake goes to its place, or the old one back."""
+    """Rename the new lake, or else the old one, to `folder` if it is empty; remove the old one."""
     if not folder.exists() and old.exists():
         (staged if staged.exists() else old).rename(folder)
     shutil.rmtree(old, ignore_errors=True)
 
 
 def _old(staged: Path) -> Path:
-    """Return where the lake that a staged one replaces is in the meantime."""
+    """Return the folder to which the old lake is moved."""
     return staged.with_name(f"{staged.name}-old")
 
 
 def _staged(folder: Path) -> set[Path]:
-    """Return the staged lakes for a folder, of which the lock, the lake or the old one is left."""
-    name = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
-    found = (name.fullmatch(path.name) for path in folder.parent.iterdir())
-    return {folder.with_name(match[1]) for match in found if match}
+    """Return the staging folders for a target of which any file or folder is left."""
+    pattern = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
+    matches = (pattern.fullmatch(path.name) for path in folder.parent.iterdir())
+    return {folder.with_name(match[1]) for match in matches if match}
 
 
 @contextlib.contextmanager
 def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
-    """Hold the lock of a staged lake. Raises TimeoutError where somebody else has it."""
+    """Hold the lock of a staged lake. Raises TimeoutError if somebody else has it."""
     lock = staged.with_name(f"{staged.name}.lock")
     with take_lock(lock, timeout=timeout):
         try:

@@ -1,11 +1,22 @@
-"""Locks of a folder that writers get in the order in which they ask.
+"""Fair locks: writers get them in the order in which they ask.
 
-Whoever wants a lock draws a ticket: a file that sorts by time and that its owner keeps locked until
-it has the lock. Tickets are drawn and looked for under a lock of their own, so that nobody sees one
-that its owner has yet to lock. The owner waits for the last ticket before its own, and then for the
-one before that, until there is none; then it waits for the lock itself. The operating system drops
-the locks of a process that dies, so the next in line goes on at once. Tickets only decide the
-order; the lock keeps writers apart, whatever the clock does.
+A plain file lock goes to whoever happens to try next, and under load some writers would wait for
+ever. So each writer draws a ticket first, a file whose name begins with the time, and keeps it
+locked until it has the lock::
+
+    commit.lock                     held by A, whose ticket is gone
+    commit-00000000001791….ticket   locked by B, which waits for commit.lock
+    commit-00000000001792….ticket   locked by C, which waits for the ticket of B
+    commit-line.lock                held for a moment to draw or list tickets
+
+A writer waits for the ticket just before its own. If that goes away, because its owner has got the
+lock or has died, the writer looks again, until no earlier ticket is left. Then it waits for the
+lock itself. The operating system releases the locks of a process that dies, so the next in line
+goes on at once and removes its ticket. Tickets are drawn and listed under a lock of their own,
+so that nobody sees a ticket that its owner has not locked yet, and takes its owner for dead.
+
+Tickets only decide the order. If a clock is set back, a writer may come first out of turn, but the
+lock still keeps writers apart.
 """
 
 from __future__ import annotations
@@ -23,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def lock_in_turn(folder: Path, purpose: str) -> FileIO:
-    """Take the lock ``<purpose>.lock`` of a folder, after all who asked for it before.
+    """Take the lock ``<purpose>.lock`` of a folder, after all writers that asked for it earlier.
 
-    It is held until the file that this returns is closed.
+    It is held until the returned file is closed.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -37,37 +48,38 @@ def lock_in_turn(folder: Path, purpose: str) -> FileIO:
         mine = folder / str(ticket.name)
         try:
             _await_earlier(mine, purpose)
-            return take_lock(folder / f"{purpose}.lock")  # no variable, which a traceback may keep
+            # Not in a variable first: a traceback could keep the frame, and with it the lock.
+            return take_lock(folder / f"{purpose}.lock")
         finally:
             _remove(mine)
 
 
 def tickets(folder: Path, purpose: str) -> list[Path]:
-    """Return the tickets of a line, the first in line first."""
+    """Return the tickets of those who wait, the first in line first."""
     with _line(folder, purpose):
         return sorted(folder.glob(f"{purpose}-*.ticket"))
 
 
 def _draw(folder: Path, purpose: str) -> FileIO:
-    """Make a ticket behind all others, and return it locked."""
+    """Create a ticket behind all others; return it locked."""
     with _line(folder, purpose):
         name = f"{purpose}-{time.time_ns():020d}-{uuid4().hex[:8]}.ticket"
         return take_lock(folder / name)
 
 
 def _line(folder: Path, purpose: str) -> FileIO:
-    """Take the lock under which tickets are drawn and looked for, so that each is seen locked."""
+    """Take the lock under which tickets are drawn and listed."""
     return take_lock(folder / f"{purpose}-line.lock")
 
 
 def _await_earlier(mine: Path, purpose: str) -> None:
-    """Wait until there is no ticket before `mine`; those of writers that died are removed."""
+    """Wait until there is no ticket before `mine`, and remove those of dead writers."""
     while earlier := [ticket for ticket in tickets(mine.parent, purpose) if ticket < mine]:
         with contextlib.suppress(FileNotFoundError), take_lock(earlier[-1], create=False):
             _remove(earlier[-1])
 
 
 def _remove(ticket: Path) -> None:
-    """Remove a ticket; one that stays is removed by the next in line."""
+    """Remove a ticket. If that fails, the next in line does it."""
     with contextlib.suppress(OSError):
         ticket.unlink()

@@ -1,12 +1,20 @@
-"""Notes on which version each branch and tag of a local lake named when it was last written.
+"""Notes on the version that each branch and tag of a local lake named when it was last written.
 
-The file of a branch or tag can be lost, or replaced by that of another or by an older one of its
-own, and still reads well. So writers note beside it what they made it name: right after a commit,
-so that a process killed in between leaves a note of the version before, and the branch has only
-moved on from there. Notes are forgotten before a branch or tag is deleted.
+The file of a branch or tag may get lost, or be replaced by the file of another branch or by an old
+copy of itself, and the lake still opens. So writers also note the version elsewhere. A process may
+be killed between any two steps, and none of the results looks like damage:
 
-A branch has an identity, random digits that its note and its commits carry: a file of an earlier
-branch of the same name leads to commits of another identity.
+============================  =======================  =========================================
+operation                     killed after             left behind
+============================  =======================  =========================================
+commit: branch, then note     the branch has moved     a note of an older version in the
+                                                       history of the branch
+create: ref, then note        the ref is created       a ref without a note, which counts as right
+delete: note, then ref        the note is deleted      a ref without a note
+============================  =======================  =========================================
+
+Each branch has an identity, random digits in its note and in its commits. It tells a branch from an
+earlier one of the same name: an old copy of that one's file leads to commits with another identity.
 """
 
 from __future__ import annotations
@@ -27,16 +35,16 @@ if TYPE_CHECKING:
 SUFFIX = ".ref"
 
 MOST_BYTES = 4_096
-"""Most bytes of a note."""
+"""Most bytes of a file with a note."""
 
 
 class Note(NamedTuple):
-    """Where a writer left a branch or tag."""
+    """The version at which a writer left a branch or tag."""
 
     version: str
-    """What it named."""
+    """Snapshot id of the version."""
     identity: str = ""
-    """What tells a branch from others of its name; empty for a tag, whose name is used once."""
+    """Identity of a branch; empty for a tag, whose name can be used only once."""
 
 
 def new_identity() -> str:
@@ -45,12 +53,12 @@ def new_identity() -> str:
 
 
 class Witnesses:
-    """Notes on what refs name, one small file each.
+    """The notes of a lake, one small file for each ref.
 
     Parameters
     ----------
     folder : Path
-        Where they are; it need not be there.
+        The folder of the files; it need not exist.
 
     Examples
     --------
@@ -67,7 +75,7 @@ class Witnesses:
         self._folder = folder
 
     def note(self, ref: str, note: Note) -> None:
-        """Note what a ref names. A store that takes no note keeps an older one, or none."""
+        """Write the note on a ref. If the folder is not writable, the old note stays, if any."""
         draft = self._folder / f"{uuid4().hex}.draft"  # a vacuum clears those of killed processes
         with contextlib.suppress(OSError):
             try:
@@ -78,25 +86,25 @@ class Witnesses:
                 raise
 
     def forget(self, ref: str) -> None:
-        """Remove the note on a ref. Raises OSError where it stays."""
+        """Delete the note on a ref. Raises OSError if that fails."""
         self._path(ref).unlink(missing_ok=True)
 
     def of(self, ref: str) -> Note | None:
-        """Return the note on a ref; None where there is no note that reads."""
-        found = _read(self._path(ref))
-        return found[1] if found is not None and found[0] == ref else None
+        """Return the note on a ref; None if there is none or it cannot be read."""
+        entry = _read(self._path(ref))
+        return entry[1] if entry is not None and entry[0] == ref else None
 
     def all(self) -> dict[str, Note]:
-        """Return the notes there are, by ref."""
+        """Return all notes that can be read, by ref."""
         try:
             paths = sorted(self._folder.glob(f"*{SUFFIX}"))
         except OSError:
             return {}
-        return dict(found for found in map(_read, paths) if found is not None)
+        return dict(entry for entry in map(_read, paths) if entry is not None)
 
     def _path(self, ref: str) -> Path:
-        """Return the file of a note: names of refs may be too long for a suffix."""
-        name = ref.encode(errors="surrogatepass")  # whatever a user asks for
+        """Return the file of a note. It is named by a digest, as a ref may be too long a name."""
+        name = ref.encode(errors="surrogatepass")  # users may ask for any string
         return self._folder / f"{xxhash.xxh3_64_hexdigest(name)}{SUFFIX}"
 
 
@@ -106,11 +114,11 @@ def _sealed(ref: str, note: Note) -> dict[str, str]:
 
 
 def _read(path: Path) -> tuple[str, Note] | None:
-    """Return a ref and the note on it; None where the file is not there or no note."""
+    """Return a ref and the note on it; None if the file is missing or is not a sound note."""
     try:
-        found = json.loads(read_file(str(path), MOST_BYTES))
-        ref, note = found["ref"], Note(found["version"], found["identity"])
-        if all(isinstance(text, str) for text in (ref, *note)) and found == _sealed(ref, note):
+        document = json.loads(read_file(str(path), MOST_BYTES))
+        ref, note = document["ref"], Note(document["version"], document["identity"])
+        if all(isinstance(text, str) for text in (ref, *note)) and document == _sealed(ref, note):
             return ref, note
     except (OSError, LakeError, ValueError, LookupError, TypeError, RecursionError):
         pass

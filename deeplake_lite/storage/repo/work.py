@@ -1,4 +1,10 @@
-"""Asynchronous work: waited for at once or later, and many pieces at the same time."""
+"""Running coroutines from synchronous code, and many of them at a time.
+
+The engine is asynchronous, and users are not. Coroutines run in one event loop, in a thread of its
+own (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, which
+Python raises in the calling thread at any point: the work must then be cancelled and must have
+ended before the call returns, or it would go on writing behind the user's back.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
 INSISTING = 3
-"""Interrupts that leave work to itself which does not stop, after the one that stopped it."""
+"""The number of further interrupts after which work that does not stop is left running."""
 
 
 def run[T](work: Coroutine[Any, Any, T]) -> T:
-    """Do asynchronous work and wait for it; what the engine raises becomes an error of ours.
+    """Run a coroutine and wait for its result. Errors of the engine become errors of this library.
 
-    Where the wait is interrupted, as by Ctrl-C, the work is cancelled and has ended when that is
-    raised.
+    If the wait is interrupted, for example by Ctrl-C, the work is cancelled and has ended by the
+    time that KeyboardInterrupt is raised.
 
     Raises
     ------
     DamagedError
-        When an object that a version refers to is not there.
+        When an object that a version refers to is missing.
     StorageError
         When the store refuses: disk full, no permission, no network.
     ForkedError
@@ -40,11 +46,13 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
         running.stop()
         raise
     finally:
-        del running  # an error would keep it, and it the error
+        # The traceback of an error refers to this frame, and `running` to the error: without this,
+        # both would live until the garbage collector finds the cycle.
+        del running
 
 
 def start[T](work: Coroutine[Any, Any, T]) -> Running[T]:
-    """Begin asynchronous work. Whoever begins it asks for its result, or stops it."""
+    """Start a coroutine. The caller must ask for its result or stop it."""
     running = Running(work)
     try:
         running.begin()
@@ -55,12 +63,12 @@ def start[T](work: Coroutine[Any, Any, T]) -> Running[T]:
 
 
 class Running[T]:
-    """Asynchronous work, and the thread that waits for it.
+    """A coroutine that runs in the event loop while another thread waits for its result.
 
     Parameters
     ----------
     work : coroutine
-        To be done in the event loop.
+        The coroutine.
     """
 
     def __init__(self, work: Coroutine[Any, Any, T]) -> None:
@@ -71,13 +79,13 @@ class Running[T]:
         self._outcome = Outcome[T]()
 
     def begin(self) -> None:
-        """Have the event loop do the work. Raises ForkedError, as `run` does."""
+        """Start the coroutine in the event loop. Raises ForkedError, as `run` does."""
         use_engine()
         self._loop = event_loop()
         self._loop.call_soon_threadsafe(self._begin)
 
     def result(self) -> T:
-        """Wait for the work; return what it gives, or raise what `run` would."""
+        """Wait for the result and return it. Raises the errors of `run`."""
         try:
             with translated():
                 return self._outcome.result()
@@ -87,8 +95,8 @@ class Running[T]:
     def stop(self) -> None:
         """Cancel the work unless it has ended, and wait until it has.
 
-        There is an interrupt already that made us stop, so that another one is ignored; the
-        `INSISTING`th is raised, and the work is left to itself.
+        An interrupt is ignored here, because usually an earlier one is the reason to stop. After
+        `INSISTING` of them, the user gets the prompt back, and the work is left running.
         """
         if self._loop is None:
             self._work.close()
@@ -116,12 +124,13 @@ class Running[T]:
         self._is_cancelled = True
         if self._task is not None:
             self._task.cancel()
-        else:  # interrupted before the loop heard of it
+        else:  # an interrupt came before `_begin` ran
             self._work.close()
             self._outcome.fail(asyncio.CancelledError())
 
     def _end(self, task: asyncio.Task[T]) -> None:
-        # It dies in this thread: an interrupt of the callbacks that its death calls would be lost.
+        # Drop the task in this thread. In the main thread, an interrupt during the callbacks that
+        # its deletion calls would be lost, as Python only prints errors that are raised there.
         self._task = None
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
@@ -133,12 +142,15 @@ class Running[T]:
 async def in_thread[T](
     work: Callable[..., T], *arguments: Any, stop: threading.Event | None = None
 ) -> T:
-    """Do work in a thread. When the task is cancelled, wait until the thread has done it.
+    """Call `work` in a thread. If the task is cancelled, wait until the call has returned.
+
+    A thread cannot be cancelled. If nobody waited for it, it would go on after the call that
+    started it, and an interrupted edit would still write.
 
     Parameters
     ----------
     stop : Event, optional
-        Is set when the task is cancelled: `work` that looks at it ends early.
+        Is set when the task is cancelled, so that `work` can look at it and return early.
     """
     running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
     try:
@@ -151,40 +163,41 @@ async def in_thread[T](
 
 
 async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Do pieces of asynchronous work at the same time; those that need not wait are done at once.
+    """Run coroutines at the same time; return their results.
 
-    What is in a cache costs no turn of the event loop this way.
+    Tasks start eagerly: one that finds its data in a cache ends without a turn of the event loop.
+    If one fails, the others are still awaited, so that none goes on after the error is raised.
     """
     loop = asyncio.get_running_loop()
     tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
     if not all(task.done() for task in tasks):
-        await asyncio.gather(*tasks, return_exceptions=True)  # none runs on behind an error
+        await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # asyncio logs each exception that nobody looked at
+            task.exception()  # asyncio logs each exception that was never retrieved
     return [task.result() for task in tasks]
 
 
 async def stream(work: Iterable[Coroutine[Any, Any, None]], most: int) -> None:
-    """Do pieces of asynchronous work, `most` at a time, each as soon as there is room.
+    """Run coroutines, at most `most` at a time. The next starts as soon as one ends.
 
-    Those that need not wait are done at once, as by `gather`.
+    Tasks start eagerly, as in `gather`. If one fails, the others are cancelled and awaited.
     """
-    loop, under_way = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+    loop, running = asyncio.get_running_loop(), set[asyncio.Task[None]]()
     try:
         for piece in work:
             task = asyncio.Task(piece, loop=loop, eager_start=True)
             if task.done():
                 task.result()
                 continue
-            under_way.add(task)
-            if len(under_way) == most:
-                done, under_way = await asyncio.wait(under_way, return_when="FIRST_COMPLETED")
+            running.add(task)
+            if len(running) == most:
+                done, running = await asyncio.wait(running, return_when="FIRST_COMPLETED")
                 await asyncio.gather(*done)
-        if under_way:
-            await asyncio.gather(*under_way)
+        if running:
+            await asyncio.gather(*running)
     finally:
-        if under_way:
-            for task in under_way:
+        if running:
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)  # none runs on behind an error
+            await asyncio.gather(*running, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Arrays as Zarr makes, opens and writes them."""
+"""Creation of arrays and attributes through the Zarr library."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ if TYPE_CHECKING:
     from zarr.core.array_spec import ArrayConfigParams
 
 WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
-"""Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is
-damage."""
+"""Write chunks of zeros, too. To look for them costs more, and a missing chunk means damage."""
 
 
 def store_of(session: PySession, *, is_fork: bool) -> IcechunkStore:
-    """Return what Zarr takes for a session of the engine."""
+    """Return the Zarr store of a session of the engine."""
     return IcechunkStore(session.store, for_fork=is_fork)
 
 
 async def create_array(store: IcechunkStore, path: str, options: Mapping[str, Any]) -> Any:
-    """Make the array at `path`."""
+    """Create the array at `path`."""
     with _translated(f"array {path!r}"):
         return await zarr_async.create_array(store=store, name=path, config=WRITE_ALL, **options)
 
 
 async def set_attributes(store: IcechunkStore, attributes: Mapping[str, Any]) -> None:
-    """Set the root group's attributes, those that are given."""
+    """Set some attributes of the root group; others stay."""
     with _translated("root group"):
         group = await zarr_async.open_group(store=store, mode="a", zarr_format=3)
         await group.update_attributes(dict(attributes))
@@ -42,11 +41,11 @@ async def set_attributes(store: IcechunkStore, attributes: Mapping[str, Any]) ->
 
 @contextlib.contextmanager
 def _translated(place: str) -> Iterator[None]:
-    """Raise what Zarr says of a store that is not as the lake's document has it as DamagedError."""
+    """Raise Zarr's errors about a store that contradicts the lake's document as DamagedError."""
     try:
         yield
     except BaseZarrError as error:
         raise DamagedError(
-            f"The {place} cannot be written, as something else is in its place that the lake's "
-            f"document does not name: {error} Restore the lake from a copy."
+            f"The {place} cannot be written, because something else is in its place that the "
+            f"lake's document does not name: {error} Restore the lake from a copy."
         ) from error
