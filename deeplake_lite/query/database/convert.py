@@ -128,7 +128,7 @@ def _lists_times(kind: pa.DataType) -> bool:
     """Tell whether a type is that of lists of moments or spans, or of lists of those."""
     while is_list(kind):
         kind = kind.value_type
-    return pa.types.is_timestamp(kind) or kind == pa.month_day_nano_interval()
+    return bool(pa.types.is_timestamp(kind) or kind == pa.month_day_nano_interval())
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
