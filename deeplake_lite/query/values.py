@@ -100,7 +100,8 @@ class Kind:
     def beside(self, other: Kind) -> Kind:
         """Return the kind of a column in which some rows are of this kind and others of another.
 
-        It keeps what both have in common. If either may be NaN, so may the column.
+        It keeps what both have in common. If either may be NaN, so may the column. As in DuckDB,
+        truth values beside numbers are numbers, and moments have the finest unit of both.
         """
         if other.name == "any" and not other.parts:
             return self
@@ -116,13 +117,26 @@ class Kind:
         )
         return replace(
             self,
+            name="number" if {self.name, other.name} == {"bool", "number"} else self.name,
             real=self.real or other.real,
-            htype=self.htype if str(self.htype) == str(other.htype) else None,
+            htype=self.htype if str(self.htype) == str(other.htype) else _finest(self, other),
             dtype=self.dtype if self.dtype == other.dtype else "",
             item=reduce(Kind.beside, items) if items else None,
             parts=tuple((name, part.beside(its)) for name, part, its in pairs),
             key=self.key.beside(other.key) if self.key and other.key else None,
         )
+
+
+def _finest(*kinds: Kind) -> Htype | None:
+    """Return the type of moments of two types; None for anything else, or if it is not known."""
+    if any(kind.name != "time" for kind in kinds):
+        return None
+    dtypes = [kind.time_dtype for kind in kinds]
+    if "datetime64[ns]" in dtypes:  # whatever the unit of the others, which may be computed
+        return Scalar("datetime64[ns]")
+    if not all(dtype.startswith("datetime64") for dtype in dtypes):
+        return None
+    return Scalar(str(np.promote_types(*dtypes)))
 
 
 ANY = Kind()

@@ -77,3 +77,20 @@ def test_over_takes_them_or_says_what_to_do(ds, call, part):
         return
     with pytest.raises(QueryTypeError, match="Compute it in a query within"):
         ds.query(query)
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    {
+        "(s || t) LIKE t": "s || t", "s || t DESC": "s || t", "id, LENGTH(s || t)": "s || t",
+        "(SELECT MAX(REPEAT(s, id)) FROM dataset)": "REPEAT(s, id)",
+        "LENGTH(REPEAT(s, id))": "REPEAT(s, id)",
+    }.items(),
+)  # fmt: skip
+def test_the_message_names_what_is_checked(ds, key, named):
+    inner = "FROM (SELECT id, REPEAT(s, 2) AS s, REPEAT(t, 2) AS t FROM dataset)"
+    for clause in ("ORDER BY", "PARTITION BY"):
+        if clause == "ORDER BY" or "DESC" not in key:
+            with pytest.raises(QueryTypeError) as caught:
+                ds.query(f"SELECT ROW_NUMBER() OVER ({clause} {key}) AS a {inner}")
+            assert f"exactness of {named} is. Compute" in str(caught.value)

@@ -229,3 +229,24 @@ def test_16_bit_floats_of_a_row_are_added_in_more_bits(name):
     np.testing.assert_allclose(
         ds.query(f"SELECT {name}(x) AS r")["r"][0], of(row.astype("f8")), 1e-3
     )
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    {
+        "'q' || (SUBSTR(s, 1, 1) || s)": ["qaab", "qccd"],
+        "(SUBSTR(s, 1, 1) || s) || (SUBSTR(s, 1, 1) || s)": ["aabaab", "ccdccd"],
+        "((SUBSTR(s, 1, 1) || s) || (SUBSTR(s, 1, 1) || s)) || 'q'": ["aabaabq", "ccdccdq"],
+        "(SUBSTR(s, 1, 1) || s) || NULLIF('ab', 'ab')": [None, None],
+        "((SUBSTR(s, 1, 1) || s) || (SUBSTR(s, 1, 1) || s)) || NULLIF('ab', 'ab')": [None, None],
+        "NULLIF('a', 'b') || (SUBSTR(s, 1, 1) || s) || 'q'": ["aaabq", "accdq"],
+        "REPEAT(SUBSTR(s, 1, 1) || s, 2) || (SUBSTR(s, 1, 1) || s)": ["aabaabaab", "ccdccdccd"],
+    }.items(),
+)
+@pytest.mark.parametrize("more", ["", ", SUBSTR(s, 1, 1) || s AS key"])
+def test_texts_that_are_grouped_by_are_known_again_within_longer_ones(
+    make_lake, item, expected, more
+):
+    ds = make_lake({"s": "str"}, s=["ab", "cd", "ab"])
+    found = ds.query(f"SELECT {item} AS x{more} GROUP BY (SUBSTR(s, 1, 1) || s)")
+    assert [row["x"] for row in found] == expected

@@ -7,6 +7,7 @@ deeper than the values of the column are; a Column, a Series or an Arrow array a
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,8 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
         For the name of a class that does not exist, text that is no date, another number of
         values than rows, or a value with fewer axes than those of the column.
     """
+    if _rank(other) > _rank(column):
+        return equal(other, column)
     values = column[:]
     if other is None:
         return _nulls(values)
@@ -94,6 +97,8 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     InvalidValueError
         As `equal`, and for values that have no order.
     """
+    if _rank(other) > _rank(column):
+        return compare(other, _MIRRORED[test], column)
     values = column[:]
     classes = column.htype.classes
     if classes is not None and _has_other_names(classes, other):
@@ -110,7 +115,11 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
             with np.errstate(invalid="ignore"):  # NaN is neither less nor greater
                 found = np.ma.filled(test(left, right), fill_value=False)
             return np.broadcast_to(np.asarray(found, bool), len(values)).copy()
-        rows = zip(_listed(values), side.rows(len(values)), strict=True)
+        rows = list(zip(_listed(values), side.rows(len(values)), strict=True))
+        if column.htype.sql == "json":
+            rows = [(_pythons(a), _pythons(b)) for a, b in rows]
+            if any(_are_unordered(a, b) for a, b in rows):
+                raise _unordered(column, other)
         return np.array(
             [a is not None and b is not None and bool(test(a, b)) for a, b in rows], bool
         )
@@ -118,6 +127,55 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
         raise error.at(column=column.name) from None
     except (TypeError, ValueError, ArithmeticError) as error:
         raise _unordered(column, other) from error
+
+
+_MIRRORED = {
+    operator.lt: operator.gt,
+    operator.le: operator.ge,
+    operator.gt: operator.lt,
+    operator.ge: operator.le,
+}
+"""Comparisons by those that say the same with their sides exchanged."""
+
+
+def _rank(side: Any) -> int:
+    """Return which of two columns says how both are compared: the one of the higher rank.
+
+    JSON, times and classes compare with values of other types, whose columns know nothing of them.
+    Classes without names are texts of their numbers beside texts, and numbers beside others.
+    """
+    htype = getattr(side, "htype", None)
+    leaf = _leaf(htype) if isinstance(htype, Htype) else None
+    if leaf is None:
+        return 0
+    is_time = leaf.value_dtype.startswith(("datetime64", "timedelta64"))
+    has_names = leaf.classes is not None and bool(leaf.classes.names)
+    ranks = leaf.sql == "json", is_time, has_names, leaf.sql == "text"
+    return next((len(ranks) - at for at, holds in enumerate(ranks) if holds), 0)
+
+
+def _are_unordered(a: Any, b: Any) -> bool:
+    """Tell whether a JSON value and another have no order: true and 1, and all lists.
+
+    >>> _are_unordered(1, 2.5), _are_unordered(True, 1), _are_unordered([1], [2])
+    (False, True, True)
+    """
+    if a is None or b is None:
+        return False
+    kinds = {_kind_in_json(a), _kind_in_json(b)}
+    return len(kinds) > 1 or None in kinds
+
+
+def _kind_in_json(value: Any) -> type | None:
+    """Return the kind of a JSON value that has an order."""
+    kinds = (bool, bool), (int | float, float), (str, str)
+    return next((kind for types, kind in kinds if isinstance(value, types)), None)
+
+
+def _pythons(value: Any) -> Any:
+    """Return a number of NumPy's as Python's, which compares exactly; anything else as it is."""
+    is_number = isinstance(value, np.number | np.bool_) and not isinstance(value, np.timedelta64)
+    return value.item() if is_number else value
 
 
 def _has_other_names(classes: ClassLabel, other: Any) -> bool:
@@ -150,7 +208,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     other, source = _as_values(other)
     if isinstance(htype := getattr(source, "htype", None), Htype):
         unknown = True  # it may have more classes than this column
-        other = htype.named(_listed(other))
+        other = _named(htype, _listed(other), column)
     per_row = source is not None or _is_per_row(column, values, other)
     if per_row:
         _check_rows(column, values, other)
@@ -165,6 +223,28 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
         return _Other(_in_form(column, values, other, unknown=unknown), per_row)
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
+
+
+def _named(htype: Htype, values: list[Any], column: Column) -> Any:
+    """Return values of another column, classes as the column's type compares with them.
+
+    Raises
+    ------
+    InvalidValueError
+        For classes with names beside classes without.
+    """
+    theirs, mine = _leaf(htype).classes, _leaf(column.htype)
+    if theirs is None:
+        return htype.named(values)
+    if mine.classes is not None and bool(mine.classes.names) != bool(theirs.names):
+        raise InvalidValueError(
+            "Classes with names do not compare with classes without, but column "
+            f"{column.name!r} is {column.htype!r}, and the other {htype!r}. Declare the names, or "
+            "compare arrays of numbers: ds['label'][:]."
+        )
+    if mine.sql in ("text", "json"):
+        return _mapped(htype.named(values), int | np.integer, str)
+    return values if mine.classes is None else htype.named(values)
 
 
 def _check_rows(column: Column, values: Any, other: Any) -> None:

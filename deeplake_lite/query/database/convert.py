@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,13 +115,35 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         holds(array.type) for holds in (pa.types.is_nested, pa.types.is_null, is_text, is_bytes)
     ):
         out = np.empty(len(array), object)
-        out[:] = array.to_pylist()
+        out[:] = _lists_of_times(array) if _lists_times(array.type) else array.to_pylist()
         return out
     if array.null_count:
         return masked(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return numbers_in(array)
     return array.to_numpy(zero_copy_only=False)
+
+
+def _lists_times(kind: pa.DataType) -> bool:
+    """Tell whether a type is that of lists of moments or spans, or of lists of those."""
+    while is_list(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_timestamp(kind) or kind == pa.month_day_nano_interval())
+
+
+def _lists_of_times(array: pa.Array) -> list[Any]:
+    """Return lists of times with NumPy's moments and spans, as Python's have no nanoseconds.
+
+    >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
+    [None, np.datetime64('1970-01-01T00:00:00.000000002')]
+    """
+    if not is_list(array.type):
+        span = array.type == pa.month_day_nano_interval()
+        times = (durations_of(array) if span else array).to_numpy(zero_copy_only=False)
+        return [None if np.isnat(time) else time for time in times]
+    items = iter(_lists_of_times(array.flatten()))
+    counts = array.value_lengths().to_pylist()
+    return [None if count is None else list(islice(items, count)) for count in counts]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import growth, known
 from deeplake_lite.query.bind.expressions.digests import digest_of_rows
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, key_of, kind_of, ordering
@@ -174,10 +174,31 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
     """Return a window with what it parts and sorts rows by."""
     node = e.copy()
     parts = e.args.get("partition_by") or ()
-    node.set("partition_by", [key_of(low.value(p, scope), low, scope) for p in parts])
-    if e.args.get("order"):
+    keys = [key_of(low.value(p, scope), low, scope) for p in parts]
+    node.set("partition_by", keys)
+    terms = e.args["order"].expressions if e.args.get("order") else []
+    if terms:
         node.set("order", exp.Order(expressions=ordered(low, e.args["order"], scope)))
+        keys = [*keys, *node.args["order"].expressions]
+    for part, key in zip([*parts, *terms], keys, strict=True):
+        _check_steady(part, key, low)
     return node
+
+
+def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
+    """Refuse to part or sort rows by what may be an error, as DuckDB does. Raises QueryTypeError.
+
+    The message names the part of the expression whose length is checked.
+    """
+    if not any(call.name.lower() == "error" for call in node.find_all(exp.Anonymous)):
+        return
+    growing = (part for part in e.walk() if growth.grows(part))
+    checked = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
+    raise QueryTypeError(
+        "PARTITION BY and ORDER BY within OVER take nothing that is checked while it is computed, "
+        f"as the length or the exactness of {checked} is. Compute it in a query within: FROM "
+        f"(SELECT *, {checked} AS x FROM …)."
+    )
 
 
 def _row_number() -> Sql:

@@ -26,6 +26,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     is_json,
     is_numpys,
     kind_of,
+    lists_structs,
     settled,
 )
 from deeplake_lite.query.functions import Type
@@ -201,7 +202,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Tensor) and is_numpys(found):
         is_open = found.type.shape is None and not found.type.is_picture  # may equal a number
         return digest(with_names(found), low, stored=not is_open, null=True)  # names, as by `=`
-    if kind_of(found).name == "list":
+    if kind_of(found).name == "list" and not lists_structs(kind_of(found)):
         return digest(low.as_tensor(by_name(found), text_of(e)), low, null=True)
     return hash_of(settled(found, low, scope), low, scope)
 

@@ -22,6 +22,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
+from deeplake_lite.query.bind.scalars.moments import differ_in_unit
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
@@ -165,6 +166,8 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
     pairs = ((left, right), (right, left))
+    if differ_in_unit(left, right):
+        return Sql(_null_safe_of_moments(e, left, right, low, scope), BOOL)
     if goes_as_json(left, right):
         if any(number_of(side) is not None for side in (left, right)):
             equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
@@ -176,6 +179,19 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         if beside_floats.are_mixed(*kinds):
             sides = [beside_floats.key(*pair) for pair in zip(sides, kinds, strict=True)]
     return Sql(type(e)(this=sides[0], expression=sides[1]), BOOL)
+
+
+def _null_safe_of_moments(
+    e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return IS [NOT] DISTINCT FROM of moments in two units, which `=` compares exactly."""
+    nulls = [
+        exp.Is(this=exp.paren(low.as_sql(side, scope)), expression=exp.null())
+        for side in (left, right)
+    ]
+    equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
+    same = exp.paren(exp.or_(equal, exp.and_(*nulls)))
+    return exp.not_(same) if isinstance(e, exp.NullSafeNEQ) else same
 
 
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:

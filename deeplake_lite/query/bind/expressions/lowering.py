@@ -55,7 +55,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.moments import beyond, is_fine
+from deeplake_lite.query.bind.scalars.moments import beside_coarser, beyond, is_fine
 from deeplake_lite.query.bind.scalars.nan import but_nan
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.parse.dialect import func, text_of
@@ -452,10 +452,9 @@ class Lowering:
             left, right = as_part(left), as_part(right)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
         kinds = kind_of(left), kind_of(right)
-        is_mixed = beside_floats.are_mixed(*kinds)
-        node = (
-            beside_floats.compared(kind, (a, b), kinds) if is_mixed else kind(this=a, expression=b)
-        )
+        node = beside_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
+        if beside_floats.are_mixed(*kinds):
+            node = beside_floats.compared(kind, (a, b), kinds)
         return but_nan(node, [(a, left), (b, right)])
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:

@@ -25,6 +25,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
+from deeplake_lite.query.bind.scalars.moments import differ_in_unit
 from deeplake_lite.query.bind.scalars.nan import but_nan, is_nan, is_null, is_present
 from deeplake_lite.query.parse.dialect import paired, select_from, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
@@ -62,7 +63,10 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = settled(this, low, scope)
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
     has_nulls = kind_of(this).real and not all(map(is_present, values))
-    is_mixed = any(beside_floats.are_mixed(kind_of(this), kind_of(v)) for v in values)
+    is_mixed = any(
+        beside_floats.are_mixed(kind_of(this), kind_of(v)) or differ_in_unit(this, v)
+        for v in values
+    )
     if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
         return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
     for value in values:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +61,8 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.bind.expressions.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -295,13 +296,22 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
         for value in values:
             check_bytes(first, value)
         blobs = [low.as_sql(value, scope) for value in values]
-        return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), blobs), BYTES)
+        return Sql(_in_order(blobs), BYTES)
     nodes = growth.joined(
         values, [as_text(value, low, scope) for value in values], e, scope.lengths
     )
     kinds = {kind_of(by_name(value), plain=True) for value in values}
     kind = kinds.pop() if {k.name for k in kinds} == {"list"} and len(kinds) == 1 else TEXT
-    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), kind)
+    return Sql(_in_order(nodes), kind)
+
+
+def _in_order(nodes: Sequence[exp.Expr]) -> exp.Expr:
+    """Return values joined one by one, in the parentheses by which GROUP BY knows them again."""
+    first, *others = nodes
+    for node in others:
+        is_whole = isinstance(node, exp.Column | exp.Literal | exp.Paren)
+        first = exp.DPipe(this=first, expression=node if is_whole else exp.paren(node))
+    return first
 
 
 def _with_or(e: exp.DPipe) -> str:

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from deeplake_lite.query.bind.expressions.constants import MOST, constant
 from deeplake_lite.query.bind.expressions.types import HUGE
-from deeplake_lite.query.values import Constant, Sql, Tensor
+from deeplake_lite.query.values import Constant, Kind, Sql, Tensor
 
 if TYPE_CHECKING:
     from deeplake_lite.query.values import Value
@@ -36,6 +36,12 @@ _OF_COLUMNS = -(2**63), 2**64 - 1
 
 NO_INTEGER = 0.5
 """A number that no integer equals."""
+
+_NO_FLOAT = 2**53 + 1
+"""A number that no float equals."""
+
+_HELD = {"float16": 2**24, "float32": 2**24, "float64": 2**53}
+"""The greatest integers up to which SQL's floats hold all; those of 16 bits have 32 there."""
 
 
 def number_of(value: Value) -> Decimal | None:
@@ -83,11 +89,20 @@ def _beside(kind: type[exp.Expr], value: Value, given: Constant) -> tuple[type[e
         return kind, given
     if span is not None:
         return _bound(kind, number, *span)
+    if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
+        return beside_floats(kind, number)
     is_tensor = isinstance(value, Tensor) and value.type.is_number
     if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
         most = np.iinfo(np.int64).max if is_tensor else MOST
         return (kind, given) if number.copy_abs() <= most else beside_floats(kind, number)
     return kind, given
+
+
+def _dtype_of(value: Value) -> str:
+    """Return the dtype of a number that a query computes or reads; "" of anything else."""
+    if isinstance(value, Tensor):
+        return value.type.dtype
+    return value.kind.number_dtype if isinstance(value, Sql) else ""
 
 
 def _has_axes(value: Value) -> bool:
@@ -133,16 +148,27 @@ def beside_huge_integers(kind: type[exp.Expr], number: Decimal) -> tuple[type[ex
 def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
     """Return a comparison of floats with a number as one with a float.
 
-    A number that no float holds lies between the greatest and infinity.
+    A number that no float is lies between two of them, of which the last may be infinity. Fractions
+    below 2**53 stand for the nearest float, as 0.1 does.
+
+    >>> kind, bound = beside_floats(exp.LT, Decimal(2**53 + 1))
+    >>> kind.__name__, bound.value
+    ('LTE', 9007199254740992.0)
     """
     found = float(number)
-    if math.isinf(found) and number.is_finite():
+    if _is_between_floats(number, found):
         if kind in (exp.EQ, exp.NEQ):  # never, or always
             return (exp.LT, _as_double(-math.inf)) if kind is exp.EQ else (kind, constant(math.nan))
-        above = found > 0
+        above = Decimal(found) > number
         is_less = kind in (exp.LT, exp.LTE)
         kind = (exp.LT if above else exp.LTE) if is_less else (exp.GTE if above else exp.GT)
     return kind, _as_double(found)
+
+
+def _is_between_floats(number: Decimal, nearest: float) -> bool:
+    """Tell whether a number is no float, and none that stands for the nearest one."""
+    is_fraction = number.copy_abs() < _HELD["float64"]
+    return number.is_finite() and not is_fraction and Decimal(nearest) != number
 
 
 def _as_double(value: float) -> Constant:
@@ -152,11 +178,18 @@ def _as_double(value: float) -> Constant:
 def equal_beside(given: Value, value: Value) -> Value:
     """Return a constant as the integer that equals it, where it is compared with integers by ``=``.
 
-    Anything else, and a constant beside anything else, comes back as it is.
+    Beside floats, a number that none of them is becomes an integer that none of them is, which is
+    compared exactly. Anything else, and a constant beside anything else, comes back as it is.
     """
     number = number_of(given)
     if number is None or not isinstance(given, Constant):
         return given
+    dtype = _dtype_of(value)
+    if number.copy_abs() > _HELD.get(dtype, math.inf) and number.is_finite():
+        with np.errstate(over="ignore"):
+            nearest = float(np.dtype(dtype).type(float(number)))
+        if Decimal(nearest) != number:
+            return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
     span = _integers(value, given)
     return given if span is None else _equal(number, *span)
 

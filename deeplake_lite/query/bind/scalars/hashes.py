@@ -46,7 +46,7 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
             found = _of_time(node, value)
         case "json":
             found = _of_json(node)
-        case _ if kind.parts:
+        case _ if kind.parts or kind.name == "list":  # of structs: those of others are NumPy's
             found = _of_key(as_json(value, low, scope))
         case _:
             found = func("hash", node)

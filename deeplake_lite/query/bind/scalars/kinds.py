@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
-from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.expressions.constants import constant, items_of
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import fraction, said
@@ -442,9 +441,8 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     values = beside_floats.as_floats(values, [kind_of(v) for v in values])
     kind = reduce(Kind.beside, kinds, ANY)
     if kind.real and kind.name != "list" and not kind.parts:
-        kind = REAL
-    same = kind.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
-    return values, replace(kind, htype=same, dtype="")
+        kind = replace(REAL, htype=kind.htype)
+    return values, replace(kind, dtype="")
 
 
 def _is_list(value: Value) -> bool:
@@ -461,14 +459,6 @@ def _with_moments(values: list[Value]) -> list[Value]:
     if not times or len(times) + sum(texts) < len(values):
         return values
     return [agree(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
-
-
-def _finest(kinds: list[Kind]) -> Scalar | None:
-    """Return the type of moments in several units, the finest of them; None for anything else."""
-    dtypes = [kind.column_dtype for kind in kinds]
-    if not dtypes or not all(dtype.startswith("datetime64") for dtype in dtypes):
-        return None
-    return Scalar(str(np.result_type(*map(np.dtype, dtypes))))
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
@@ -526,6 +516,13 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
 def lists_json(kind: Kind) -> bool:
     """Tell whether a kind is that of a list of JSON."""
     return kind.item is not None and kind.item.name == "json"
+
+
+def lists_structs(kind: Kind) -> bool:
+    """Tell whether a kind is that of a list of structs or maps, or of lists of those."""
+    while kind.name == "list" and kind.item is not None:
+        kind = kind.item
+    return bool(kind.parts)
 
 
 def by_name(value: Value) -> Value:

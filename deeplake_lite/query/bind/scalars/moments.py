@@ -14,6 +14,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.query.bind.calls.catalog import casts_moments
+from deeplake_lite.query.bind.scalars.exact import MIRRORED
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.database.spans import read_moment
 from deeplake_lite.query.parse.dialect import func, text_of
@@ -117,6 +118,40 @@ def beyond(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
         return False
     is_less = kind in (exp.LT, exp.LTE)
     return is_less == (is_later if fine is left else not is_later)
+
+
+def beside_coarser(
+    kind: type[exp.Expr], values: tuple[Value, Value], nodes: tuple[exp.Expr, exp.Expr]
+) -> exp.Expr | None:
+    """Return a comparison of moments in nanoseconds with ones of a coarser unit; None for others.
+
+    DuckDB would convert the coarser ones to nanoseconds, which end in 1677 and 2262. Here the
+    microseconds of both decide, and where those are equal, the nanoseconds beyond them.
+    """
+    if is_fine(values[1]) and not is_fine(values[0]):
+        return beside_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
+    fine, other = values
+    is_moment = _dtype(other).startswith("datetime64") and not is_fine(other)
+    if not (is_moment and is_fine(fine)) or any(isinstance(v, Constant) for v in values):
+        return None
+    floor, coarse = _floor(nodes[0]), as_timestamp(nodes[1].copy(), other)
+    if kind in (exp.LT, exp.GTE):
+        return kind(this=floor, expression=coarse)
+    sign = exp.GT if kind is exp.GT else exp.EQ
+    rest: exp.Expr = sign(this=_rest(nodes[0]), expression=exp.convert(0))
+    present = exp.not_(exp.Is(this=coarse.copy(), expression=exp.null()))
+    rest = exp.Case(ifs=[exp.If(this=present, true=rest)])
+    tie = exp.and_(exp.EQ(this=floor, expression=coarse), rest)
+    if kind is exp.EQ:
+        return exp.paren(tie)
+    strict = exp.GT if kind is exp.GT else exp.LT
+    return exp.paren(exp.or_(strict(this=floor.copy(), expression=coarse.copy()), tie))
+
+
+def differ_in_unit(left: Value, right: Value) -> bool:
+    """Tell whether `beside_coarser` compares two values."""
+    nodes = exp.null(), exp.null()
+    return beside_coarser(exp.EQ, (left, right), nodes) is not None
 
 
 _LAST = (2**63 - 1) // 1000
