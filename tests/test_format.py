@@ -548,7 +548,7 @@ def test_an_htype_of_a_newer_release_is_refused(tmp_path):
     document["schema"]["columns"][0]["htype"] = {"htype": "hologram"}
     root.attrs[state.KEY] = state.sealed(document)
     session.commit("a newer release was here")
-    with pytest.raises(dl.FormatError, match=r"known 'htype', got .*hologram"):
+    with pytest.raises(dl.FormatError, match=r"known 'htype', but it is .*hologram"):
         dl.open(url)
 
 
