@@ -101,7 +101,7 @@ def test_a_file_cut_short_anywhere_is_refused(photo, file_of):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "the file is empty (0 bytes)"),
+        (b"", r"the file is empty \(0 bytes\)"),
         (b"MZ" + bytes(60), "must be a BMP file, but its 62 bytes look like nothing known"),
         (b"BM", "its pixels end at byte 18, so the file is cut short"),
         (bmp(2, 2, 8, 4, bytes(8)), "must be a whole BMP file"),

@@ -214,7 +214,7 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "the file is empty (0 bytes)"),
+        (b"", r"the file is empty \(0 bytes\)"),
         (b"GIF89a", "must be a PNG file, but its 6 bytes look like a GIF image"),
         (SIGNATURE, "the header IHDR is cut short or missing"),
         (SIGNATURE + chunk(b"IDAT", bytes(20)) + END, "the header IHDR is cut short or missing"),
