@@ -73,7 +73,7 @@ def test_values_of_all_kinds_are_taken(lake, page):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label", 7, "a class number must be 0 to 2, but it is 7"),
+        ("label", 7, "a class number must be 0 to 2, got 7"),
         ("label", None, "must not be null"),
         ("label", "  ", "a class has a name"),
         ("x", "many", "takes int32, got 'many'"),
