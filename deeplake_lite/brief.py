@@ -1,7 +1,7 @@
-"""How a message shows a value that it is about: the beginning of its repr, whatever the value is.
+"""Short representations of values for error messages.
 
-A list may be nested deeper than `repr` goes, hold millions of items, or hold itself, and a user's
-class may raise in `__repr__`: the message must come all the same, and at once.
+A list may be nested too deeply for `repr`, hold millions of items, or contain itself, and a user's
+class may raise in `__repr__`. An error message must still come out, and quickly.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
 
@@ -20,19 +20,32 @@ def brief(value: Any, most: int = 60) -> str:
     >>> brief([1, "a"]), brief(list(range(10**6)), 12), brief("x" * 100, 5)
     ("[1, 'a']", '[0, 1, 2, 3,', "'xxxx")
     """
-    shown = ""
+    text = ""
     for piece in _pieces(value, most, ()):
-        shown += piece
-        if len(shown) >= most:
+        text += piece
+        if len(text) >= most:
             break
-    return shown[:most]
+    return text[:most]
+
+
+def alternatives(values: Iterable[Any]) -> str:
+    """Return a list of possible values as a message writes it.
+
+    >>> alternatives(["RGB", "L", "RGBA"]), alternatives([1])
+    ("'RGB', 'L' or 'RGBA'", '1')
+    """
+    *others, last = map(repr, values)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _pieces(value: Any, most: int, above: tuple[int, ...]) -> Iterator[str]:
-    """Yield a repr piece by piece, so that only as much of it is made as is shown."""
+    """Yield a repr piece by piece, so that no more of it is built than is shown.
+
+    `above` holds the ids of the containers around the value: one that contains itself is cut off.
+    """
     kind = next((kind for kind in _BRACKETS if type(value).__repr__ is kind.__repr__), None)
     if kind is None or not value:
-        yield _shown(value, most)
+        yield _safe_repr(value, most)
         return
     opened, closed = _BRACKETS[kind]
     if id(value) in above:
@@ -50,11 +63,11 @@ def _pieces(value: Any, most: int, above: tuple[int, ...]) -> Iterator[str]:
     yield f",{closed}" if kind is tuple and len(value) == 1 else closed
 
 
-def _shown(value: Any, most: int) -> str:
-    """Return the repr of a value that is no list or dict; where it raises, the type's name."""
+def _safe_repr(value: Any, most: int) -> str:
+    """Return the repr of a value that is not a container, or the name of its type if that fails."""
     if type(value) in (str, bytes):
         value = value[: max(most, 8)] if len(value) > most else value
     try:
         return repr(value)
-    except Exception:  # whatever a user's class raises; NumPy's objects may be nested too deep
+    except Exception:  # a user's `__repr__` may raise anything; object arrays may nest too deeply
         return f"<{type(value).__name__}>"

@@ -1,4 +1,4 @@
-"""Checks of arguments. Each returns the value in the form that callers use, or raises."""
+"""Argument checks. Each returns the value in the form that callers use, or raises OptionError."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.brief import brief
+from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.codecs.limits import MOST_PIXELS
 from deeplake_lite.errors import OptionError
 
@@ -23,18 +23,18 @@ UNITS = {
     **{f"{unit}b": 1000**power for power, unit in enumerate(("", "k", "m", "g", "t"))},
     **{f"{unit}ib": 1024**power for power, unit in enumerate(("", "k", "m", "g", "t"))},
 }
-"""Bytes of the units of memory, in small letters."""
+"""Number of bytes in each unit of memory; units in lower case."""
 
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
 
 
 def integer(name: str, value: Any, least: int | None = None) -> int:
-    """Return an integer of any kind as Python's, which JSON takes.
+    """Return any kind of integer as a Python int, which JSON can hold.
 
     Raises
     ------
     OptionError
-        For anything else, and for one below `least`.
+        For anything else, and for an integer below `least`.
 
     Examples
     --------
@@ -52,28 +52,28 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
 
 
 def text(name: str, value: Any) -> str:
-    """Return a text. Raises OptionError.
+    """Return a string. Raises OptionError for anything else.
 
     >>> text("label", np.str_("species"))
     'species'
     """
     if not isinstance(value, str):
-        raise OptionError(f"{name} must be a text, but it is {brief(value, 80)}.")
+        raise OptionError(f"{name} must be a string, but it is {brief(value, 80)}.")
     return str(value)
 
 
 def optional_text(name: str, value: Any) -> str | None:
-    """Return a text, or None where that says nothing. Raises OptionError."""
+    """Return a string, or None if none was given. Raises OptionError for anything else."""
     return None if value is None else text(name, value)
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
-    """Return names of columns, in order; one may be given by itself.
+    """Return names of columns, in order; a single name needs no list.
 
     Raises
     ------
     OptionError
-        For what has no names, or has them in no order.
+        When `value` is not iterable, or is a set, which has no order.
 
     Examples
     --------
@@ -85,19 +85,18 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     if not np.iterable(value) or isinstance(value, bytes | set | frozenset):
         raise OptionError(
             f"{name} must be a list of names, such as ['image', 'label'], but it is "
-            f"{brief(value, 80)}. "
-            "Leave it out for all."
+            f"{brief(value, 80)}. Leave it out for all."
         )
     return tuple(value)
 
 
 def location(name: str, value: Any) -> str:
-    r"""Return a path or URL as text.
+    r"""Return a path or URL as a string.
 
     Raises
     ------
     OptionError
-        For what is neither, and for characters that no file's name has.
+        For anything else, and for characters that no file name can have.
 
     Examples
     --------
@@ -109,19 +108,18 @@ def location(name: str, value: Any) -> str:
     if not isinstance(text, str) or not text:
         raise OptionError(
             f"{name} must be a path or a URL, such as 'flowers.lake', but it is "
-            f"{brief(value, 80)}. "
-            "Give a text or a pathlib.Path."
+            f"{brief(value, 80)}. Pass a string or a pathlib.Path."
         )
-    if "\0" in text or half_of_a_pair(text) is not None:
+    if "\0" in text or find_lone_surrogate(text) is not None:
         raise OptionError(
-            f"{name} must be a path or a URL of Unicode text without NUL, but it is {text!a:.200}. "
-            "Choose another name."
+            f"{name} must be a path or a URL of valid Unicode without NUL, but it is "
+            f"{text!a:.200}. Choose another name."
         )
     return str(text)
 
 
 def mapping(name: str, value: Any) -> dict[str, Any]:
-    """Return a mapping of names as a dict, {} for None. Raises OptionError.
+    """Return a mapping as a dict, {} for None. Raises OptionError for anything else.
 
     >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
     ({}, {'licence': 'CC0'})
@@ -137,7 +135,7 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
 
 
 def seconds(name: str, value: Any) -> float:
-    """Return a length of time. Raises OptionError for what is none.
+    """Return a length of time in seconds. Raises OptionError for anything but a number.
 
     >>> seconds("seconds", 1)
     1.0
@@ -155,14 +153,13 @@ def choice[T](name: str, value: T, choices: Sequence[Any], way_out: str = "") ->
     'skip'
     """
     if not (value is None or isinstance(value, str)) or value not in choices:
-        known = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
-        rule = f"{name} must be {known}, but it is {brief(value, 80)}."
-        raise OptionError(f"{rule} {way_out}".strip())
+        message = f"{name} must be {alternatives(choices)}, but it is {brief(value, 80)}."
+        raise OptionError(f"{message} {way_out}".strip())
     return value
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return a truth value. Raises OptionError for what only might be meant as one.
+    """Return a boolean. Raises OptionError for anything else, 0 and 1 included.
 
     >>> flag("progress", np.True_)
     True
@@ -173,7 +170,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def function(name: str, value: Any) -> None:
-    """Refuse what is neither a function nor left out. Raises OptionError."""
+    """Check that an optional argument is a function. Raises OptionError."""
     if value is not None and not callable(value):
         raise OptionError(
             f"{name} must be a function, but it is {brief(value, 80)}. Leave it out for none."
@@ -181,7 +178,7 @@ def function(name: str, value: Any) -> None:
 
 
 def height_and_width(name: str, value: Any) -> tuple[int, int]:
-    """Return the size of a picture, pixels. Raises OptionError.
+    """Return the size of an image, in pixels. Raises OptionError.
 
     >>> height_and_width("size", [np.int64(24), 32])
     (24, 32)
@@ -189,52 +186,52 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
     try:
         height, width = (integer(name, n, 1) for n in value)
     except (TypeError, ValueError):
-        one = isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0
-        way = f" Write ({value}, {value}) for a square." if one else ""
+        is_side = isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0
+        hint = f" Write ({value}, {value}) for a square." if is_side else ""
         raise OptionError(
             f"{name} must be a height and a width in pixels, such as (224, 224), or a mapping of "
-            f"them by column, but it is {brief(value, 80)}.{way}"
+            f"them by column, but it is {brief(value, 80)}.{hint}"
         ) from None
     if height * width > MOST_PIXELS:
         raise OptionError(
-            f"{name} may have at most {MOST_PIXELS:,} pixels, but {brief(value, 80)} has more. "
+            f"{name} must have at most {MOST_PIXELS:,} pixels, but {brief(value, 80)} has more. "
             "Choose a smaller size."
         )
     return height, width
 
 
 def memory(name: str, value: Any) -> int:
-    """Return a number of bytes, also one that is written with its unit.
+    """Return a number of bytes, which may be written with a unit.
 
     Raises
     ------
     OptionError
-        For what is no number of bytes.
+        For anything else.
 
     Examples
     --------
     >>> memory("memory_budget", "1.5 GB"), memory("memory_budget", "2GiB"), memory("", 4e9)
     (1500000000, 2147483648, 4000000000)
     """
-    found = None
+    amount = None
     if isinstance(value, str):
         match = _AMOUNT.fullmatch(value.lower())
         if match and match[2] in UNITS:
-            found = float(match[1]) * UNITS[match[2]]
+            amount = float(match[1]) * UNITS[match[2]]
     elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        found = value
-    if found is None or not math.isfinite(found) or found < 0:
+        amount = value
+    if amount is None or not math.isfinite(amount) or amount < 0:
         raise OptionError(
-            f"{name} must be a number of bytes, or a text such as '4GB' or '512 MiB', but it is "
+            f"{name} must be a number of bytes, or a string such as '4GB' or '512 MiB', but it is "
             f"{brief(value, 80)}."
         )
-    return int(found)
+    return int(amount)
 
 
-def half_of_a_pair(text: str) -> int | None:
-    r"""Return where a text has half a surrogate pair, which no file or store takes; else None.
+def find_lone_surrogate(text: str) -> int | None:
+    r"""Return the position of a lone surrogate, which UTF-8 cannot encode, or None.
 
-    >>> half_of_a_pair("a\ud800"), half_of_a_pair("naïve")
+    >>> find_lone_surrogate("a\ud800"), find_lone_surrogate("naïve")
     (1, None)
     """
     try:

@@ -1,37 +1,37 @@
-"""The one exception tree: what can go wrong, grouped by what a handler would do about it.
+"""All exceptions and warnings of the package, grouped by what a handler would do about them.
 
 ::
 
     LakeError
-    ├── NotFoundError (KeyError)            a name that is not there: look it up, or make it
+    ├── NotFoundError (KeyError)            a name that does not exist: look it up, or create it
     │   ├── LakeNotFoundError (FileNotFoundError)
     │   ├── ColumnNotFoundError
     │   └── VersionNotFoundError
     ├── ExistsError (FileExistsError)       a name that is taken: choose another
-    ├── OptionError (ValueError, TypeError) an argument that does not fit: give another
-    ├── RowIndexError (IndexError)          a row that is not there: look at len()
-    ├── InvalidValueError (ValueError)      data that the schema refuses: mend the data
+    ├── OptionError (ValueError, TypeError) an invalid argument: pass another
+    ├── RowIndexError (IndexError)          a row that does not exist: look at len()
+    ├── InvalidValueError (ValueError)      data that the schema refuses: fix the data
     │   └── TooLargeError                   a value over the limits: raise them, or leave it out
-    ├── QueryError (ValueError)             a query that does not hold together: mend the query
-    │   ├── QuerySyntaxError                at a line and a column of its text
-    │   └── QueryTypeError                  values of the wrong kind or shape for what is done
-    ├── SchemaError (ValueError)            a schema that contradicts itself: mend the schema
+    ├── QueryError (ValueError)             an invalid query: fix the query
+    │   ├── QuerySyntaxError                a syntax error, with its line and column
+    │   └── QueryTypeError                  an operation on values of the wrong type or shape
+    ├── SchemaError (ValueError)            a schema that contradicts itself: fix the schema
     ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
-    ├── UncommittedError (RuntimeError)     edits in the way: commit or discard first
-    ├── LoaderError (RuntimeError)          a row that does not load: mend it, or skip it
+    ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
+    ├── LoaderError (RuntimeError)          a row that does not load: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
-    ├── ForkedError (RuntimeError)          a fork of a process with lakes: spawn it
-    ├── FormatError (RuntimeError)          written by a newer release: upgrade
-    ├── StorageError (OSError)              a store that refuses: free space, mend the network
-    │   └── DamagedError                    bytes that are not what was written: restore them
-    └── MissingPackageError (ImportError)   an optional package: install it
+    ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn it
+    ├── FormatError (RuntimeError)          data of a newer release: upgrade
+    ├── StorageError (OSError)              a failing store: free space, fix the network
+    │   └── DamagedError                    stored bytes that have changed: restore them
+    └── MissingPackageError (ImportError)   a missing optional package: install it
 
-and the warnings, which are no LakeErrors::
+The warnings are not LakeErrors::
 
     UserWarning
-    └── ReencodedWarning                    pictures that lost detail: append files, not pixels
+    └── ReencodedWarning                    images that lost detail: append files, not pixels
 
-Every message gives the rule, the value and the way out.
+Every message states the rule, the value and the way out.
 """
 
 from __future__ import annotations
@@ -57,47 +57,47 @@ class Place:
     """
 
     text: str
-    """The query."""
+    """Text of the query."""
     line: int
-    """From 1."""
+    """Line number, from 1."""
     column: int
-    """From 1."""
+    """Column number, from 1."""
 
     @classmethod
     def at(cls, text: str, offset: int) -> Place:
-        """Return the place of a character."""
+        """Return the place of the character at an offset."""
         before = text[:offset]
         return cls(text, before.count("\n") + 1, offset - before.rfind("\n"))
 
     def without(self, prefix: str) -> Place:
-        """Return the same place in the text that stands behind a prefix."""
+        """Return the same place in the text that remains when a prefix is removed."""
         column = max(1, self.column - len(prefix)) if self.line == 1 else self.column
         return Place(self.text.removeprefix(prefix), self.line, column)
 
     def excerpt(self) -> str:
-        """Return the line, around the place where it is long, with a caret below."""
+        """Return the line with a caret below the place; a long line is cut around it."""
         lines = self.text.splitlines() or [""]
-        row, at = lines[min(self.line, len(lines)) - 1], self.column - 1
-        first = max(0, at - LINE_WIDTH // 2) if len(row) > LINE_WIDTH else 0
+        line, at = lines[min(self.line, len(lines)) - 1], self.column - 1
+        first = max(0, at - LINE_WIDTH // 2) if len(line) > LINE_WIDTH else 0
         last = first + LINE_WIDTH
         dots = "…" if first else ""
-        shown = dots + row[first:last] + ("…" if last < len(row) else "")
-        return f"  {shown}\n  {' ' * (at - first + len(dots))}^"
+        excerpt = dots + line[first:last] + ("…" if last < len(line) else "")
+        return f"  {excerpt}\n  {' ' * (at - first + len(dots))}^"
 
     def __str__(self) -> str:
         return f"Line {self.line}, column {self.column}:\n{self.excerpt()}"
 
 
 LINE_WIDTH = 160
-"""Characters of a query's line that an error shows."""
+"""Most characters of a query's line that an error shows."""
 
 
 def message_of(error: BaseException) -> str:
-    """Return what an error says, whatever its class makes of that."""
+    """Return the message of an error, even if its class fails to give one."""
     try:
         return str(error).encode(errors="backslashreplace").decode()
-    except Exception:  # whatever a class of the user's raises
-        return "an error whose message raises one, too"
+    except Exception:  # a user's `__str__` may raise anything
+        return "an error whose message cannot be read, because its __str__ raises"
 
 
 class LakeError(Exception):
@@ -106,28 +106,28 @@ class LakeError(Exception):
     Attributes
     ----------
     place : Place, optional
-        Where in a query, of which it is an error.
+        Place of the error in a query, if there is one.
     """
 
     place: Place | None = None
 
     def __str__(self) -> str:
-        said = str(self.args[0]) if self.args else ""
-        return said if self.place is None else f"{said} {self.place}"
+        message = str(self.args[0]) if self.args else ""
+        return message if self.place is None else f"{message} {self.place}"
 
     @property
     def finding(self) -> str:
-        """What is wrong, without the last sentence: a way out that is not that of everybody.
+        """The message without its last sentence, for callers who know a better way out.
 
-        >>> LakeError("A file has bytes, got 0 of them. Fetch it again.").finding
-        'A file has bytes, got 0 of them'
+        >>> LakeError("The file must not be empty, but it has 0 bytes. Fetch it again.").finding
+        'The file must not be empty, but it has 0 bytes'
         """
-        said = str(self.args[0]) if self.args else ""
-        return said.rpartition(". ")[0] or said
+        message = str(self.args[0]) if self.args else ""
+        return message.rpartition(". ")[0] or message
 
 
 class NotFoundError(LakeError, KeyError):
-    """A name that is not there."""
+    """A name that does not exist."""
 
     @classmethod
     def named(cls, kind: str, name: object, known: Iterable[str]) -> NotFoundError:
@@ -137,34 +137,34 @@ class NotFoundError(LakeError, KeyError):
         There is no column 'lable'. Did you mean 'label'? Known: 'image', 'label'.
         """
         names = list(known)
-        near = get_close_matches(str(name), names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        shown = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
-        return cls(f"There is no {kind} {name!r}.{hint} Known: {shown or 'none'}.")
+        matches = get_close_matches(str(name), names, n=1)
+        hint = f" Did you mean {matches[0]!r}?" if matches else ""
+        listing = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+        return cls(f"There is no {kind} {name!r}.{hint} Known: {listing or 'none'}.")
 
 
 class LakeNotFoundError(NotFoundError, FileNotFoundError):
-    """A place that holds no lake."""
+    """A URL or path without a lake."""
 
 
 class ColumnNotFoundError(NotFoundError):
-    """A column that the schema does not have."""
+    """A column that is not in the schema."""
 
 
 class VersionNotFoundError(NotFoundError):
-    """A branch, tag, commit or time that the lake does not know."""
+    """A branch, tag, commit or time that the lake does not have."""
 
 
 class ExistsError(LakeError, FileExistsError):
-    """A name, or a place, that is taken."""
+    """A name or a location that is already taken."""
 
 
 class OptionError(LakeError, ValueError, TypeError):
-    """An argument that the function does not take, or that does not go with another."""
+    """An argument that is invalid, or that cannot be combined with another."""
 
 
 class RowIndexError(LakeError, IndexError):
-    """A row that is not there, or an index that says no rows."""
+    """A row that does not exist, or an index that does not select rows."""
 
 
 class InvalidValueError(LakeError, ValueError):
@@ -177,8 +177,8 @@ class InvalidValueError(LakeError, ValueError):
     column : str, optional
         Name of the column.
     row : int, optional
-        Position of the value in the data that was handed in; of the row in the dataset, where that
-        is told which rows change.
+        Position of the value in the data that was passed in. Where the call says which rows to
+        change, position of the row in the dataset.
     """
 
     def __init__(self, message: str, *, column: str | None = None, row: int | None = None) -> None:
@@ -194,8 +194,8 @@ class InvalidValueError(LakeError, ValueError):
     def at(self, *, column: str | None = None, row: int | None = None) -> InvalidValueError:
         """Return the same error with its place filled in.
 
-        >>> print(InvalidValueError("must be positive, got 0.").at(column="area", row=7))
-        column 'area', row 7: must be positive, got 0.
+        >>> print(InvalidValueError("must be positive, but it is 0.").at(column="area", row=7))
+        column 'area', row 7: must be positive, but it is 0.
         """
         return type(self)(
             super().__str__(),
@@ -209,7 +209,7 @@ class TooLargeError(InvalidValueError):
 
 
 class QueryError(LakeError, ValueError):
-    """A query that does not hold together."""
+    """An invalid query."""
 
 
 class QuerySyntaxError(QueryError):
@@ -218,13 +218,13 @@ class QuerySyntaxError(QueryError):
     Attributes
     ----------
     line, column : int
-        Where, from 1.
+        Place of the error, counted from 1.
     """
 
     line: int = 1
     column: int = 1
-    _found: tuple[str, str] = ("", "")
-    """The text of the query, and what is wrong with it."""
+    _text_and_reason: tuple[str, str] = ("", "")
+    """Text of the query, and the reason why it does not parse."""
 
     @classmethod
     def at(cls, text: str, line: int, column: int, reason: str) -> QuerySyntaxError:
@@ -235,35 +235,35 @@ class QuerySyntaxError(QueryError):
           SELECT a FROM
                       ^
         """
-        where = Place(text, line, column)
-        error = cls(f"{reason}: line {line}, column {column}.\n{where.excerpt()}")
+        place = Place(text, line, column)
+        error = cls(f"{reason}: line {line}, column {column}.\n{place.excerpt()}")
         error.line, error.column = line, column
-        error._found = text, reason
+        error._text_and_reason = text, reason
         return error
 
     def without(self, prefix: str) -> QuerySyntaxError:
-        """Return the same error in the text that stands behind a prefix.
+        """Return the same error for the text that remains when a prefix is removed.
 
         >>> print(QuerySyntaxError.at("SELECT a FROM", 1, 13, "Expected more").without("SELECT "))
         Expected more: line 1, column 6.
           a FROM
                ^
         """
-        text, reason = self._found
+        text, reason = self._text_and_reason
         place = Place(text, self.line, self.column).without(prefix)
         return self.at(place.text, place.line, place.column, reason)
 
 
 class QueryTypeError(QueryError):
-    """A value of the wrong kind or shape for what a query does with it."""
+    """A query that uses a value of the wrong type or shape."""
 
 
 class SchemaError(LakeError, ValueError):
-    """A schema, or a change of it, that contradicts itself."""
+    """A schema, or a change to one, that contradicts itself."""
 
 
 class ReadOnlyError(LakeError, PermissionError):
-    """A write to a version that never moves."""
+    """A write to a version that cannot change."""
 
 
 class UncommittedError(LakeError, RuntimeError):
@@ -276,7 +276,7 @@ class ConflictError(LakeError, RuntimeError):
     Parameters
     ----------
     message : str
-        What collided, and the way out.
+        The conflict, and the way out.
     conflicts : sequence
         One entry per conflicting cell, row or column.
     """
@@ -287,12 +287,12 @@ class ConflictError(LakeError, RuntimeError):
 
 
 class LoaderError(LakeError, RuntimeError):
-    """A row that does not decode, or that a transform fails on; a worker that has died.
+    """A row that does not decode, a transform that fails, or a worker process that died.
 
     Parameters
     ----------
     message : str
-        What happened, and the way out.
+        The failure, and the way out.
     row_id : int, optional
         Id of the row.
     column : str, optional
@@ -300,7 +300,7 @@ class LoaderError(LakeError, RuntimeError):
     position : int, optional
         Position of the row in its view.
     source : int, optional
-        Number of that view among those of a mix.
+        Index of that view in a mix.
     """
 
     def __init__(
@@ -320,7 +320,7 @@ class LoaderError(LakeError, RuntimeError):
 
 
 class ForkedError(LakeError, RuntimeError):
-    """A process that was forked from one that had used a lake, where the engine cannot work."""
+    """Use of a lake in a forked process: the storage engine does not survive a fork."""
 
 
 class FormatError(LakeError, RuntimeError):
@@ -328,11 +328,11 @@ class FormatError(LakeError, RuntimeError):
 
 
 class StorageError(LakeError, OSError):
-    """A store that does not take or give what it should: disk full, no permission, no network."""
+    """A store that cannot be read or written: disk full, no permission, no network."""
 
 
 class DamagedError(StorageError):
-    """Stored bytes that are not what was written."""
+    """Stored bytes that differ from those that were written."""
 
 
 class MissingPackageError(LakeError, ImportError):
@@ -349,23 +349,24 @@ class MissingPackageError(LakeError, ImportError):
 
 
 class ReencodedWarning(UserWarning):
-    """Pictures that were encoded anew with losses, or whose files have more bits than are read."""
+    """Images that were re-encoded with losses, or whose files have more bits than are read."""
 
 
 @contextmanager
 def shown_briefly(*, lines: bool = True) -> Iterator[None]:
-    """Let IPython show errors from within without the lines of this package.
+    """Make IPython show errors raised in the block without the stack frames of this package.
 
     Parameters
     ----------
     lines : bool
-        Whether the user's line that led to it is shown.
+        Whether to show the line of the user's code that led to the error.
     """
     try:
         yield
     except LakeError as error:
-        shown = short_traceback if lines else _message
-        error._render_traceback_ = partial(shown, error)  # type: ignore[attr-defined]
+        render = short_traceback if lines else _message
+        # IPython calls this method of an exception, if it has one, instead of its own formatter.
+        error._render_traceback_ = partial(render, error)  # type: ignore[attr-defined]
         raise
 
 
@@ -374,21 +375,24 @@ def _message(error: BaseException) -> list[str]:
 
 
 def short_traceback(error: BaseException) -> list[str]:
-    """Return the last line of a user's on the way to an error, the message, and a user's cause.
+    """Return the user's last line before an error, the user's frames of its cause, and its message.
 
-    >>> short_traceback(QueryError("A query is a SELECT, got 'hello'."))
-    ["QueryError: A query is a SELECT, got 'hello'."]
+    The cause is shown if it was raised in the user's own code, such as a function in a query. An
+    installed library's frames would say nothing that the message does not.
+
+    >>> short_traceback(QueryError("A query must be a SELECT, but it is 'hello'."))
+    ["QueryError: A query must be a SELECT, but it is 'hello'."]
     """
     import traceback
     from itertools import takewhile
 
-    home = __file__.rpartition("errors")[0]
+    package = __file__.rpartition("errors")[0]
     frames = traceback.extract_tb(error.__traceback__)
-    outside = list(takewhile(lambda f: not f.filename.startswith(home), frames))
-    shown = [f"line {f.lineno}: {f.line}" for f in outside[-1:] if f.line]
+    before = list(takewhile(lambda f: not f.filename.startswith(package), frames))
+    lines = [f"line {f.lineno}: {f.line}" for f in before[-1:] if f.line]
     cause = error.__cause__
-    behind = traceback.extract_tb(cause.__traceback__) if cause is not None else []
-    theirs = [f for f in behind if not f.filename.startswith(home) and f.name != "<lambda>"]
+    causes = traceback.extract_tb(cause.__traceback__) if cause is not None else []
+    theirs = [f for f in causes if not f.filename.startswith(package) and f.name != "<lambda>"]
     if cause is not None and theirs and "site-packages" not in theirs[-1].filename:
-        shown += [line.rstrip() for line in traceback.format_list(theirs)]
-    return [*shown, *_message(error)]
+        lines += [line.rstrip() for line in traceback.format_list(theirs)]
+    return [*lines, *_message(error)]

@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used: opening a lake needs few of them."""
+"""Modules that are imported on first use, since opening a lake needs few of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class LazyModule:
-    """Stands for a module, and imports it when one of its names is first asked for.
+    """A stand-in for a module that imports it when one of its names is first looked up.
 
-    Every process pays for what it imports, even if all that it does is to open a lake and read a
-    row, so the modules of what few processes do are named like this, and to type checkers and
-    import-linter as usual:
+    Every process pays for its imports, even if it only opens a lake and reads a row. Modules that
+    few processes need are therefore declared like this. Type checkers and import-linter see an
+    ordinary import:
 
     >>> from typing import TYPE_CHECKING
     >>> if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-"""What a thread hands to the one that waits for it, safe from Ctrl-C at any moment.
+"""A result that one thread hands to another, safe from Ctrl-C at any time.
 
 Python raises KeyboardInterrupt in the main thread between any two instructions. `threading.Event`,
-`Condition` and `concurrent.futures.Future` take their locks in Python code, so an interrupt can
-come after a lock was taken and before anybody knows that it is to be given back: the other thread
-then waits for ever. Here the one that waits only ever asks one lock of the interpreter, which the
-other thread never waits for.
+`Condition` and `concurrent.futures.Future` acquire their locks in Python code, so an interrupt can
+arrive after a lock was acquired and before the ``finally`` that releases it: the other thread then
+waits forever. Here the waiting thread acquires a single lock of the interpreter, for which the
+other thread never waits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Lock
 
 
 class Outcome[T]:
-    """A value or an error that another thread gives once, and that one thread waits for.
+    """A value or an error that one thread sets once and another thread waits for.
 
     Examples
     --------
@@ -28,8 +28,8 @@ class Outcome[T]:
     def __init__(self) -> None:
         self._value: T | None = None
         self._error: BaseException | None = None
-        self._given, self._closed = False, Lock()
-        self._closed.acquire()
+        self._given, self._pending = False, Lock()
+        self._pending.acquire()  # held until there is an outcome
 
     @property
     def is_given(self) -> bool:
@@ -39,28 +39,29 @@ class Outcome[T]:
     def give(self, value: T) -> None:
         """Hand over the value."""
         self._value = value
-        self._open()
+        self._finish()
 
     def fail(self, error: BaseException) -> None:
         """Hand over an error, which `result` raises."""
         self._error = error
-        self._open()
+        self._finish()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Wait until it is given, or for some seconds; tell whether it is."""
-        # An interrupt may come when the lock is taken: it is not asked again then.
-        return self._given or self._closed.acquire(timeout=seconds)
+        """Wait for the outcome, at most some seconds; tell whether there is one."""
+        # An interrupt may arrive just after the lock was acquired. It stays acquired, so a second
+        # call must look at `_given` first.
+        return self._given or self._pending.acquire(timeout=seconds)
 
     def result(self) -> T:
-        """Wait until it is given; return the value, or raise the error."""
+        """Wait for the outcome; return the value, or raise the error."""
         self.wait()
         try:
             if self._error is not None:
                 raise self._error
             return self._value  # type: ignore[return-value]
         finally:
-            del self  # an error would keep it, and it the error
+            del self  # the error's traceback holds this frame, and `self` holds the error: a cycle
 
-    def _open(self) -> None:
+    def _finish(self) -> None:
         self._given = True
-        self._closed.release()
+        self._pending.release()

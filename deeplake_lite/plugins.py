@@ -1,12 +1,12 @@
 """Column types and codecs that other packages add.
 
-A package names each class in an entry point, whose name is that of the class in a lake::
+A package registers each class by an entry point, under the name that the class has in lakes::
 
     [project.entry-points."deeplake_lite.htypes"]
     signal = "my_package.signal:Signal"
 
 Entry points are looked up only for names that this package does not know, so they cost nothing
-otherwise, and a lake can only name what is installed.
+otherwise. A lake can use only types and codecs of installed packages.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 from deeplake_lite.errors import SchemaError
 
 HTYPES = "deeplake_lite.htypes"
-"""Group of the entry points of column types."""
+"""Entry point group of column types."""
 
 CODECS = "deeplake_lite.codecs"
-"""Group of the entry points of codecs."""
+"""Entry point group of codecs."""
 
 
 @cache
 def names(group: str) -> tuple[str, ...]:
-    """Return the names that installed packages add to a group, sorted."""
+    """Return the names that installed packages register in a group, sorted."""
     from importlib.metadata import entry_points
 
     return tuple(sorted({point.name for point in entry_points(group=group)}))
@@ -38,20 +38,20 @@ def load(group: str, name: str, base: type) -> type[Any] | None:
     Parameters
     ----------
     group, name : str
-        Of the entry point.
+        Group and name of the entry point.
     base : type
-        What the class must be derived from.
+        Required base class.
 
     Returns
     -------
     type or None
-        None where no package has such an entry point.
+        None if no package has such an entry point.
 
     Raises
     ------
     SchemaError
-        When two packages add the name, or the class cannot be imported, or is not what it should
-        be.
+        When two packages register the name, or when the class cannot be imported, is not derived
+        from `base`, or has another name.
     """
     from importlib.metadata import entry_points
 

@@ -1,6 +1,6 @@
-"""Threads that do work for whoever waits for it, safe from Ctrl-C at any moment.
+"""A thread pool that is safe from Ctrl-C at any time.
 
-`concurrent.futures` takes its locks in Python code; see `outcome`.
+`concurrent.futures` acquires its locks in Python code; see `outcome` for why that is not safe.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Job[T](Outcome[T]):
-    """Work that a thread does, and what becomes of it. One thread waits for it."""
+    """A call that a thread of the pool makes, and its outcome. One thread waits for it."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         super().__init__()
         self._work: Callable[[], T] | None = work
 
     def cancel(self) -> None:
-        """Leave the work out, unless it has begun."""
+        """Drop the work, unless it has begun."""
         self._work = None
 
     def do(self) -> None:
@@ -44,12 +44,12 @@ class Job[T](Outcome[T]):
 
 
 class Pool:
-    """Threads that do jobs in the order in which they are handed in, several at a time.
+    """Threads that start jobs in the order of submission, several at a time.
 
     Parameters
     ----------
     threads : int
-        How many there are at the most; they begin when there is work.
+        Most threads; each starts when there is work.
 
     Examples
     --------
@@ -62,31 +62,31 @@ class Pool:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._begin()
+        self._reset()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Let the threads end when they have done what was handed in."""
-        for _ in range(self._begun):
+        """Let the threads end when they have finished the submitted jobs."""
+        for _ in range(self._started):
             self._jobs.put(None)
 
     def submit[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Job[T]:
         """Have a thread call a function."""
-        if self._process != os.getpid():  # threads do not live on in a fork
-            self._begin()
+        if self._process != os.getpid():  # threads do not survive a fork
+            self._reset()
         job = Job(partial(work, *args, **kwargs))
         self._jobs.put(job)
-        if self._begun < self.threads:
-            # `threading.Thread` would wait for its start with a lock taken in Python code. It is
-            # counted once it has begun: an interrupt between the two makes one thread too many.
-            _thread.start_new_thread(_serve, (self._jobs,))
-            self._begun += 1
+        if self._started < self.threads:
+            # `threading.Thread` would wait for its start with a lock acquired in Python code. The
+            # count goes up afterwards: an interrupt in between costs an extra thread, not a job.
+            _thread.start_new_thread(_run_jobs, (self._jobs,))
+            self._started += 1
         return job
 
     def map[A, B](self, work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-        """Return what a function gives for each item. After an error, the rest is left out."""
+        """Return the results of a function for all items. An error cancels the remaining items."""
         jobs: list[Job[B]] = []
         try:
             jobs.extend(self.submit(work, item) for item in items)
@@ -95,31 +95,33 @@ class Pool:
             for job in jobs:
                 job.cancel()
 
-    def _begin(self) -> None:
-        self._process, self._begun = os.getpid(), 0
+    def _reset(self) -> None:
+        """Start over with no threads, in a new pool or after a fork."""
+        self._process, self._started = os.getpid(), 0
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
 
 
-_UNDER_WAY = set[Job[Any]]()
-"""What threads are doing: the process does not end in the middle of it."""
+_RUNNING = set[Job[Any]]()
+"""Jobs that threads are running; the process waits for them before it exits."""
 
-_ENDING = Event()
-"""The process ends: nothing is begun any more."""
+_EXITING = Event()
+"""Set when the process exits: no further job is started."""
 
-if hasattr(os, "register_at_fork"):  # Windows has none
-    os.register_at_fork(after_in_child=_UNDER_WAY.clear)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
-def _serve(jobs: SimpleQueue[Job[Any] | None]) -> None:
-    while (job := jobs.get()) is not None and not _ENDING.is_set():
-        _UNDER_WAY.add(job)
+def _run_jobs(jobs: SimpleQueue[Job[Any] | None]) -> None:
+    while (job := jobs.get()) is not None and not _EXITING.is_set():
+        _RUNNING.add(job)
         job.do()
-        _UNDER_WAY.discard(job)
-        del job  # and what it gave, while this waits for the next
+        _RUNNING.discard(job)
+        del job  # frees its result while this thread waits for the next job
 
 
 @atexit.register
-def _end() -> None:
-    _ENDING.set()
-    for job in list(_UNDER_WAY):
+def _finish_jobs() -> None:
+    # These threads are daemons: the interpreter would stop them in the middle of a write.
+    _EXITING.set()
+    for job in list(_RUNNING):
         job.wait()

@@ -1,8 +1,8 @@
-"""Which columns there are, in which order, and what they mean.
+"""The schema of a lake: names, types and metadata of its columns, in order.
 
-A schema is a value: `add`, `drop` and `rename` return another one. Every column has an internal id
-that never changes and is never used again, so that renaming costs nothing and versions compare by
-id.
+A schema is immutable: `add`, `drop` and `rename` return another one. Every column has an internal
+id that never changes and is never reused, so renaming costs nothing and two versions are compared
+by id.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ else:
 
 _ID = re.compile(r"c[0-9a-f]{8}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_LONGEST = 255  # characters of a name
+_LONGEST_NAME = 255  # characters
 
 
 @dataclass(frozen=True)
@@ -40,26 +40,27 @@ class Field:
     """One column of a schema."""
 
     name: str
-    """What users call it; ``a/b`` is the column b of the group a."""
+    """Name that users see; ``a/b`` is the column b of the group a."""
 
     id: str
-    """What storage calls it: ``c`` and eight hexadecimal digits."""
+    """Name in storage: ``c`` and eight hexadecimal digits."""
 
     htype: Htype
-    """What its values mean."""
+    """Type of its values."""
 
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
-    """Whatever users note about it, JSON. Nobody changes it in place."""
+    """JSON that users attach to the column. It is never changed in place."""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
             raise SchemaError(
-                f"A column's id must be 'c' and eight hexadecimal digits, got {brief(self.id)}."
+                f"A column's id must be 'c' and eight hexadecimal digits, but it is "
+                f"{brief(self.id)}."
             )
         if not isinstance(self.htype, Htype):
             raise SchemaError(
-                f"The type of {self.name!r} must be an htype, got {brief(self.htype)}."
+                f"The type of {self.name!r} must be an htype, but it is {brief(self.htype)}."
             )
         check_metadata("A column's metadata", self.metadata)
         object.__setattr__(self, "metadata", fixed(self.metadata))
@@ -92,15 +93,17 @@ class Schema:
             isinstance(column, Field) for column in self.fields
         ):
             raise SchemaError(
-                f"A schema is made of Fields, got {brief(self.fields)}. Build it from names and "
-                "types: Schema.build({'label': 'int32'})."
+                f"The fields of a schema must be a list of Field, but they are "
+                f"{brief(self.fields)}. Build a schema from names and types: "
+                "Schema.build({'label': 'int32'})."
             )
         object.__setattr__(self, "fields", tuple(self.fields))
         names: dict[str, Field] = {}
         for column in self.fields:
             if column.name in names:
                 raise SchemaError(
-                    f"Column names must be unique, got {column.name!r} twice. Rename one."
+                    f"Column names must be unique, but there are two columns {column.name!r}. "
+                    "Rename one."
                 )
             names[column.name] = column
         for name in names:
@@ -111,21 +114,23 @@ class Schema:
                         "them."
                     )
         if len({column.id for column in self.fields}) != len(names):
-            raise SchemaError("Column ids must be unique, and are not. Restore the schema.")
+            raise SchemaError("Column ids must be unique, but they are not. Restore the schema.")
 
     @classmethod
     def build(cls, columns: Mapping[str, Any]) -> Self:
-        """Make a schema of names and types, whatever `htypes.resolve` reads; ids are random.
+        """Make a schema from names and types, given in any form that `htypes.resolve` reads.
+
+        The columns get random ids.
 
         Raises
         ------
         SchemaError
-            For a name that is not allowed, or a type that there is not.
+            For an invalid name or an unknown type.
         """
         if not isinstance(columns, Mapping):
             raise SchemaError(
-                "A schema must be a dict of types by column name, such as {'label': 'int32'}, got "
-                f"{type(columns).__name__} {brief(columns)}."
+                "A schema must be a dict of types by column name, such as {'label': 'int32'}, but "
+                f"it is {type(columns).__name__} {brief(columns)}."
             )
         schema = cls()
         for name, spec in columns.items():
@@ -159,21 +164,21 @@ class Schema:
                 f"There is a column {name!r} already. Drop it first, or choose another name."
             )
         taken = {column.id for column in self.fields}
-        new = next(made for made in iter(_new_id, "") if made not in taken)
+        new_id = next(candidate for candidate in iter(_make_id, "") if candidate not in taken)
         try:
             htype = resolve(spec)
         except SchemaError as error:
             raise SchemaError(f"Column {name!r}: {error}") from error
-        notes = checks.mapping("metadata", metadata)
-        return replace(self, fields=(*self.fields, Field(name, new, htype, notes)))
+        copy = checks.mapping("metadata", metadata)
+        return replace(self, fields=(*self.fields, Field(name, new_id, htype, copy)))
 
     def drop(self, name: str) -> Self:
         """Return the schema without a column."""
-        gone = self[name]
-        return replace(self, fields=tuple(column for column in self.fields if column is not gone))
+        dropped = self[name]
+        return replace(self, fields=tuple(f for f in self.fields if f is not dropped))
 
     def rename(self, old: str, new: str) -> Self:
-        """Return the schema with a column under another name, in its old place."""
+        """Return the schema with a column renamed, at the same place."""
         if new in self and new != old:
             raise SchemaError(
                 f"There is a column {new!r} already. Drop it first, or choose another name."
@@ -195,7 +200,7 @@ class Schema:
         )
 
     def limited(self, limits: Limits) -> Self:
-        """Return the schema with types that know the limits of a handle; it equals this one."""
+        """Return the schema for a handle with these limits; it equals this one."""
         if all(column.htype.limits == limits for column in self.fields):
             return self
         limited = [replace(column, htype=column.htype.limited(limits)) for column in self.fields]
@@ -217,23 +222,23 @@ class Schema:
 
     @classmethod
     def from_json(cls, document: Any) -> Self:
-        """Return the schema that `to_json` wrote down.
+        """Return the schema that `to_json` wrote.
 
         Raises
         ------
         FormatError, SchemaError
-            When this release does not understand the document.
+            When this release cannot read the document.
         """
         match document:
             case {"columns": [*columns]}:
                 return cls(tuple(_read_field(column) for column in columns))
         raise FormatError(
-            f"A schema must be an object with a list of 'columns', got {brief(document, 120)}. "
-            "Restore it."
+            f"A schema must be an object with a list of 'columns', but it is "
+            f"{brief(document, 120)}. Restore it."
         )
 
     def compare(self, other: Schema) -> SchemaChanges:
-        """Return what changes from this schema to `other`; ids tell which column is which."""
+        """Return the changes from this schema to `other`; columns are matched by id."""
         before = {column.id: column for column in self.fields}
         after = {column.id: column for column in other.fields}
         both = [(before[key], after[key]) for key in before if key in after]
@@ -250,22 +255,22 @@ class Schema:
 
 @dataclass(frozen=True, repr=False)
 class SchemaChanges:
-    """What changes from one schema to another; true if anything does."""
+    """The changes from one schema to another; true if there are any."""
 
     added: tuple[Field, ...] = ()
-    """Columns that only the second has."""
+    """Columns that only the second schema has."""
 
     dropped: tuple[Field, ...] = ()
-    """Columns that only the first has."""
+    """Columns that only the first schema has."""
 
     renamed: tuple[tuple[Field, Field], ...] = ()
-    """Columns under another name: before, after."""
+    """Columns whose name changed: before, after."""
 
     retyped: tuple[tuple[Field, Field], ...] = ()
-    """Columns of another type: before, after."""
+    """Columns whose type changed: before, after."""
 
     noted: tuple[tuple[Field, Field], ...] = ()
-    """Columns with other metadata: before, after."""
+    """Columns whose metadata changed: before, after."""
 
     def __bool__(self) -> bool:
         return any((self.added, self.dropped, self.renamed, self.retyped, self.noted))
@@ -279,13 +284,13 @@ class SchemaChanges:
         return f"SchemaChanges({', '.join(parts)})"
 
 
-def _new_id() -> str:
+def _make_id() -> str:
     """Return a random column id."""
     return f"c{secrets.token_hex(4)}"
 
 
 def _groups(name: str) -> list[str]:
-    """Return the groups that a column lies in.
+    """Return the groups that a column is in, outermost first.
 
     >>> _groups("a/b/c")
     ['a', 'a/b']
@@ -295,28 +300,28 @@ def _groups(name: str) -> list[str]:
 
 
 def _check_name(name: Any) -> None:
-    """Refuse what is no name of a column."""
+    """Check the name of a column."""
     rule = None
     if not isinstance(name, str) or not name:
-        rule = "a text that is not empty"
-    elif len(name) > _LONGEST:
-        rule = f"at most {_LONGEST} characters long"
+        rule = "a non-empty string"
+    elif len(name) > _LONGEST_NAME:
+        rule = f"at most {_LONGEST_NAME} characters long"
     elif _CONTROL.search(name):
         rule = "free of control characters"
     elif any(part in ("", ".", "..") for part in name.split("/")):
         rule = "parts joined by single slashes, such as 'a/b', none of them '.' or '..'"
     elif name.startswith("__"):
-        rule = "free of two leading underscores, which are kept for the lake itself"
+        rule = "free of two leading underscores, which are reserved for the lake itself"
     if rule:
         raise SchemaError(
-            f"A column's name must be {rule}, got {brief(name, 80)}. Choose another name."
+            f"A column's name must be {rule}, but it is {brief(name, 80)}. Choose another name."
         )
 
 
 def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
-    """Return a copy of metadata. Raises SchemaError for what strict JSON cannot hold.
+    """Return a copy of metadata. Raises SchemaError for values that strict JSON cannot hold.
 
-    >>> check_metadata("A note", {"licence": "CC0"})
+    >>> check_metadata("The metadata", {"licence": "CC0"})
     {'licence': 'CC0'}
     """
     if not isinstance(metadata, dict):
@@ -325,30 +330,30 @@ def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
         copy: dict[str, Any] = json.loads(json.dumps(metadata, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
-            f"{what} must be JSON, but it is {brief(metadata)} ({error}). Convert it to texts, "
+            f"{what} must be JSON, but it is {brief(metadata)} ({error}). Convert it to strings, "
             "numbers, lists and dicts."
         ) from error
     if not same_json(copy, metadata):
         raise SchemaError(
-            f"{what} must come back from JSON unchanged, but it is {brief(metadata)}. Use texts as "
-            "keys, and lists in place of tuples."
+            f"{what} must come back from JSON unchanged, but it is {brief(metadata)}. Use strings "
+            "as keys, and lists instead of tuples."
         )
     return copy
 
 
 def _read_field(column: Any) -> Field:
-    """Return the field that `Schema.to_json` wrote down."""
+    """Return the field that `Schema.to_json` wrote."""
     match column:
         case {"name": name, "id": id_, "htype": config}:
             return Field(name, id_, from_config(config), column.get("metadata", {}))
     raise FormatError(
-        f"A column must be an object with 'name', 'id' and 'htype', got {brief(column, 120)}. "
-        "Restore the schema."
+        f"A column must be an object with 'name', 'id' and 'htype', but it is "
+        f"{brief(column, 120)}. Restore the schema."
     )
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return a name that is not taken, with underscores behind it where it has to be another.
+    """Return a name that is not taken, by appending underscores if need be.
 
     >>> free_name("path", ["path", "path_"]), free_name("path", [])
     ('path__', 'path')

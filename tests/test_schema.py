@@ -104,9 +104,9 @@ def test_names_that_are_allowed(name):
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("", "not empty"),
-        (5, "not empty"),
-        (None, "not empty"),
+        ("", "a non-empty string"),
+        (5, "a non-empty string"),
+        (None, "a non-empty string"),
         ("/a", "single slashes"),
         ("a/", "single slashes"),
         ("a//b", "single slashes"),

@@ -1,8 +1,8 @@
-"""Which codec: by name, by configuration, or by the first bytes of a file.
+"""Lookup of codecs by name, by configuration, or by the first bytes of a file.
 
-A codec's module is imported when it is first asked for, because Pillow and numcodecs take longer to
-import than this package may. A new codec is one file in this folder and one line below; other
-packages add theirs through entry points (`deeplake_lite.plugins`).
+A codec's module is imported on first use, because Pillow and numcodecs take longer to import than
+this package may. A new codec is one file in this folder and one line below; other packages add
+theirs through entry points (`deeplake_lite.plugins`).
 
 >>> get("jpeg", quality=95)
 Jpeg(quality=95, subsampling='420')
@@ -51,7 +51,7 @@ _IMAGES = {
     "tiff": "Tiff",
     "bmp": "Bmp",
 }
-"""Name, which is that of the module, and class: picture files."""
+"""Class of each codec of image files by its name, which is also the name of its module."""
 
 _NUMBERS = {
     "raw": "Raw",
@@ -59,7 +59,7 @@ _NUMBERS = {
     "lz4": "Lz4",
     "blosc": "Blosc",
 }
-"""Name, which is that of the module, and class: numbers without a header."""
+"""Class of each codec of bare numbers by its name, which is also the name of its module."""
 
 IMAGES, NUMBERS = tuple(_IMAGES), tuple(_NUMBERS)
 """Names of the codecs of this package."""
@@ -85,7 +85,7 @@ def image_codecs() -> tuple[str, ...]:
 
 
 def number_codecs() -> tuple[str, ...]:
-    """Return the names of the codecs of numbers, which keep neither dtype nor shape.
+    """Return the names of the codecs of numbers, which store neither dtype nor shape.
 
     >>> number_codecs()
     ('raw', 'zstd', 'lz4', 'blosc')
@@ -95,12 +95,12 @@ def number_codecs() -> tuple[str, ...]:
 
 
 def is_image_codec(name: str) -> bool:
-    """Tell whether a codec's bytes are image files. Raises NotFoundError for an unknown name.
+    """Tell whether a codec writes image files. Raises NotFoundError for an unknown name.
 
     >>> is_image_codec("png"), is_image_codec("zstd")
     (True, False)
     """
-    return name in _IMAGES or (name not in _NUMBERS and issubclass(_class(name), ImageCodec))
+    return name in _IMAGES or (name not in _NUMBERS and issubclass(_load_class(name), ImageCodec))
 
 
 def get(codec: str | Mapping[str, Any] | Codec, **options: Any) -> Codec:
@@ -109,16 +109,16 @@ def get(codec: str | Mapping[str, Any] | Codec, **options: Any) -> Codec:
     Parameters
     ----------
     codec : str, mapping or Codec
-        A name, a configuration as `Codec.get_config` gives it, or a codec.
+        A name, a configuration as returned by `Codec.get_config`, or a codec.
     **options
-        Fields of the codec, on top of those that a configuration gives.
+        Fields of the codec; they override those of a configuration.
 
     Raises
     ------
     NotFoundError
         When no codec has the name.
     SchemaError
-        When the codec has no such field, or the field takes no such value.
+        When the codec has no such field, or the value of a field is invalid.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def from_config(config: Mapping[str, Any]) -> Codec:
     NotFoundError
         When no codec has the name.
     SchemaError
-        When the codec has no such field, or the field takes no such value.
+        When the codec has no such field, or the value of a field is invalid.
 
     Examples
     --------
@@ -152,12 +152,12 @@ def from_config(config: Mapping[str, Any]) -> Codec:
 
 
 def sniff(data: Buffer) -> ImageCodec:
-    """Return the codec of a picture file, by what the file begins with.
+    """Return the codec of an image file, judging by its first bytes.
 
     Raises
     ------
     InvalidValueError
-        When no codec reads such files.
+        When no codec can read the file.
 
     Examples
     --------
@@ -166,46 +166,46 @@ def sniff(data: Buffer) -> ImageCodec:
     >>> sniff(b"%PDF-1.7")
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: must be a picture file (JPEG, PNG, WEBP, TIFF, BMP),
-    got 8 bytes that look like a PDF document. Convert it, or use another column type.
+    deeplake_lite.errors.InvalidValueError: must be an image file (JPEG, PNG, WEBP, TIFF, BMP),
+    but its 8 bytes look like a PDF document. Convert it, or use another column type.
     """
     for name in image_codecs():
         codec = cast("ImageCodec", _build(name, {}))
         if codec.matches(data):
             return codec
     check_begin(data)
-    known = ", ".join(image_codecs()).upper()
+    formats = ", ".join(image_codecs()).upper()
     raise InvalidValueError(
-        f"must be a picture file ({known}), got {memoryview(data).nbytes:,} bytes that look like "
+        f"must be an image file ({formats}), but its {memoryview(data).nbytes:,} bytes look like "
         f"{looks_like(data)}. Convert it, or use another column type."
     )
 
 
 def _build_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> Codec:
-    """Return the codec of a configuration, with some fields set otherwise."""
+    """Return the codec of a configuration, with some fields overridden."""
     merged = {**config, **options}
     return _build(merged.pop("name", None), merged)
 
 
 def _build(name: object, options: Mapping[str, Any]) -> Codec:
-    """Return the codec of a name, with its fields set."""
-    kind = _class(name)
-    known = [field.name for field in fields(kind)]
+    """Return the codec with a name, with the given fields."""
+    cls = _load_class(name)
+    known = [field.name for field in fields(cls)]
     unknown = [option for option in options if option not in known]
     if unknown:
         raise SchemaError(
             f"Codec {name!r} has no option {unknown[0]!r}. It has: {', '.join(known) or 'none'}."
         )
-    return kind(**options)
+    return cls(**options)
 
 
 @cache
-def _class(name: object) -> type[Codec]:
+def _load_class(name: object) -> type[Codec]:
     """Import a codec's class."""
     known = _IMAGES | _NUMBERS
     if isinstance(name, str) and name in known:
-        kind: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
-        return kind
+        cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
+        return cls
     added = plugins.load(plugins.CODECS, name, Codec) if isinstance(name, str) else None
     if added is None:
         raise NotFoundError.named("codec", name, names())

@@ -1,4 +1,4 @@
-"""Arrays as codecs want them: contiguous, little-endian, of a kind that the format holds."""
+"""Checks of arrays and options that codecs share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import alternatives
 from deeplake_lite.errors import InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def little(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in C order and little-endian, as it is where it is so already.
+    """Return an array in C order and little-endian byte order, without a copy if it is so already.
 
     >>> little(np.array([1, 2], ">i4")).dtype.str
     '<i4'
@@ -28,18 +29,18 @@ def little(array: NDArray[Any]) -> NDArray[Any]:
 def check_pixels(
     codec: Codec, array: NDArray[Any], allowed: Mapping[str, Collection[int]], way_out: str
 ) -> None:
-    """Refuse pixels that a format does not hold.
+    """Check that a format can store pixels. Raises InvalidValueError.
 
     Parameters
     ----------
     codec : Codec
-        For the message.
+        Codec of the format, named in the message.
     array : ndarray, (h, w) or (h, w, channels)
         Pixels.
     allowed : mapping
-        From dtype name to numbers of channels; 1 stands for (h, w).
+        Possible numbers of channels by the name of the dtype; 1 stands for (h, w).
     way_out : str
-        What to do instead.
+        Last sentences of the message.
     """
     channels = array.shape[2] if array.ndim == 3 else 1
     fits = channels in allowed.get(array.dtype.name, ()) and array.ndim == (
@@ -48,38 +49,40 @@ def check_pixels(
     if not fits or 0 in array.shape:
         kinds = (f"{dtype} of shape {_shapes(counts)}" for dtype, counts in allowed.items())
         raise InvalidValueError(
-            f"{codec.name.upper()} holds {', or '.join(kinds)}, "
-            f"got {array.dtype} of shape {array.shape}. {way_out}"
+            f"{codec.name.upper()} holds {', or '.join(kinds)}, but the array is {array.dtype} of "
+            f"shape {array.shape}. {way_out}"
         )
 
 
 def check_option(codec: Codec, option: str, low: int, high: int) -> None:
-    """Refuse a configuration whose number is out of range.
+    """Check an integer field of a codec.
 
     Raises
     ------
     SchemaError
-        When the field is no integer from `low` to `high`.
+        When the field is not an integer from `low` to `high`.
     """
     value = getattr(codec, option)
     if type(value) is not int or not low <= value <= high:
         raise SchemaError(
-            f"{option} of {codec.name!r} must be an integer from {low} to {high}, got {value!r}."
+            f"{option} of {codec.name!r} must be an integer from {low} to {high}, but it is "
+            f"{value!r}."
         )
 
 
 def check_choice(codec: Codec, option: str, choices: Collection[object]) -> None:
-    """Refuse a configuration whose field is none of the choices.
+    """Check a field of a codec that has a fixed set of values.
 
     Raises
     ------
     SchemaError
-        When it is none.
+        When the field is not one of the choices.
     """
     value = getattr(codec, option)
     if not any(value is choice or (type(value) is str and value == choice) for choice in choices):
-        shown = ", ".join(map(repr, choices))
-        raise SchemaError(f"{option} of {codec.name!r} must be one of {shown}, got {value!r}.")
+        raise SchemaError(
+            f"{option} of {codec.name!r} must be {alternatives(choices)}, but it is {value!r}."
+        )
 
 
 def _shapes(counts: Collection[int]) -> str:

@@ -1,7 +1,8 @@
-"""TIFF's directories: whether everything that they point to lies within the file.
+"""Check that everything that the directories of a TIFF file point to is within the file.
 
-Steps: read a directory, see that the values of its entries are there, see that the strips or tiles
-that it names are there and enough, go on to the directories that it points to.
+Steps: read a directory, check that the file contains the values of its entries, check that it
+contains the listed strips or tiles and that they are enough for the image, and continue with the
+directories that it points to.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _SUB_PAGES = 330
 _METADATA = (34665, 34853)  # EXIF, GPS
 
 _LARGEST_TILE = 1 << 22
-"""Pixels of a tile that may exceed the picture: files of one tile of 2,048 x 2,048 are common."""
+"""Pixels of a tile that may exceed the image: files with one tile of 2,048 x 2,048 are common."""
 
 _SIZES = {
     1: 1,
@@ -41,19 +42,23 @@ _SIZES = {
     17: 8,
     18: 8,
 }
+"""Size in bytes of each TIFF type, by its number."""
+
 _INTEGERS = {1: "u1", 3: "u2", 4: "u4", 13: "u4", 16: "u8", 18: "u8"}
-"""Bytes, and NumPy's name, of the types of values."""
+"""NumPy dtype of each unsigned integer type, by its number."""
 
 
 class _Entry(NamedTuple):
     """One field of a directory."""
 
     kind: int
+    """TIFF type of the values."""
+
     length: int
-    """How many values."""
+    """Number of values."""
 
     start: int
-    """Where its values lie in the file."""
+    """Offset of the values in the file."""
 
 
 @dataclass(frozen=True)
@@ -61,33 +66,35 @@ class _Directory:
     """One directory: a page, or metadata."""
 
     entries: dict[int, _Entry]
-    """By tag."""
+    """Entries by tag."""
 
     following: int
-    """Where the next page's directory lies, or 0."""
+    """Offset of the next page's directory, or 0."""
 
 
 @dataclass(frozen=True)
 class _File:
-    """The bytes of a file, and how to read them."""
+    """The bytes of a file, with methods to read its directories."""
 
     data: bytes
     order: Literal["little", "big"]
+    """Byte order."""
+
     big: bool
-    """Whether it is a BigTIFF, with offsets of 8 bytes."""
+    """Whether the file is a BigTIFF, with offsets of 8 bytes."""
 
     def number(self, at: int, size: int) -> int:
         """Return an unsigned number."""
         self.need(at, size, "a directory")
         return int.from_bytes(self.data[at : at + size], self.order)
 
-    def need(self, at: int, size: int, what: str) -> None:
-        """Raise ValueError where the file ends before `at + size`."""
+    def need(self, at: int, size: int, part: str) -> None:
+        """Raise ValueError if the file ends before `at + size`, which is the end of `part`."""
         if at + size > len(self.data):
-            raise ValueError(f"{what} ends at byte {at + size:,}, so the file is cut short")
+            raise ValueError(f"{part} ends at byte {at + size:,}, so the file is cut short")
 
     def directory(self, at: int) -> _Directory:
-        """Read a directory and see that the values of its entries are there."""
+        """Read a directory and check that the file contains the values of its entries."""
         word = 8 if self.big else 4
         head, step = (8, 20) if self.big else (2, 12)
         count = self.number(at, head)
@@ -97,7 +104,7 @@ class _File:
         return _Directory(entries, self.number(end, word))
 
     def entry(self, at: int, word: int) -> tuple[int, _Entry]:
-        """Read an entry: its tag and where its values are, which is here where they are small."""
+        """Read an entry and its tag; values of up to `word` bytes are within the entry itself."""
         kind, count = self.number(at + 2, 2), self.number(at + 4, word)
         size = count * _SIZES.get(kind, 0)
         start = at + 4 + word
@@ -107,7 +114,7 @@ class _File:
         return self.number(at, 2), _Entry(kind, count, start)
 
     def values(self, entry: _Entry | None) -> NDArray[np.uint64]:
-        """Return the numbers of an entry: (count,), none where there is no entry."""
+        """Return the numbers of an entry: (count,), or an empty array if there is no entry."""
         if entry is None or entry.kind not in _INTEGERS:
             return np.empty(0, np.uint64)
         dtype = np.dtype(_INTEGERS[entry.kind]).newbyteorder("<" if self.order == "little" else ">")
@@ -120,7 +127,7 @@ def check_whole(data: bytes) -> None:
     Raises
     ------
     ValueError
-        When it is not; the message says why.
+        When it is not whole; the message says why.
 
     Examples
     --------
@@ -131,7 +138,10 @@ def check_whole(data: bytes) -> None:
     """
     file = _File(data, "little" if data[:1] == b"I" else "big", big=b"+" in data[2:4])
     first = file.number(8, 8) if file.big else file.number(4, 4)
-    pages, metadata, seen, left = [first], list[int](), {0}, len(data) // 12
+    pages, metadata, seen = [first], list[int](), {0}
+    # An entry takes at least 12 bytes, so a file with more entries has overlapping directories.
+    # Reading them all could take forever.
+    left = len(data) // 12
     while pages or metadata:
         is_page = bool(pages)
         at = (pages or metadata).pop()
@@ -141,7 +151,7 @@ def check_whole(data: bytes) -> None:
         directory = file.directory(at)
         left -= len(directory.entries)
         if left < 0:
-            raise ValueError("its directories lie on top of each other")
+            raise ValueError("its directories overlap")
         if is_page:
             _check_pixels(file, directory.entries, needed=at == first)
             sub_pages = file.values(directory.entries.get(_SUB_PAGES)).tolist()
@@ -151,7 +161,7 @@ def check_whole(data: bytes) -> None:
 
 
 def _check_pixels(file: _File, entries: dict[int, _Entry], *, needed: bool) -> None:
-    """See that the strips or tiles of a page are enough and lie within the file."""
+    """Check that the strips or tiles of a page are enough, and that they are within the file."""
     tiled = _TILES in entries
     starts = file.values(entries.get(_TILES if tiled else _STRIPS))
     sizes = file.values(entries.get(_TILE_SIZES if tiled else _STRIP_SIZES))
@@ -160,15 +170,16 @@ def _check_pixels(file: _File, entries: dict[int, _Entry], *, needed: bool) -> N
     count = _count_parts(file, entries, tiled=tiled)
     if not count or count > min(starts.size, sizes.size):
         raise ValueError(
-            f"{count:,} strips or tiles make the picture, but only "
+            f"the image needs {count:,} strips or tiles, but only "
             f"{min(starts.size, sizes.size):,} are listed"
         )
+    # The bounds keep the sums from overflowing uint64.
     ends = np.minimum(starts[:count], 1 << 62) + np.minimum(sizes[:count], 1 << 62)
     file.need(int(ends.max()), 0, "a strip or tile of pixels")
 
 
 def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int:
-    """Return how many strips or tiles make a page."""
+    """Return the number of strips or tiles of a page."""
 
     def number(tag: int, default: int) -> int:
         values = file.values(entries.get(tag))
@@ -180,11 +191,11 @@ def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int
         return _ceil(height, number(_ROWS_PER_STRIP, height)) * planes
     if number(_TILE_WIDTH, 0) * number(_TILE_HEIGHT, 0) > max(4 * width * height, _LARGEST_TILE):
         raise ValueError(
-            "its tiles are larger than the picture, and libtiff sets aside a whole one"
+            "its tiles are larger than the image, and libtiff allocates a whole tile at a time"
         )
     return _ceil(width, number(_TILE_WIDTH, 0)) * _ceil(height, number(_TILE_HEIGHT, 0)) * planes
 
 
 def _ceil(size: int, part: int) -> int:
-    """Return how many parts cover a size; 0 when the parts are empty."""
+    """Return how many parts cover a size; 0 if the parts are empty."""
     return -(-size // part) if part else 0

@@ -1,8 +1,8 @@
-"""What codecs of plain numbers share: no header, so shape and dtype come from the lake.
+"""Base class of the codecs of bare numbers, whose shape and dtype come from the lake.
 
-An array without elements is no bytes at all, whatever the codec. Memory is set aside for the array
-that the lake recorded and never for what the bytes claim, so that damaged or hostile bytes cost
-nothing.
+All of these codecs encode an array without elements to zero bytes. Memory is allocated for the
+shape that the lake recorded, never for a size that the bytes claim, so damaged or hostile bytes
+cannot exhaust it.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _KINDS = "biufcmM"  # bool, numbers, complex numbers, times
 
 
 class NumberCodec(Codec):
-    """A codec whose bytes carry neither shape nor dtype."""
+    """A codec that stores neither shape nor dtype."""
 
     max_bytes: int = 1 << 62
     """Most bytes of one array."""
 
     @abstractmethod
     def _compress(self, array: NDArray[Any]) -> Buffer:
-        """Return the bytes of an array: contiguous, little-endian, not empty."""
+        """Compress a contiguous, little-endian array with at least one element."""
 
     @abstractmethod
     def _claimed(self, data: memoryview) -> int:
-        """Return how many bytes `data` says that it unpacks to. May raise anything."""
+        """Return the decompressed size that `data` claims to have. May raise anything."""
 
     @abstractmethod
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:
-        """Unpack `data`, which claims to fit, into (nbytes,) uint8. May raise anything."""
+        """Decompress `data` into (nbytes,) uint8, the size that it claims. May raise anything."""
 
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
         if array.dtype.kind not in _KINDS:
             raise InvalidValueError(
-                f"codec {self.name!r} takes numbers, got an array of {array.dtype}. "
+                f"must be numbers for codec {self.name!r}, but the array is {array.dtype}. "
                 f"Convert it with astype()."
             )
         if array.nbytes > self.max_bytes:
             raise InvalidValueError(
-                f"codec {self.name!r} takes up to {self.max_bytes:,} bytes, "
-                f"got {array.nbytes:,}. Use 'zstd'."
+                f"must have at most {self.max_bytes:,} bytes for codec {self.name!r}, but it has "
+                f"{array.nbytes:,}. Use 'zstd'."
             )
         return self._compress(little(array)) if array.size else b""
 
@@ -79,9 +79,9 @@ class NumberCodec(Codec):
     def _check_claim(
         self, expected: int, claimed: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
-        """Refuse bytes that hold more or fewer numbers than the lake recorded."""
+        """Check that the bytes hold as many numbers as the lake recorded."""
         if claimed != expected:
             raise DamagedError(
-                f"{dtype} of shape {shape} takes {expected:,} bytes, but those of {self.name!r} "
-                f"hold {claimed:,}. Restore the cell."
+                f"{dtype} of shape {shape} takes {expected:,} bytes, but the {self.name!r} data "
+                f"decodes to {claimed:,}. Restore the cell."
             )

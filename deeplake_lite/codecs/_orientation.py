@@ -1,7 +1,7 @@
-"""How a camera was held: the orientation of a file's metadata, and pixels turned upright.
+"""Orientation of images: read from a file's metadata, and applied to pixels.
 
-Read as Pillow's ``ImageOps.exif_transpose`` reads it: EXIF tag 0x0112 of the first directory, else
-XMP's ``tiff:Orientation``.
+The orientation is read in the same way as by Pillow's ``ImageOps.exif_transpose``: from EXIF tag
+0x0112 of the first directory, else from XMP's ``tiff:Orientation``.
 
 Notes
 -----
@@ -25,12 +25,12 @@ _ORDERS: dict[bytes, Literal["little", "big"]] = {b"II": "little", b"MM": "big"}
 
 
 def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
-    """Return the orientation that metadata give: 1 to 8, 1 when they give none.
+    """Return the orientation in metadata, 1 to 8; 1, which is upright, if there is none.
 
     Parameters
     ----------
     exif : bytes
-        EXIF block, from its TIFF header on.
+        EXIF block, starting with its TIFF header.
     xmp : bytes
         XMP packet.
 
@@ -42,8 +42,8 @@ def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
     3
     """
     value = _from_exif(exif)
-    if value is None and (found := _XMP.search(xmp)):
-        value = int(found[1])
+    if value is None and (match := _XMP.search(xmp)):
+        value = int(match[1])
     return value if value and value <= 8 else 1
 
 
@@ -53,9 +53,9 @@ def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
     Parameters
     ----------
     pixels : ndarray, (h, w) or (h, w, channels)
-        As the file stores them.
+        Pixels as the file stores them.
     orientation : int
-        1 to 8; from 5 on, height and width change places.
+        1 to 8; from 5 on, height and width are swapped.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
 
 
 def _from_exif(block: bytes) -> int | None:
-    """Return the tag's value, whatever it is, or None when there is no tag."""
+    """Return the tag's unchecked value, or None if there is no tag."""
     order = _ORDERS.get(block[:2])
     if order is None:
         return None

@@ -1,8 +1,8 @@
-"""Picture files that Pillow reads: which pixels they give, and how its errors become ours.
+"""Base class of the codecs of image files that Pillow reads.
 
 Steps: the codec checks that the file is whole; Pillow's plugin for this one format (never another,
-as ``Image.open`` might) reads the header; `layout` names what the pixels become; decoding loads,
-converts and turns them.
+as ``Image.open`` might use) reads the header; `Layout` says what the pixels are converted to;
+decoding loads the pixels, converts them and turns them upright.
 
 ==============================  =========================  ===========
 In the file                     Pixels                     dtype
@@ -23,8 +23,8 @@ RGB, CMYK, YCbCr, LAB           (h, w, 3)                  uint8
 RGB and alpha                   (h, w, 4)                  uint8
 ==============================  =========================  ===========
 
-Colours of 16 bits come as 8 bits, because Pillow holds no more, and no grey level or colour of 16
-bits is transparent. Of files with several frames, the first.
+Colours of 16 bits are read as 8 bits, because Pillow holds no more, and a transparent grey level or
+colour of 16 bits is ignored. For a file with several frames, the first one is read.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """What pixels of one Pillow mode become."""
+    """Form of the array that the pixels of one Pillow mode are converted to."""
 
     mode: str
     """Pillow mode to convert to."""
 
     channels: tuple[int, ...] = ()
-    """Last axis, if there is one."""
+    """Size of the last axis, if there is one."""
 
     dtype: str = "uint8"
-    """NumPy name."""
+    """NumPy name of the dtype."""
 
 
 _LAYOUTS = {
@@ -93,35 +93,35 @@ _LAYOUTS = {
     "F": Layout("F", (), "float32"),
 }
 CONVERTED = ("CMYK", "YCbCr", "LAB", "HSV")
-"""Colour spaces that become RGB, which does not give their numbers back."""
+"""Colour spaces that are converted to RGB, which cannot be undone."""
 
 _TRANSPARENT = Layout("RGBA", (4,))
-_CANVAS_PIXEL = 3  # bytes, at the least
+_CANVAS_PIXEL = 3  # least bytes of a pixel of a canvas
 
 
 class PillowCodec(ImageCodec):
-    """A picture format that Pillow reads and writes."""
+    """An image format that Pillow reads and writes."""
 
     plugin: ClassVar[type[ImageFile]]
     """Pillow's class for files of the format."""
 
-    def _unopened(self, data: bytes, reason: object) -> InvalidValueError:
-        """Return the error for a file that Pillow does not open."""
+    def _open_error(self, data: bytes, reason: object) -> InvalidValueError:
+        """Return the error for a file that Pillow cannot open."""
         return not_whole(self, data, reason)
 
     @override
     def frames(self, data: bytes) -> int:
-        with opened(self, self.plugin, data, damaged) as image:
+        with open_image(self, self.plugin, data, damaged) as image:
             return int(getattr(image, "n_frames", 1))
 
     @override
     def colour_space(self, data: bytes) -> str:
-        with opened(self, self.plugin, data, damaged) as image:
+        with open_image(self, self.plugin, data, damaged) as image:
             return image.mode if image.mode in CONVERTED else ""
 
     @abstractmethod
     def _check_whole(self, data: bytes) -> None:
-        """Refuse a file that is cut short, by its structure alone. Raises InvalidValueError."""
+        """Check by its structure that a file is not cut short. Raises InvalidValueError."""
 
     @override
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
@@ -130,7 +130,7 @@ class PillowCodec(ImageCodec):
         self._check_whole(data)
         if size := self._canvas(data):
             check_size(self, *size, _CANVAS_PIXEL, limits)
-        with opened(self, self.plugin, data, lambda _, *why: self._unopened(*why)) as image:
+        with open_image(self, self.plugin, data, lambda _, *why: self._open_error(*why)) as image:
             return self._header(image, data, limits)
 
     @override
@@ -146,7 +146,7 @@ class PillowCodec(ImageCodec):
             return self._decode(data, shape, limits)
         except (InvalidValueError, MisfitError) as error:
             if isinstance(error, TooLargeError) and limits is not NO_LIMITS:
-                raise
+                raise  # the file is fine, and the user can raise the limits
             raise damaged(self, data, error) from error
 
     @override
@@ -164,23 +164,24 @@ class PillowCodec(ImageCodec):
         limits: Limits,
         dtype: np.dtype[Any] | None = None,
     ) -> NDArray[Any]:
-        """Return the pixels; MisfitError where the header says other ones than are expected."""
+        """Return the pixels. Raises MisfitError if the header contradicts `shape` or `dtype`."""
         check_begin(data, self)
         self._check_whole(data)
         if size := self._canvas(data):
             check_size(self, *size, _CANVAS_PIXEL, limits)
+            # The canvas is as stored, so an orientation may swap its sides.
             check_shape(size, shape and (shape[:2] if size == shape[:2] else shape[1::-1]))
-        with opened(self, self.plugin, data, damaged) as image:
+        with open_image(self, self.plugin, data, damaged) as image:
             check_header(self._header(image, data, limits), shape, dtype)
             return self._read(image, data)
 
     def _header(self, image: ImageFile, data: bytes, limits: Limits) -> Header:
-        """Return what an open file says, if that is within the limits."""
+        """Return the header of an open file, after a check against the limits."""
         layout = self._check_image(image, limits)
         return Header((*self._size(image, data), *layout.channels), layout.dtype)
 
     def _canvas(self, data: bytes) -> tuple[int, int] | None:  # noqa: ARG002 (WebP needs data)
-        """Return height and width where Pillow sets memory aside as soon as a file is opened."""
+        """Return height and width if Pillow allocates memory as soon as it opens such a file."""
         return None
 
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
@@ -194,7 +195,7 @@ class PillowCodec(ImageCodec):
         return upright(np.array(converted).astype(layout.dtype, copy=False), orientation)
 
     def _check_image(self, image: ImageFile, limits: Limits) -> Layout:
-        """Refuse what Pillow cannot convert or is too large, and return what the pixels become."""
+        """Return the layout of an image, after a check that it is supported and not too large."""
         layout = self._layout(image)
         width, height = image.size
         pixel = np.dtype(layout.dtype).itemsize * (*layout.channels, 1)[0]
@@ -202,7 +203,7 @@ class PillowCodec(ImageCodec):
         return layout
 
     def _layout(self, image: ImageFile) -> Layout:
-        """Return what the pixels become."""
+        """Return the layout that the pixels are converted to."""
         layout = _LAYOUTS.get(image.mode)
         if layout is None:
             raise unsupported(self, f"in the colour space {image.mode}")
@@ -214,27 +215,27 @@ class PillowCodec(ImageCodec):
         return (width, height) if self._orientation(image, data) >= 5 else (height, width)
 
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Prepare memory, or check more than Pillow does. May raise anything."""
+        """Prepare memory, or check what Pillow does not. May raise anything."""
 
     def _after_load(self, image: ImageFile, data: bytes) -> None:
         """Check that all pixels are there. May raise anything."""
 
     def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
-        """Return how the pixels that Pillow gives are to be turned, 1 to 8."""
+        """Return the orientation of the pixels that Pillow loads, 1 to 8."""
         return as_orientation(image.getexif())
 
 
 @contextmanager
-def opened(
+def open_image(
     codec: ImageCodec,
     plugin: type[ImageFile],
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with one plugin of Pillow; what goes wrong until it closes becomes our error.
+    """Open a file with one Pillow plugin; errors until the file is closed are turned into ours.
 
-    The plugins leak whatever their parsing of strange bytes meets (struct.error, KeyError,
-    zlib.error, …), so all of it is taken.
+    For malformed bytes, the plugins let any error of their parsers through (struct.error, KeyError,
+    zlib.error, …), so every exception is caught.
     """
     try:
         with plugin(BytesIO(data)) as image:
@@ -246,13 +247,13 @@ def opened(
 
 
 def as_orientation(exif: Image.Exif) -> int:
-    """Return the orientation that EXIF gives: 1 to 8, 1 when it gives none."""
+    """Return the orientation in EXIF metadata, 1 to 8; 1 if there is none."""
     value = exif.get(ExifTags.Base.Orientation, 1)
     return value if type(value) is int and 1 <= value <= 8 else 1
 
 
 def save(array: NDArray[Any], format_: str, **options: Any) -> bytes:
-    """Return the file that Pillow writes of pixels."""
+    """Return pixels as an image file that Pillow writes."""
     file = BytesIO()
     Image.fromarray(little(array)).save(file, format_, **options)
     return file.getvalue()

@@ -1,8 +1,8 @@
-"""What is a codec: one sample to bytes and back, knowing nothing of htypes, rows or files.
+"""Base classes of codecs, which convert one sample to bytes and back.
 
-Steps: `probe` reads shape and dtype off the header and refuses bytes that are not whole, `decode`
-gives the pixels or numbers, `encode` makes bytes of them. A new codec is one file in this folder
-and one line in `codecs/__init__.py`.
+`encode` turns an array into bytes, and `decode` turns bytes into an array. For image files, `probe`
+reads shape and dtype from the header and refuses files that are not whole. A codec knows nothing of
+htypes and rows.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 class Header(NamedTuple):
-    """What the header of an encoded sample says."""
+    """The header of an encoded sample."""
 
     shape: tuple[int, ...]
-    """Shape that `decode` gives, after EXIF orientation."""
+    """Shape of the decoded sample, after EXIF orientation."""
 
     dtype: str
-    """NumPy name of the dtype that `decode` gives, such as ``"uint8"``."""
+    """NumPy name of the decoded sample's dtype, such as ``"uint8"``."""
 
 
 @dataclass(frozen=True)
 class Codec(ABC):
-    """Turns one array into bytes and back.
+    """Converts one array to bytes and back.
 
     A codec is a small frozen value: its fields are its whole configuration, so that
     ``from_config(codec.get_config()) == codec``.
@@ -44,19 +44,19 @@ class Codec(ABC):
 
     @abstractmethod
     def encode(self, array: NDArray[Any]) -> Buffer:
-        """Return the bytes of `array`. Raises InvalidValueError when the codec cannot hold it."""
+        """Return the bytes of `array`. Raises InvalidValueError if the codec cannot store it."""
 
     @abstractmethod
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return a new writable array from `data`.
 
-        `shape` and `dtype` are those that the lake recorded. A codec whose bytes carry their own
-        header goes by the header, which must give the shape; `()` for any. Raises DamagedError when
-        the bytes do not decode, before memory is set aside for more than `shape`.
+        `shape` and `dtype` are those that the lake recorded. A codec whose bytes have a header
+        follows the header, which must agree with the shape; `()` stands for any shape. Raises
+        DamagedError if the bytes do not decode, before it allocates memory for more than `shape`.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode into an array of the sample's own shape and dtype, C-contiguous."""
+        """Decode into a C-contiguous array of the sample's own shape and dtype."""
         put(self.decode(data, shape, out.dtype), out)
 
     def get_config(self) -> dict[str, Any]:
@@ -65,36 +65,36 @@ class Codec(ABC):
 
 
 class MisfitError(ValueError):
-    """Values of another shape or dtype than the array that they are to go into."""
+    """Values that do not fit into an array, because of its shape or dtype."""
 
 
 def put(values: NDArray[Any], out: NDArray[Any]) -> None:
-    """Copy values into an array of their shape, and of a dtype that holds them.
+    """Copy values into an array of the same shape, and of a dtype that holds them.
 
     Raises
     ------
     MisfitError
-        For any other array: nothing is cut off or repeated.
+        For any other array: values are never cut off or broadcast.
 
     Examples
     --------
     >>> put(np.full((2, 2), 40_000, "uint16"), np.empty((2, 2), "uint8"))
     Traceback (most recent call last):
         ...
-    deeplake_lite.codecs.base.MisfitError: (2, 2) uint16 does not go where (2, 2) uint8 does.
+    deeplake_lite.codecs.base.MisfitError: (2, 2) uint16 does not fit into (2, 2) uint8.
     """
     if values.shape != out.shape or not np.can_cast(values.dtype, out.dtype):
         raise MisfitError(
-            f"{values.shape} {values.dtype} does not go where {out.shape} {out.dtype} does."
+            f"{values.shape} {values.dtype} does not fit into {out.shape} {out.dtype}."
         )
     out[...] = values
 
 
 class ImageCodec(Codec):
-    """A codec whose bytes are a picture file that carries its own header."""
+    """A codec whose bytes are an image file with its own header."""
 
     magic: ClassVar[tuple[bytes, ...]]
-    """What such files begin with."""
+    """Possible first bytes of such files."""
 
     lossless: bool
     """Whether decode(encode(array)) equals array."""
@@ -108,30 +108,33 @@ class ImageCodec(Codec):
         dtype: np.dtype[Any],
         limits: Limits = NO_LIMITS,
     ) -> NDArray[Any]:
-        """Return the pixels as `Codec.decode` does. Raises TooLargeError over the limits."""
+        """Return the pixels like `Codec.decode`. Raises TooLargeError over the limits."""
 
     @abstractmethod
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         """Return shape and dtype from the header alone, checking that the file has its end.
 
-        Raises InvalidValueError for bytes that are not this format or that are cut short, and
-        TooLargeError for a picture over the limits. Takes no memory for pixels.
+        Raises InvalidValueError for bytes that are of another format or cut short, and
+        TooLargeError for an image over the limits. Allocates no memory for pixels.
         """
 
     def keeps_numbers(self, data: bytes) -> bool:  # noqa: ARG002 (most formats do)
-        """Tell whether pixels are the numbers of a sound file, neither stretched nor inverted."""
+        """Tell whether `decode` returns the stored numbers, neither stretched nor inverted.
+
+        Like the methods below, this takes only files that `probe` has accepted.
+        """
         return True
 
     def frames(self, data: bytes) -> int:  # noqa: ARG002 (most formats have one)
-        """Return how many frames or pages a sound file has; `decode` gives the first."""
+        """Return the number of frames or pages of a file; `decode` returns the first."""
         return 1
 
     def colour_space(self, data: bytes) -> str:  # noqa: ARG002 (most formats have RGB)
-        """Return the colour space of a sound file that `decode` converts to RGB; or nothing."""
+        """Return the colour space of a file if `decode` converts it to RGB, else nothing."""
         return ""
 
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
-        """Tell whether `decode` gives fewer bits a channel than a sound file has."""
+        """Tell whether `decode` returns fewer bits per channel than a file has."""
         return False
 
     def decode_small(
@@ -143,14 +146,14 @@ class ImageCodec(Codec):
         *,
         fast: bool = False,  # noqa: ARG002
     ) -> NDArray[Any]:
-        """Return the pixels as `decode` does, perhaps scaled down: for thumbnails.
+        """Return the pixels like `decode`, possibly scaled down: for thumbnails.
 
-        The longer side keeps `side` pixels at least, if it has them. What is `fast` may be coarser,
-        where only people look at it. `shape` is that of the whole picture.
+        The longer side keeps at least `side` pixels, if it has as many. With `fast`, the result may
+        be coarser, for images that only people look at. `shape` is the full shape of the image.
         """
         return self.decode(data, shape, dtype)
 
     def matches(self, data: Buffer) -> bool:
-        """Tell whether `data` begins as files of this format do."""
+        """Tell whether `data` begins like a file of this format."""
         head = data if isinstance(data, bytes) else bytes(memoryview(data)[:16])
         return head.startswith(self.magic)

@@ -1,4 +1,4 @@
-"""Blosc: shuffles the bytes of numbers before packing them, which makes measurements small.
+"""Blosc, which shuffles the bytes of numbers before it compresses them: small for measurements.
 
 Notes
 -----
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _COMPRESSORS = ("zstd", "lz4", "lz4hc", "blosclz", "zlib")
 _SHUFFLES = {"none": blosc.NOSHUFFLE, "byte": blosc.SHUFFLE, "bit": blosc.BITSHUFFLE}
 
-# Blosc's threads write their blocks in the order in which they finish, so that the same array would
-# give other bytes each time. zarr switches them off too.
+# Blosc's threads write their blocks in the order in which they finish, so the same array would be
+# compressed to different bytes each time. zarr disables them too.
 blosc.use_threads = False
 
 
@@ -34,11 +34,11 @@ class Blosc(NumberCodec):
     Parameters
     ----------
     compressor : {"zstd", "lz4", "lz4hc", "blosclz", "zlib"}
-        What packs the shuffled bytes.
+        Compressor of the shuffled bytes.
     level : int
-        0 to 9.
+        Level of compression, 0 to 9.
     shuffle : {"byte", "bit", "none"}
-        What is brought together: the first, second, … byte of all numbers, or their bits.
+        Whether bytes, or bits, at the same place of all numbers are grouped together.
 
     Examples
     --------
@@ -52,13 +52,13 @@ class Blosc(NumberCodec):
     """
 
     compressor: str = "zstd"
-    """What packs the shuffled bytes."""
+    """Compressor of the shuffled bytes."""
 
     level: int = 5
-    """0 to 9."""
+    """Level of compression, 0 to 9."""
 
     shuffle: str = "byte"
-    """What is brought together."""
+    """Whether bytes or bits of all numbers are grouped together."""
 
     name: ClassVar[str] = "blosc"
     max_bytes = blosc.MAX_BUFFERSIZE

@@ -1,8 +1,8 @@
-"""BMP: pixels as they are, grey and RGB.
+"""BMP: uncompressed pixels, grey and RGB.
 
-A file is whole when the pixels that its header announces lie within it. The file size that the
-header gives is not asked, since many programs write it wrong, except where pixels are compressed
-and nothing else tells.
+A file is whole if it contains all pixels that its header announces. The file size in the header is
+ignored, since many programs write a wrong one, except for compressed pixels, whose end nothing else
+tells.
 
 Notes
 -----
@@ -32,7 +32,7 @@ _RUN_LENGTH = (1, 2)
 
 @dataclass(frozen=True)
 class Bmp(PillowCodec):
-    """Pixels as they are: uint8 grey or RGB.
+    """Uncompressed pixels: uint8 grey or RGB.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Bmp(PillowCodec):
     @override
     def keeps_numbers(self, data: bytes) -> bool:
         at = 24 if int.from_bytes(data[14:18], "little") == _CORE_HEADER else 28
-        return int.from_bytes(data[at : at + 2], "little") != 1  # black and white: 0 and 255
+        return int.from_bytes(data[at : at + 2], "little") != 1  # 1 bit is read as 0 and 255
 
     @override
     def _check_whole(self, data: bytes) -> None:
@@ -67,29 +67,36 @@ class Bmp(PillowCodec):
 
 
 def _end_of_pixels(data: bytes) -> int:
-    """Return where the pixels end, as the headers say."""
+    """Return the end of the pixels in the file, according to its headers."""
     if len(data) < 18:
         return 18
-    file_size, start, header = _number(data, 2), _number(data, 10), _number(data, 14)
+    file_size, start, header = _read_number(data, 2), _read_number(data, 10), _read_number(data, 14)
     if len(data) < 14 + header:
         return 14 + header
     if header == _CORE_HEADER:
-        width, height, bits = _number(data, 18, 2), _number(data, 20, 2), _number(data, 24, 2)
+        width, height, bits = (
+            _read_number(data, 18, 2),
+            _read_number(data, 20, 2),
+            _read_number(data, 24, 2),
+        )
         return start + _row_size(width, bits) * height
     if header < 40:
         return start
-    width, height = abs(_number(data, 18, signed=True)), abs(_number(data, 22, signed=True))
-    if _number(data, 30) in _RUN_LENGTH:
-        packed = _number(data, 34)
+    width, height = (
+        abs(_read_number(data, 18, signed=True)),
+        abs(_read_number(data, 22, signed=True)),
+    )
+    if _read_number(data, 30) in _RUN_LENGTH:
+        packed = _read_number(data, 34)
         return start + packed if packed else file_size
-    return start + _row_size(width, _number(data, 28, 2)) * height
+    return start + _row_size(width, _read_number(data, 28, 2)) * height
 
 
 def _row_size(width: int, bits: int) -> int:
-    """Return the bytes of one row, which are a multiple of four."""
+    """Return the number of bytes in one row, a multiple of four."""
     return (width * bits + 31) // 32 * 4
 
 
-def _number(data: bytes, at: int, size: int = 4, *, signed: bool = False) -> int:
-    """Return a little-endian number."""
+def _read_number(data: bytes, at: int, size: int = 4, *, signed: bool = False) -> int:
+    """Read a little-endian number."""
     return int.from_bytes(data[at : at + size], "little", signed=signed)

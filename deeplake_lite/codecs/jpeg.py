@@ -1,8 +1,8 @@
-"""JPEG: photographs, decoded by libjpeg-turbo without holding the GIL.
+"""JPEG, decoded by libjpeg-turbo without holding the GIL.
 
-Steps of a probe: one walk over the segments up to the first scan gives size, channels and
-orientation; a file is whole when an end marker follows. Steps of decoding: probe, decode in the
-colour space of the file, CMYK to RGB as Pillow does, turn upright.
+Steps of a probe: one walk over the segments up to the first scan yields size, channels and
+orientation; a file is whole if an end marker follows. Steps of decoding: probe, decode in the
+colour space of the file, convert CMYK to RGB like Pillow, turn upright.
 
 Notes
 -----
@@ -31,7 +31,7 @@ from deeplake_lite.codecs._files import (
     unsupported,
 )
 from deeplake_lite.codecs._orientation import read_orientation, upright
-from deeplake_lite.codecs._pillow import opened
+from deeplake_lite.codecs._pillow import open_image
 from deeplake_lite.codecs.base import Header, ImageCodec, MisfitError, put
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, NO_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, TooLargeError
@@ -50,7 +50,7 @@ _PROGRESSIVE = frozenset({0xC2, 0xCA})
 _FRAMES = _HUFFMAN | _ARITHMETIC | _HIERARCHICAL
 
 _SCAN_MARKER = b"\xff\xda"
-_MAX_SCANS = 500  # as libjpeg-turbo's djpeg -maxscans is used by others; encoders write about ten
+_MAX_SCANS = 500  # a usual value of djpeg's -maxscans; encoders write about ten
 
 _MAX_SIDE = 65_500  # libjpeg's JPEG_MAX_DIMENSION
 _MAX_PIXELS_PER_BYTE = 512  # a Huffman code of one bit for each block of 8 x 8
@@ -59,30 +59,30 @@ _XMP = b"http://ns.adobe.com/xap/1.0/\0"
 _COLORS = {1: "GRAY", 3: "RGB", 4: "CMYK"}
 
 _STRAY = re.compile(r"data: (\d|1[0-6]) extraneous bytes before marker 0xd9")
-"""What libjpeg says of padding before the end marker, when all pixels are there. Real archives have
-such files; more than a few bytes would mean that the pixels came out of step."""
+"""libjpeg's warning about padding before the end marker, which does not affect the pixels. Real
+archives have such files. More than a few bytes would mean that the decoder lost the bit stream."""
 
 
 class _Frame(NamedTuple):
-    """What the segments before the first scan say."""
+    """Properties of an image from the segments before the first scan."""
 
     height: int
     width: int
     channels: int
     orientation: int
     scan: int
-    """Where the first scan begins."""
+    """Offset of the first scan."""
 
     @property
     def nbytes(self) -> int:
-        """Size of the pixels."""
+        """Size of the decoded pixels in bytes."""
         return self.height * self.width * self.channels
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the pixels, upright; CMYK becomes RGB."""
-        turned = self.orientation >= 5
-        sides = (self.width, self.height) if turned else (self.height, self.width)
+        """Shape of the pixels, upright and with CMYK converted to RGB."""
+        is_turned = self.orientation >= 5
+        sides = (self.width, self.height) if is_turned else (self.height, self.width)
         return sides if self.channels == 1 else (*sides, 3)
 
 
@@ -93,14 +93,14 @@ class Jpeg(ImageCodec):
     Parameters
     ----------
     quality : int
-        1 to 100.
+        Quality, 1 to 100.
     subsampling : {"444", "422", "420"}
-        How much coarser colour is kept than brightness; ``"444"`` keeps it whole.
+        How much coarser colour is stored than brightness; ``"444"`` stores it in full.
 
     Notes
     -----
-    Files with CMYK decode to RGB as Pillow converts them. The shape is that after EXIF orientation.
-    Decoding is strict: a picture that libjpeg could only patch up is damaged.
+    CMYK is converted to RGB like in Pillow. Shapes are those after EXIF orientation. Decoding is
+    strict: an image that libjpeg could only patch up counts as damaged.
 
     Examples
     --------
@@ -111,15 +111,15 @@ class Jpeg(ImageCodec):
     >>> codec.probe(data[:-1])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: must be a whole JPEG file, got ... bytes: the end
-    marker FFD9 is missing, so the file is cut short. Fetch it again.
+    deeplake_lite.errors.InvalidValueError: must be a whole JPEG file, but its ... bytes are not:
+    the end marker FFD9 is missing, so the file is cut short. Fetch it again.
     """
 
     quality: int = 90
-    """1 to 100."""
+    """Quality, 1 to 100."""
 
     subsampling: str = "420"
-    """How much coarser colour is kept than brightness."""
+    """How much coarser colour is stored than brightness."""
 
     name: ClassVar[str] = "jpeg"
     magic: ClassVar[tuple[bytes, ...]] = (b"\xff\xd8\xff",)
@@ -132,11 +132,12 @@ class Jpeg(ImageCodec):
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
         check_pixels(
-            self, array, {"uint8": (1, 3)}, "Convert it, or use PNG, which keeps alpha and 16 bits."
+            self, array, {"uint8": (1, 3)}, "Convert it, or use PNG, which holds alpha and 16 bits."
         )
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(
-                f"JPEG holds up to {_MAX_SIDE:,} pixels a side, got shape {array.shape}. Use PNG."
+                f"JPEG holds at most {_MAX_SIDE:,} pixels per side, but the shape is "
+                f"{array.shape}. Use PNG."
             )
         pixels = little(array)
         color, sampling = ("RGB", self.subsampling) if array.ndim == 3 else ("GRAY", "Gray")
@@ -155,7 +156,7 @@ class Jpeg(ImageCodec):
         return color if color == "CMYK" else ""
 
     def orientation(self, data: Buffer) -> int:
-        """Return how the pixels of a file lie, as EXIF numbers it: 1 for upright, up to 8.
+        """Return the EXIF orientation of the pixels in a file, 1 to 8; 1 is upright.
 
         >>> codec = Jpeg()
         >>> codec.orientation(codec.encode(np.zeros((8, 8), "uint8")))
@@ -193,7 +194,7 @@ class Jpeg(ImageCodec):
         *,
         fast: bool = False,
     ) -> NDArray[Any]:
-        """Return the pixels at the least of libjpeg's scales, 1/8 to 1, that keeps `side`.
+        """Return the pixels at the smallest of libjpeg's scales, 1/8 to 1, that keeps `side`.
 
         >>> codec = Jpeg()
         >>> data = codec.encode(np.zeros((480, 640, 3), "uint8"))
@@ -216,16 +217,17 @@ class Jpeg(ImageCodec):
         fast: bool = False,
         limits: Limits = NO_LIMITS,
     ) -> NDArray[Any]:
-        """Return the pixels, upright, scaled down if the longer side keeps `side`; 0 for whole.
+        """Return the pixels, upright.
 
-        They are in `out` where they lie in the file as they do there. Raises MisfitError where the
-        header says another shape than is expected; `()` for any.
+        With `side`, they are scaled down as long as the longer side keeps that many pixels. They
+        are decoded into `out` if the file stores them in the same way; the caller has to check.
+        Raises MisfitError if the header has another shape than `shape`; `()` stands for any.
         """
         try:
             frame = self._read_frame(data, limits)
         except InvalidValueError as error:
             if isinstance(error, TooLargeError) and limits is not NO_LIMITS:
-                raise
+                raise  # the file is fine, and the user can raise the limits
             raise damaged(self, data, error) from error
         check_shape(frame.shape, shape)
         fits = frame.orientation == 1 and out is not None and out.nbytes == frame.nbytes
@@ -273,7 +275,7 @@ class Jpeg(ImageCodec):
         self._check_frame(data, data[frame + 1], data[frame + 4], height, width, channels)
         limits.check_picture((height, width), min(channels, 3))
         if data[frame + 1] in _PROGRESSIVE and (scans := data.count(_SCAN_MARKER, at)) > _MAX_SCANS:
-            raise unsupported(self, f"of {scans:,} scans, each of which costs as much as a picture")
+            raise unsupported(self, f"of {scans:,} scans, each of which takes as long as an image")
         return _Frame(
             height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1, at
         )
@@ -281,13 +283,15 @@ class Jpeg(ImageCodec):
     def _check_frame(
         self, data: bytes, process: int, bits: int, height: int, width: int, channels: int
     ) -> None:
-        """Refuse what libjpeg does not decode, and sizes that the file cannot hold."""
+        """Check that libjpeg can decode an image, and that the file can hold as many pixels."""
         if bits != 8 or channels not in _COLORS or process in _HIERARCHICAL:
             raise unsupported(
                 self, f"of {channels} channels, {bits} bits, process SOF{process - 0xC0}"
             )
         if height > _MAX_SIDE or width > _MAX_SIDE:
-            raise unsupported(self, f"of {height:,} x {width:,} pixels, over {_MAX_SIDE:,} a side")
+            raise unsupported(
+                self, f"of {height:,} x {width:,} pixels, over {_MAX_SIDE:,} per side"
+            )
         check_size(self, height, width, channels)
         if height * width > _MAX_PIXELS_PER_BYTE * len(data) and process in _HUFFMAN:
             raise not_whole(
@@ -297,23 +301,23 @@ class Jpeg(ImageCodec):
     def _decode_frame(
         self, data: bytes, frame: _Frame, options: dict[str, int], out: NDArray[Any] | None
     ) -> NDArray[Any]:
-        """Return the pixels as the file stores them, CMYK as RGB."""
+        """Return the pixels as the file stores them, with CMYK converted to RGB."""
         color = _COLORS[frame.channels]
         try:
             pixels = _decode(data, color, frame.scan, options, None if color == "CMYK" else out)
         except ValueError as error:
             if "subsampling" not in str(error):
                 raise damaged(self, data, error) from error
-            return self._decode_odd(data)
+            return self._decode_with_pillow(data)
         if color == "CMYK":
-            inks = (255 - pixels).tobytes()  # Adobe keeps them inverted; Pillow takes all files so
+            inks = (255 - pixels).tobytes()  # Adobe stores them inverted; Pillow expects that too
             height, width = pixels.shape[:2]
             return np.array(Image.frombytes("CMYK", (width, height), inks).convert("RGB"))
         return pixels[..., 0] if color == "GRAY" else pixels
 
-    def _decode_odd(self, data: bytes) -> NDArray[Any]:
-        """Return pixels whose colours are subsampled in a way that simplejpeg does not know."""
-        with opened(self, JpegImageFile, data, damaged) as image:
+    def _decode_with_pillow(self, data: bytes) -> NDArray[Any]:
+        """Return pixels with a colour subsampling that simplejpeg does not support."""
+        with open_image(self, JpegImageFile, data, damaged) as image:
             image.load()
             return np.array(image if image.mode == "L" else image.convert("RGB"))
 
@@ -321,20 +325,21 @@ class Jpeg(ImageCodec):
 def _decode(
     data: bytes, color: str, scan: int, options: dict[str, int], out: NDArray[Any] | None
 ) -> NDArray[np.uint8]:
-    """Decode; ValueError when libjpeg warns of anything that changes pixels."""
+    """Decode. Raises ValueError if libjpeg warns of anything that changes pixels."""
     try:
         pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, buffer=out, **options)
     except ValueError as error:
         strict = "Invalid SOS parameters" in str(error)
         if strict:
-            data = _mend_scan(data, scan)
+            data = _fix_scan_header(data, scan)
         elif not _STRAY.search(str(error)):
             raise
+        # Without `strict`, libjpeg's warnings are ignored: here, only that about padding.
         pixels = simplejpeg.decode_jpeg(data, color, buffer=out, strict=strict, **options)
     return pixels
 
 
-def _mend_scan(data: bytes, scan: int) -> bytes:
-    """Fill in parameters that a sequential scan needs not, and that some cameras leave zero."""
+def _fix_scan_header(data: bytes, scan: int) -> bytes:
+    """Fill in parameters that a sequential scan does not use, and that some cameras leave zero."""
     start = scan + 5 + 2 * data[scan + 4]
     return data[:start] + bytes([0, 63, 0]) + data[start + 3 :]

@@ -1,8 +1,8 @@
-"""How much memory one value may take once it is decoded.
+"""Limits on the memory that one decoded value may take.
 
-A few bytes may stand for gigabytes: a WebP file of 34 bytes for 268 million pixels, a block of
-zeros under Zstandard for whatever its header says. So sizes are compared with limits as soon as the
-header, or the lake, tells them, before memory is set aside.
+A few bytes may decode to gigabytes: a WebP file of 34 bytes to 268 million pixels, a block of zeros
+in Zstandard to any size that its header says. So sizes are compared with limits as soon as they are
+known from the header or the lake, before memory is allocated.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 MOST_PIXELS = 1 << 28
-"""Height times width of a picture, where nobody says otherwise."""
+"""Default limit on height times width of an image."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much memory one value may take once it is decoded, given when a lake is opened.
+    """Limits on the memory that one decoded value may take, given when a lake is opened.
 
     Parameters
     ----------
     max_pixels : int, optional
-        Height times width of a picture or mask; 268 million by default, 16,384 by 16,384. None for
-        any.
+        Most pixels, height times width, of an image or mask; 268 million by default, 16,384 by
+        16,384. None for no limit.
     max_bytes : int, optional
-        Bytes of the pixels or numbers of one cell that is stored encoded; 512 MiB by default. None
-        for any. Decoding may take a few times as much for a moment.
+        Most bytes of the pixels or numbers in one cell that is stored encoded; 512 MiB by default.
+        None for no limit. Decoding may briefly take a few times as much.
 
     Notes
     -----
-    No picture takes more than 2 GiB, whatever the limits.
+    An image may never take more than 2 GiB, whatever the limits.
 
     Examples
     --------
@@ -48,30 +48,32 @@ class Limits:
     Traceback (most recent call last):
         ...
     deeplake_lite.errors.TooLargeError: column 'image', row 0: must decode to at most 100 pixels,
-    but has 10 x 11. If you trust its source, open the lake with higher limits: ...
+    but it has 10 x 11. If you trust its source, open the lake with higher limits: ...
     """
 
     max_pixels: int | None = MOST_PIXELS
-    """Height times width of a picture or mask."""
+    """Most pixels, height times width, of an image or mask."""
 
     max_bytes: int | None = 1 << 29
-    """Bytes of one cell's pixels or numbers."""
+    """Most bytes of one cell's pixels or numbers."""
 
     def __post_init__(self) -> None:
         for name in ("max_pixels", "max_bytes"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
-                raise OptionError(f"{name} must be a positive integer, or None, but is {value!r}.")
+                raise OptionError(
+                    f"{name} must be a positive integer or None, but it is {value!r}."
+                )
 
     def check_picture(self, shape: Sequence[int], item: int) -> None:
-        """Refuse a picture, (h, w) or (h, w, channels), of too many pixels or bytes."""
+        """Raise TooLargeError for an image, (h, w) or (h, w, channels), over the limits."""
         if self.max_pixels is not None and math.prod(shape[:2]) > self.max_pixels:
             sides = " x ".join(f"{side:,}" for side in shape[:2])
             raise _too_large(f"{self.max_pixels:,} pixels", sides, "max_pixels")
         self.check_bytes(shape, item)
 
     def check_bytes(self, shape: Sequence[int], item: int) -> None:
-        """Refuse an array of too many bytes, with `item` bytes an element."""
+        """Raise TooLargeError for an array with too many bytes, `item` per element."""
         nbytes = math.prod(shape) * item
         if self.max_bytes is not None and nbytes > self.max_bytes:
             raise _too_large(f"{self.max_bytes:,} bytes", f"{nbytes:,}", "max_bytes")
@@ -83,6 +85,6 @@ NO_LIMITS = Limits(max_pixels=None, max_bytes=None)
 
 def _too_large(most: str, value: str, limit: str) -> TooLargeError:
     return TooLargeError(
-        f"must decode to at most {most}, but has {value}. If you trust its source, open the lake "
-        f"with higher limits: dl.open(url, limits=dl.Limits({limit}=…))."
+        f"must decode to at most {most}, but it has {value}. If you trust its source, open the "
+        f"lake with higher limits: dl.open(url, limits=dl.Limits({limit}=…))."
     )

@@ -1,4 +1,4 @@
-"""LZ4: fastest to decode."""
+"""LZ4, the fastest codec to decode."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Lz4(NumberCodec):
     Parameters
     ----------
     acceleration : int
-        1 to 65537; larger is faster and less small.
+        Speed, 1 to 65537; larger values are faster, but compress less.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Lz4(NumberCodec):
     """
 
     acceleration: int = 1
-    """1 to 65537; larger is faster and less small."""
+    """Speed, 1 to 65537; larger values are faster, but compress less."""
 
     name: ClassVar[str] = "lz4"
     max_bytes = 0x7E000000  # LZ4_MAX_INPUT_SIZE

@@ -1,7 +1,7 @@
-"""PNG: lossless pictures of 8 and 16 bits, and masks.
+"""PNG: lossless images of 8 and 16 bits, and masks.
 
-A file is whole when its chunks lead up to IEND. Decoding also checks the CRC of the chunks that
-make the picture, and that the last row is there, which Pillow does not.
+A file is whole if its chunks lead up to IEND. Decoding also checks the CRC of the critical chunks,
+and that the pixels reach the last row, which Pillow does not.
 
 Notes
 -----
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HEADER_END = 33  # signature 8, IHDR 25
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
 _MAX_INFLATION = 1032  # deflate's best: 258 bytes in 2 bits
-_METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may keep an orientation
+_METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may hold an orientation
 _GREY = 0
 _PIECE = 1 << 20  # bytes to inflate at a time
 _ADAM7 = [
@@ -44,36 +44,38 @@ _ADAM7 = [
     (1, 0, 2, 2),
     (0, 1, 1, 2),
 ]
-"""Where the passes of an interlaced picture begin, left and top, and their steps."""
+"""Left and top of the passes of an interlaced image, and their horizontal and vertical steps."""
 
-_STRETCH = {2: 85, 4: 17}  # by bits: what Pillow multiplies grey with
+_STRETCH = {2: 85, 4: 17}  # factor by which Pillow multiplies grey, by the number of bits
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
 _KEYED = {"L": Layout("LA", (2,)), "RGB": Layout("RGBA", (4,))}
-"""By Pillow mode: what pictures become whose chunk tRNS names one colour that is transparent."""
+"""Layout, by Pillow mode, of images whose chunk tRNS makes one colour transparent."""
 
 
 class _Chunk(NamedTuple):
-    """Where a chunk lies."""
+    """Place of a chunk in the file."""
 
     kind: bytes
+    """Type of the chunk, four letters."""
+
     start: int
-    """Of its payload."""
+    """Offset of its payload."""
 
     length: int
-    """Of its payload."""
+    """Length of its payload."""
 
 
 @dataclass(frozen=True)
 class Png(PillowCodec):
-    """Lossless pictures: uint8 grey, grey and alpha, RGB, RGBA; uint16 grey.
+    """Lossless images: uint8 grey, grey and alpha, RGB, RGBA; uint16 grey.
 
     Parameters
     ----------
     indexed : bool
-        Gives the numbers that the file stores, (h, w): indices of a palette, not their colours, and
-        grey of 1, 2 and 4 bits from 0 to 1, 3 and 15, not stretched to 255. For masks.
+        Whether to return the numbers that the file stores, (h, w), for masks: indices of a palette,
+        not their colours, and grey of 1, 2 and 4 bits from 0 to 1, 3 and 15, not stretched to 255.
     level : int
-        Of compression, 0 to 9.
+        Level of compression, 0 to 9.
 
     Examples
     --------
@@ -87,10 +89,10 @@ class Png(PillowCodec):
     """
 
     indexed: bool = False
-    """Whether to give the numbers that the file stores."""
+    """Whether to return the numbers that the file stores."""
 
     level: int = 6
-    """Of compression, 0 to 9."""
+    """Level of compression, 0 to 9."""
 
     name: ClassVar[str] = "png"
     magic: ClassVar[tuple[bytes, ...]] = (b"\x89PNG\r\n\x1a\n",)
@@ -135,47 +137,52 @@ class Png(PillowCodec):
 
     @override
     def _orientation(self, image: ImageFile, data: bytes) -> int:
-        """Return the orientation; Pillow would decode the pixels to find metadata behind them."""
+        """Return the orientation, without decoding the pixels.
+
+        Pillow would decode them to find metadata that come after them. So the metadata are put into
+        a file of one pixel.
+        """
         chunks = list(self._chunks(data))
         kinds = [chunk.kind for chunk in chunks]
-        behind = kinds[kinds.index(b"IDAT") :] if b"IDAT" in kinds else []
-        if not _METADATA.intersection(behind):
+        after_pixels = kinds[kinds.index(b"IDAT") :] if b"IDAT" in kinds else []
+        if not _METADATA.intersection(after_pixels):
             return as_orientation(Image.Image.getexif(image))
         metadata = [
             data[start - 8 : start + length + 4]
             for kind, start, length in chunks
             if kind in _METADATA
         ]
-        one_pixel = bytes(self.encode(np.zeros((1, 1), "uint8")))  # lends itself to the metadata
+        one_pixel = bytes(self.encode(np.zeros((1, 1), "uint8")))
         parts = [one_pixel[:_HEADER_END], *metadata, one_pixel[_HEADER_END:]]
         with PngImageFile(BytesIO(b"".join(parts))) as tiny:
             return as_orientation(Image.Image.getexif(tiny))
 
     @override
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Check the CRCs, and paint the memory, so that rows which are not there will show."""
+        """Check the CRCs, and fill the memory with a colour, so that missing rows keep it."""
         for kind, start, length in self._chunks(data):
             end = start + length
             critical = not kind[0] & 0x20
             if critical and zlib.crc32(data[start - 4 : end]).to_bytes(4) != data[end : end + 4]:
                 raise damaged(self, data, f"the CRC of chunk {kind.decode('latin-1')} is wrong")
         bands = len(image.getbands())
-        paint = _paint(image)
-        image.im = Image.new(image.mode, image.size, (paint,) * bands if bands > 1 else paint).im
+        value = _fill_value(image)
+        image.im = Image.new(image.mode, image.size, (value,) * bands if bands > 1 else value).im
 
     @override
     def _after_load(self, image: ImageFile, data: bytes) -> None:
-        """Check that Pillow came to the last row: it takes pixels that end early for black."""
+        """Check that Pillow reached the last row: it does not complain if the pixels end early."""
         width, height = image.size
         extrema = image.crop((0, height - 1, width, height)).getextrema()
-        suspect = set(np.ravel(extrema).tolist()) == {_paint(image)} or _is_interlaced(data)
-        if suspect and self._inflated_size(data) < _unpacked_size(data):
+        # Inflating the data again is slow, so it is done only if the last row may be missing.
+        is_suspect = set(np.ravel(extrema).tolist()) == {_fill_value(image)} or _is_interlaced(data)
+        if is_suspect and self._inflated_size(data) < _unpacked_size(data):
             raise damaged(self, data, "the IDAT chunks end before the last row")
 
     @override
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
         bits, color = data[24], data[25]
-        if color == _GREY and "transparency" in image.info:  # which Pillow does not stretch
+        if color == _GREY and "transparency" in image.info:  # Pillow does not stretch this one
             image.info["transparency"] *= _STRETCH.get(bits, 1)
         pixels = super()._read(image, data)
         return pixels // _STRETCH.get(bits, 1) if self.indexed and color == _GREY else pixels
@@ -191,7 +198,7 @@ class Png(PillowCodec):
         return size
 
     def _chunks(self, data: bytes) -> Iterator[_Chunk]:
-        """Walk to IEND."""
+        """Yield the chunks up to IEND. Raises InvalidValueError if the file ends before."""
         at, kind, size = 8, b"", len(data)
         while kind != b"IEND":
             kind, length = data[at + 4 : at + 8], int.from_bytes(data[at : at + 4])
@@ -202,7 +209,7 @@ class Png(PillowCodec):
 
 
 def _has_transparent_colour(image: ImageFile) -> bool:
-    """Tell whether one colour is transparent; of 16 bits, Pillow does not tell which."""
+    """Tell whether one colour is transparent; with 16 bits, Pillow does not say which one."""
     return "transparency" in image.info and "16" not in str(image.tile[0].args)
 
 
@@ -212,7 +219,7 @@ def _is_interlaced(data: bytes) -> bool:
 
 
 def _unpacked_size(data: bytes) -> int:
-    """Return how many bytes the rows take once inflated."""
+    """Return the number of bytes in all rows once inflated."""
     width, height = int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     bits = data[24] * _CHANNELS.get(data[25], 1)
     passes = _ADAM7 if _is_interlaced(data) else [(0, 0, 1, 1)]
@@ -223,6 +230,6 @@ def _unpacked_size(data: bytes) -> int:
     return sum(rows * (1 + (columns * bits + 7) // 8) for columns, rows in sizes if columns)
 
 
-def _paint(image: ImageFile) -> int:
-    """Return what the memory is painted with: a value that few last rows have throughout."""
+def _fill_value(image: ImageFile) -> int:
+    """Return the value that memory is filled with; a last row seldom consists of it alone."""
     return 255 if image.mode == "1" else 0xA5

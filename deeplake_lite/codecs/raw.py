@@ -1,4 +1,4 @@
-"""Raw: the numbers of an array, nothing else."""
+"""Raw: the numbers of an array without compression or header."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_COPIED = 1 << 20  # bytes: below it a copy costs less than a view
+_COPY_BELOW = 1 << 20  # bytes: a smaller copy costs less than a view
 
 
 @dataclass(frozen=True)
 class Raw(NumberCodec):
     r"""The numbers of an array in C order, little-endian, without a header.
 
-    A large array is not copied: what `encode` returns is a view of it.
+    A large array is not copied: `encode` returns a view of it.
 
     Examples
     --------
@@ -36,7 +36,9 @@ class Raw(NumberCodec):
 
     @override
     def _compress(self, array: NDArray[Any]) -> Buffer:
-        return array.tobytes() if array.nbytes < _COPIED else array.reshape(-1).view("uint8").data
+        return (
+            array.tobytes() if array.nbytes < _COPY_BELOW else array.reshape(-1).view("uint8").data
+        )
 
     @override
     def _claimed(self, data: memoryview) -> int:

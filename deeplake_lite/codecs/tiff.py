@@ -1,7 +1,7 @@
-"""TIFF: pictures of science and print, lossless, of 8, 16 and 32 bits.
+"""TIFF: lossless images of 8, 16 and 32 bits, as used in science and print.
 
-A file is whole when all directories, the values that they point to, and the strips or tiles that
-they name lie within it, and there are as many strips as the picture needs.
+A file is whole if it contains all directories, the values that they point to and the strips or
+tiles that they list, and if there are as many strips or tiles as the image needs.
 
 Notes
 -----
@@ -19,7 +19,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from deeplake_lite.codecs._arrays import check_choice, check_pixels
 from deeplake_lite.codecs._files import not_whole, unsupported
 from deeplake_lite.codecs._ifd import check_whole
-from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, opened, save
+from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, open_image, save
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -32,26 +32,26 @@ _BITS_PER_SAMPLE, _PHOTOMETRIC, _SAMPLE_FORMAT = 0x0102, 0x0106, 0x0153
 _UNSIGNED, _SIGNED = 1, 2
 _WHITE_IS_ZERO = 0
 _UNKNOWN_PIXELS = ("unknown pixel mode", "string index out of range")
-"""Pillow's messages for pixels of a kind that it does not read."""
+"""Pillow's messages about kinds of pixels that it does not support."""
 
 _ORIENTATION = 0x0112
-_BIG_BIG_ENDIAN = b"MM\0+"  # Pillow 13 takes it for a classic TIFF
+_BIG_BIG_ENDIAN = b"MM\0+"  # BigTIFF that is big-endian; Pillow 13 reads it as a classic TIFF
 _COMPRESSIONS = {
     "none": "raw",
     "deflate": "tiff_adobe_deflate",
     "lzw": "tiff_lzw",
 }
-"""Our names to Pillow's."""
+"""Pillow's names of compressions by ours."""
 
 
 @dataclass(frozen=True)
 class Tiff(PillowCodec):
-    """Lossless pictures: uint8 grey, grey and alpha, RGB, RGBA; uint16, int32 and float32 grey.
+    """Lossless images: uint8 grey, grey and alpha, RGB, RGBA; uint16, int32 and float32 grey.
 
     Parameters
     ----------
     compression : {"deflate", "lzw", "none"}
-        How encoded pixels are packed. Files packed in any way that libtiff knows are read.
+        Compression of encoded pixels. Files can have any compression that libtiff supports.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Tiff(PillowCodec):
     """
 
     compression: str = "deflate"
-    """How encoded pixels are packed."""
+    """Compression of encoded pixels."""
 
     name: ClassVar[str] = "tiff"
     magic: ClassVar[tuple[bytes, ...]] = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -82,12 +82,12 @@ class Tiff(PillowCodec):
         return save(array, "TIFF", compression=_COMPRESSIONS[self.compression])
 
     @override
-    def _unopened(self, data: bytes, reason: object) -> InvalidValueError:
+    def _open_error(self, data: bytes, reason: object) -> InvalidValueError:
         if str(reason) not in _UNKNOWN_PIXELS:
-            return super()._unopened(data, reason)
+            return super()._open_error(data, reason)
         return InvalidValueError(
-            "must be a TIFF file that Pillow reads, but it has a number of channels, or a kind of "
-            "numbers, that Pillow does not know. Append its pixels as an array, into a column of "
+            "must be a TIFF file that Pillow reads, but it has a number of channels, or a type of "
+            "numbers, that Pillow does not support. Append its pixels as an array to a column of "
             "dl.Array."
         )
 
@@ -103,14 +103,14 @@ class Tiff(PillowCodec):
 
     @override
     def keeps_numbers(self, data: bytes) -> bool:
-        with opened(self, self.plugin, data, not_whole) as image:
+        with open_image(self, self.plugin, data, not_whole) as image:
             tags = _tags(image)
             bits, meaning = tags.get(_BITS_PER_SAMPLE, (1,)), tags.get(_PHOTOMETRIC)
             return min(bits) >= 8 and meaning != _WHITE_IS_ZERO
 
     @override
     def reads_fewer_bits(self, data: bytes) -> bool:
-        with opened(self, self.plugin, data, not_whole) as image:
+        with open_image(self, self.plugin, data, not_whole) as image:
             tags = _tags(image)
             bits = tags.get(_BITS_PER_SAMPLE, (1,))
             return len(bits) > 1 and max(bits) > 8
@@ -118,7 +118,7 @@ class Tiff(PillowCodec):
     @override
     def _check_whole(self, data: bytes) -> None:
         if data.startswith(_BIG_BIG_ENDIAN):
-            raise unsupported(self, "with offsets of 8 bytes that are big-endian")
+            raise unsupported(self, "with big-endian offsets of 8 bytes")
         try:
             check_whole(data)
         except ValueError as error:
@@ -126,10 +126,13 @@ class Tiff(PillowCodec):
 
     @override
     def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:
-        """Return height and width; `image.size` is upright for TIFF's own tag, not for XMP's."""
+        """Return height and width, upright.
+
+        `image.size` already follows TIFF's own orientation tag, but not an orientation in XMP.
+        """
         width, height = image.size
-        turned = as_orientation(image.getexif()) >= 5 and _ORIENTATION not in _tags(image)
-        return (width, height) if turned else (height, width)
+        is_turned = as_orientation(image.getexif()) >= 5 and _ORIENTATION not in _tags(image)
+        return (width, height) if is_turned else (height, width)
 
     @override
     def _orientation(self, image: ImageFile, data: bytes) -> int:
@@ -138,7 +141,7 @@ class Tiff(PillowCodec):
 
     @override
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Set memory aside, since Pillow would refuse to for 179 million pixels."""
+        """Allocate memory, since Pillow would refuse to for more than 179 million pixels."""
         image.im = Image.new(image.mode, getattr(image, "_tile_size", image.size)).im
 
 

@@ -1,6 +1,6 @@
-"""WebP: small pictures with or without losses, RGB and RGBA.
+"""WebP: small files with or without losses, RGB and RGBA.
 
-A file is whole when it holds as many bytes as its RIFF header says.
+A file is whole if it has as many bytes as its RIFF header says.
 
 Notes
 -----
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 _MAX_SIDE = 16_383
-_SIDE = 0x3FFF  # bits of a side
+_SIDE = 0x3FFF  # mask of the 14 bits of a side
 _HEADER_END = 30  # RIFF header 12, first chunk's header 8, its first bytes
 
 
 @dataclass(frozen=True)
 class Webp(PillowCodec):
-    """Small pictures, uint8 RGB or RGBA; no grey.
+    """Small image files, uint8 RGB or RGBA; no grey.
 
     Parameters
     ----------
     quality : int
-        0 to 100; with `lossless`, how much effort goes into making it small.
+        Quality, 0 to 100; with `lossless`, the effort to make the file small.
     lossless : bool
-        Keeps every pixel, also the colours of transparent ones.
+        Whether every pixel is preserved, including the colours of transparent ones.
 
     Examples
     --------
@@ -51,15 +51,15 @@ class Webp(PillowCodec):
     >>> codec.encode(np.zeros((2, 3), "uint8"))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: WEBP holds uint8 of shape (h, w, 3) or (h, w, 4),
-    got uint8 of shape (2, 3). Repeat grey three times, np.stack([x] * 3, -1), or use PNG.
+    deeplake_lite.errors.InvalidValueError: WEBP holds uint8 of shape (h, w, 3) or (h, w, 4), but
+    the array is uint8 of shape (2, 3). Repeat grey three times, np.stack([x] * 3, -1), or use PNG.
     """
 
     quality: int = 90
-    """0 to 100."""
+    """Quality, 0 to 100."""
 
     lossless: bool = False
-    """Whether every pixel is kept."""
+    """Whether every pixel is preserved."""
 
     name: ClassVar[str] = "webp"
     magic: ClassVar[tuple[bytes, ...]] = (b"RIFF",)
@@ -75,7 +75,8 @@ class Webp(PillowCodec):
         check_pixels(self, array, {"uint8": (3, 4)}, way_out)
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(
-                f"WEBP holds up to {_MAX_SIDE:,} pixels a side, got shape {array.shape}. Use PNG."
+                f"WEBP holds at most {_MAX_SIDE:,} pixels per side, but the shape is "
+                f"{array.shape}. Use PNG."
             )
         return save(
             array, "WEBP", quality=self.quality, lossless=self.lossless, exact=self.lossless

@@ -1,4 +1,4 @@
-"""Zstandard: small, fast to decode, and with a checksum that finds damage."""
+"""Zstandard: small, fast to decode, and with a checksum that detects damage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Zstd(NumberCodec):
     Parameters
     ----------
     level : int
-        -7, fastest, to 22, smallest.
+        Level of compression, from -7, the fastest, to 22, the smallest.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Zstd(NumberCodec):
     """
 
     level: int = 3
-    """-7, fastest, to 22, smallest."""
+    """Level of compression, from -7, the fastest, to 22, the smallest."""
 
     name: ClassVar[str] = "zstd"
 
@@ -51,11 +51,11 @@ class Zstd(NumberCodec):
 
     @override
     def _claimed(self, data: memoryview) -> int:
-        told, begin = content_size(data)
-        most = most_bytes(data, begin)
-        if told is None or told > most:
-            raise ValueError(f"the header says {told} bytes, and the blocks hold up to {most:,}")
-        return told
+        size, start = content_size(data)
+        most = most_bytes(data, start)
+        if size is None or size > most:
+            raise ValueError(f"the header says {size} bytes, but the blocks hold at most {most:,}")
+        return size
 
     @override
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:

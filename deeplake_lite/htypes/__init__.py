@@ -1,7 +1,7 @@
-"""The element types: what a column means, how its values are checked, encoded and shown.
+"""Column types. Each checks, encodes, decodes and previews the values of a column.
 
 A new type is one file in this folder, one line here and one in `registry`. Its module is imported
-when it is first used: a process that opens a lake needs those of the lake's schema.
+on first use, so a process that opens a lake imports only the types of its schema.
 
 >>> from deeplake_lite import htypes
 >>> htypes.Boxes
@@ -41,7 +41,7 @@ _HOMES = {cls: module for module, cls in CLASSES.items()} | {
     "convert_boxes": "boxes",
     "resolve_link": "roots",
 }
-"""Name and module."""
+"""Module of each public name that is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

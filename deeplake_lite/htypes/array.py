@@ -1,4 +1,4 @@
-"""One array per row, of one shape or of many."""
+"""The type of arrays, of fixed or varying shape."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.base import Codec
     from deeplake_lite.htypes.facets import Axes
 
-_LARGEST = 1 << 31  # bytes of one cell
+_MAX_BYTES = 1 << 31  # of one cell
 _MOST_AXES = 32
 MOST_ANY_AXES = 8
-"""Of an array, where the number of axes differs from row to row."""
+"""Most axes of an array whose number of axes differs from row to row."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -54,11 +54,11 @@ class Array(Htype):
         As for `Scalar`.
     shape : tuple of int or None
         Size of each axis; None for an axis whose size varies from row to row. None instead of the
-        tuple for arrays that differ in how many axes they have: 0 to 8.
+        tuple if the number of axes varies too, from 0 to 8.
     codec : {"raw", "zstd", "lz4", "blosc"}, optional
-        Keeps each row's array by itself: as it is (``"raw"``), or compressed. Without one, arrays
-        of varying shape are kept as raw bytes, and arrays of one shape as one Zarr array, whose
-        chunks Zarr compresses.
+        Stores each row's array by itself: as it is (``"raw"``), or compressed. Without a codec,
+        arrays of varying shape are stored as raw bytes, and arrays of fixed shape as one Zarr
+        array, whose chunks Zarr compresses.
 
     Examples
     --------
@@ -68,17 +68,17 @@ class Array(Htype):
     >>> Array("float32", (None, 3)).encode([[1, 2, 3]])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: row 0: must have shape (…, 3), got (3,). ...
+    deeplake_lite.errors.InvalidValueError: row 0: must have shape (…, 3), but it has (3,). ...
     """
 
     dtype: str
     """Name of the dtype that users see."""
 
     shape: Shape | None
-    """Size of each axis, None where it varies; None where the number of axes does."""
+    """Size of each axis, None where it varies; None if the number of axes varies."""
 
     codec: str | None = None
-    """Name of the codec of each row's bytes."""
+    """Name of the codec that stores each row's array."""
 
     name: ClassVar[str] = "array"
     _dtypes: ClassVar[Dtypes] = ANY
@@ -89,10 +89,10 @@ class Array(Htype):
         if self.shape is not None:
             self._set(shape=check_shape(self.shape, self.dtype))
         if self.codec is not None:
-            way = "Pictures are of type Image."
+            hint = "Images have the type Image."
             ours = codecs.NUMBERS
-            known = ours if self.codec in ours else codecs.number_codecs()
-            self._set(codec=choice("codec of an array", self.codec, known, ALIASES, else_=way))
+            known = ours if self.codec in ours else codecs.number_codecs()  # looks for plugins
+            self._set(codec=choice("codec of an array", self.codec, known, ALIASES, else_=hint))
         super().__post_init__()
 
     @property
@@ -104,13 +104,13 @@ class Array(Htype):
 
     @property
     def _sizes(self) -> Shape:
-        """Sizes of the axes whose length is kept."""
+        """Sizes of the axes as stored, None where they vary."""
         return (None,) * MOST_ANY_AXES if self.shape is None else self.shape
 
     @property
     @override
     def varying(self) -> int:
-        """Axes up to the last whose size is not declared."""
+        """Number of axes up to the last one whose size is not declared."""
         return max((i + 1 for i, size in enumerate(self._sizes) if size is None), default=0)
 
     @property
@@ -161,7 +161,7 @@ class Array(Htype):
             return as_array(value, self.dtype, self.shape, self._dtypes)
         try:
             axes = _axes_of(value)
-        except (ValueError, RecursionError):  # lists within lists, which `as_array` refuses
+        except (ValueError, RecursionError):  # badly nested lists, which `as_array` refuses
             axes = 1
         array = as_array(value, self.dtype, (None,) * axes, self._dtypes)
         if array.ndim > MOST_ANY_AXES:
@@ -183,7 +183,7 @@ class Array(Htype):
         sizes = zip(self.shape, shape, strict=False)
         if len(shape) != len(self.shape) or any(n not in (None, m) for n, m in sizes):
             raise DamagedError(
-                f"An array must be of shape {show_shape(self.shape)}, but a cell is of {shape}. "
+                f"An array must have shape {show_shape(self.shape)}, but a cell has {shape}. "
                 "Run ds.verify() to find such cells."
             )
 
@@ -200,7 +200,7 @@ class Array(Htype):
         return array.view(self.dtype) if is_time(self.dtype) else array
 
     def _check_size(self, shape: tuple[int, ...]) -> None:
-        """Refuse an array over the limits, if it is compressed: few bytes may stand for many."""
+        """Check a compressed array against the limits, since few bytes may expand to many."""
         if self.shape is not None:
             check_recorded(shape, (len(self.shape),))
         if self.codec not in (None, "raw"):
@@ -212,7 +212,7 @@ class Array(Htype):
 
 
 def check_shape(shape: Any, dtype: str) -> Shape:
-    """Return a shape as a tuple; SchemaError when cells cannot have it.
+    """Return a shape as a tuple. Raises SchemaError for a shape that cells cannot have.
 
     >>> check_shape([None, 3], "float32"), check_shape(5, "int8")
     ((None, 3), (5,))
@@ -230,18 +230,22 @@ def check_shape(shape: Any, dtype: str) -> Shape:
     ):
         raise SchemaError(
             f"shape must be a tuple of 1 to {_MOST_AXES} positive sizes, None for an axis of any "
-            f"size, got {brief(shape, 80)}. A column of single numbers is Scalar({dtype!r})."
+            f"size, but it is {brief(shape, 80)}. Declare a column of single numbers as "
+            f"Scalar({dtype!r})."
         )
     nbytes = np.dtype(dtype).itemsize
     for size in sized:
         nbytes *= size
-    if nbytes > _LARGEST:
-        raise SchemaError(f"A cell may take up to 2 GiB, got shape {brief(shape, 80)} of {dtype}.")
+    if nbytes > _MAX_BYTES:
+        raise SchemaError(
+            f"A cell must take at most 2 GiB, but {dtype} of shape {brief(shape, 80)} takes more. "
+            "Choose a smaller shape."
+        )
     return sizes
 
 
 def _axes_of(value: Any) -> int:
-    """Return how many axes a value has, as far as its first items tell.
+    """Return the number of axes of a value, judging by the first item of each list.
 
     >>> _axes_of([np.zeros((2, 3))]), _axes_of([]), _axes_of(5)
     (3, 1, 0)

@@ -1,8 +1,8 @@
-"""How values become an array of the column's dtype and shape, or an error that says why not.
+"""Conversion of values to arrays of the column's dtype and shape.
 
-Steps: `as_block` tries a whole block at once; when it does not fit, `each` goes value by value with
-`as_array` to find the row and the number at fault. Casting never changes a value unseen, except
-that a float column rounds numbers, integers too, to its width.
+Steps: `as_block` converts a whole block at once; if that fails, `each` converts value by value with
+`as_array` to find the row and the number at fault. Casting never changes a value silently, except
+that a float column rounds numbers, integers included, to its precision.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 type Shape = tuple[int | None, ...]
 
-_TAKES = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
+_CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}  # kinds by target kind
 _THREADS = 8
 _SHARE = 64  # values that a thread takes at a time
 _LONGEST_AXIS = 2**31 - 1  # elements: sizes are recorded as int32
-_COPIED = 1 << 20  # bytes: below it a copy costs less than a view, and cells own their memory
+_COPY_BELOW = 1 << 20  # bytes: a smaller copy costs less than a view, and cells own their memory
 
 
 def each[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
-    """Convert value by value; an InvalidValueError names the row.
+    """Convert values one by one; an InvalidValueError names the row.
 
     >>> each([1, 2], str)
     ['1', '2']
@@ -53,7 +53,7 @@ def each[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
 
 
 def each_in_threads[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
-    """Convert as `each` does, several values at a time: for reading files and for codecs.
+    """Convert like `each`, in several threads: for reading files and for codecs.
 
     >>> each_in_threads([1, 2], str)
     ['1', '2']
@@ -71,31 +71,31 @@ def each_in_threads[T](values: Iterable[Any], convert: Callable[[Any], T]) -> li
                 raise error.at(row=start + (error.row or 0)) from error.__cause__
     finally:
         for job in jobs:
-            job.cancel()  # a bad row ends the block
+            job.cancel()  # the rest of the block is not needed after a bad row
     return converted
 
 
 @cache
 def _pool() -> Pool:
-    """Return the threads, made when first needed."""
+    """Return the thread pool, created on first use."""
     return Pool(_THREADS)
 
 
 def as_block(
     values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape, dtypes: Dtypes = ANY
 ) -> NDArray[Any]:
-    """Return values of one shape as an array (n, *shape); errors advise one of `dtypes`.
+    """Return values of one shape as an array (n, *shape); errors suggest one of `dtypes`.
 
     >>> as_block([1, True], "int8", ())
     array([1, 1], dtype=int8)
     """
     if shape == () and np.dtype(dtype).kind in "mM" and not isinstance(values, np.ndarray):
-        values = np.fromiter(values, object, len(values))  # as they are: NumPy would mix them
+        values = np.fromiter(values, object, len(values))  # NumPy would convert times to one unit
     if isinstance(values, np.ndarray) or not holds_text(values):
         try:
             return as_array(values, dtype, (len(values), *shape))
         except InvalidValueError:
-            pass  # which row?
+            pass  # the row at fault is found below
     rows = each(values, lambda value: as_array(value, dtype, shape, dtypes))
     return np.stack(rows) if rows else np.empty((0, *(size or 0 for size in shape)), dtype)
 
@@ -103,22 +103,23 @@ def as_block(
 def as_array(value: Any, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return one value as an array of `dtype` whose shape fits `shape` (None: any size).
 
-    Errors advise one of `dtypes`.
+    Errors suggest one of `dtypes`.
 
     >>> as_array([[1, 2], [3, 4]], "float32", (None, 2))
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    array = with_numpys_dtype(value if type(value) is np.ndarray else _numpy(value, dtype, shape))
+    array = value if type(value) is np.ndarray else _to_numpy(value, dtype, shape)
+    array = with_numpys_dtype(array)
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
-        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has lost its rank
+        return np.zeros([size or 0 for size in shape], dtype)  # an empty list tells no rank
     if not fits(array.shape, shape):
-        raise _misshapen(value, array, dtype, shape)
+        raise _wrong_shape(value, array, dtype, shape)
     return cast(array, dtype, dtypes)
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Tell whether a shape is one of those wanted.
+    """Tell whether a shape matches the wanted one, in which None stands for any size.
 
     >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
     (True, False, False)
@@ -129,18 +130,17 @@ def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
 
 
 def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
-    """Return `array` as `dtype`, in the machine's byte order; errors advise one of `dtypes`.
+    """Return `array` as `dtype`, in native byte order; errors suggest one of `dtypes`.
 
     Raises
     ------
     InvalidValueError
-        For text, for a number outside the dtype's range, for fractions where it holds whole
-        numbers.
+        For strings, for numbers outside the dtype's range, and for fractions in an integer dtype.
 
     >>> cast(np.array([1, 300]), "int8")
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: int8 holds -128 to 127, got 300. ...
+    deeplake_lite.errors.InvalidValueError: int8 holds -128 to 127, but the value is 300. ...
     """
     target = np.dtype(dtype)
     if array.dtype == target and array.dtype.isnative:
@@ -150,8 +150,8 @@ def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
     if target.kind in "mM":
         return cast_time(array, target)
     if array.dtype == object:
-        array = _numbers(array, target)
-    if array.dtype.kind not in _TAKES[target.kind]:
+        array = _from_objects(array, target)
+    if array.dtype.kind not in _CAST_FROM[target.kind]:
         raise _wrong_kind(array, target, dtypes)
     if target.kind in "iu":
         _check_range(array, target, dtypes)
@@ -166,12 +166,12 @@ def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
 
 
 def as_buffer(array: NDArray[Any]) -> Buffer:
-    r"""Return the bytes of an array in C order; a large array is not copied.
+    r"""Return the bytes of an array in C order, without copying a large array.
 
     >>> as_buffer(np.array([1, 2], "int16"))
     b'\x01\x00\x02\x00'
     """
-    if array.nbytes < _COPIED:
+    if array.nbytes < _COPY_BELOW:
         return array.tobytes()
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
@@ -187,18 +187,18 @@ def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any
         return np.frombuffer(data, dtype).reshape(shape).copy()
     except ValueError as error:
         raise DamagedError(
-            f"A cell of dtype {dtype} and shape {shape} has {memoryview(data).nbytes:,} bytes. "
-            f"Run ds.verify() to find the damage."
+            f"The {memoryview(data).nbytes:,} bytes of a cell must make an array of dtype {dtype} "
+            f"and shape {shape}, but they do not. Run ds.verify() to find the damage."
         ) from error
 
 
 def as_recorded(shapes: Sequence[tuple[int, ...]], ndim: int) -> NDArray[np.int32]:
-    """Return shapes as a lake records them: (n, ndim) int32, -1 for axes that one does not have.
+    """Return shapes as a lake stores them: (n, ndim) int32, -1 for missing axes.
 
     Raises
     ------
     InvalidValueError
-        For an axis longer than int32 counts, as an array without elements may have it.
+        For an axis that is too long for int32, which an array without elements may have.
 
     >>> as_recorded([(2, 3), (4,)], 2).tolist()
     [[2, 3], [4, -1]]
@@ -216,7 +216,7 @@ def as_recorded(shapes: Sequence[tuple[int, ...]], ndim: int) -> NDArray[np.int3
 
 
 def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
-    """Refuse a shape that a lake says of a cell, where it is none that the type writes.
+    """Check that a stored shape has one of the given numbers of axes. Raises DamagedError.
 
     >>> check_recorded((4, 3), (2, 3))
     """
@@ -242,8 +242,8 @@ def show_shape(shape: Shape) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
-    """Make an array of whatever stands for one."""
+def _to_numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
+    """Convert a list, a tensor or a column of another library to an array."""
     is_list = isinstance(value, list | tuple)
     try:
         if is_list and np.dtype(dtype).kind in "mM":
@@ -258,27 +258,27 @@ def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
         reason = str(error)
         if is_list:
             is_mixed = isinstance(error, TypeError)
-            reason = "items of no common type" if is_mixed else "lists of different lengths"
+            reason = "items without a common type" if is_mixed else "lists of different lengths"
         raise InvalidValueError(
-            f"must be one array of shape {show_shape(shape)}, got {type(value).__name__} "
+            f"must be one array of shape {show_shape(shape)}, but it is {type(value).__name__} "
             f"({reason})."
         ) from error
     if is_list and np.dtype(dtype).kind in "iu" and array.dtype == np.float64:
-        array = _whole(value, array)
+        array = _restore_integers(value, array)
     return array
 
 
 def _times(value: Any, dtype: str) -> NDArray[Any]:
-    """Return a list of times, however nested, as an array.
+    """Return a nested list of times as an array.
 
-    NumPy would change them all to the finest unit, in which early and late ones wrap around, and
-    make times of numbers beside them.
+    NumPy would convert them all to the finest unit, in which early and late ones wrap around, and
+    would turn numbers beside them into times.
 
     >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
     [[datetime.datetime(2026, 1, 2, 0, 0)], [datetime.datetime(9999, 1, 1, 0, 0)]]
     """
     if not isinstance(value, list | tuple):
-        return array_of(value) if _is_array(type(value)) else _object(value)
+        return array_of(value) if _is_array(type(value)) else _wrap_object(value)
     if not any(issubclass(kind, list | tuple) or _is_array(kind) for kind in set(map(type, value))):
         return np.fromiter(value, object, len(value))
     parts = [_times(item, dtype) for item in value]
@@ -287,20 +287,20 @@ def _times(value: Any, dtype: str) -> NDArray[Any]:
     return np.stack(parts)
 
 
-def _object(value: Any) -> NDArray[Any]:
-    """Return a value as an array of no axes."""
+def _wrap_object(value: Any) -> NDArray[Any]:
+    """Return a value as an object array without axes."""
     array = np.empty((), object)
     array[()] = value
     return array
 
 
 def _is_array(kind: type) -> bool:
-    """Tell whether values of a type are arrays, of whatever library."""
+    """Tell whether values of a type are arrays, of any library."""
     return not issubclass(kind, np.generic) and (hasattr(kind, "__array__") or is_column(kind))
 
 
 def _without_columns(value: Any) -> Any:
-    """Return a list with an array for each column of another library, whose nulls are None.
+    """Return a list with arrays for columns of other libraries; their nulls are None.
 
     >>> import pandas as pd
     >>> _without_columns([pd.array([1, None]), [2, 3]])
@@ -319,59 +319,59 @@ def _without_columns(value: Any) -> Any:
     ]
 
 
-def _whole(value: Any, array: NDArray[Any]) -> NDArray[Any]:
-    """Return integers that NumPy read as floats, as it does where some are beyond int64, as such.
+def _restore_integers(value: Any, array: NDArray[Any]) -> NDArray[Any]:
+    """Return integers as objects if NumPy read them as floats, which it does beyond int64.
 
-    >>> _whole([2**63, 1], np.asarray([2**63, 1]))
+    >>> _restore_integers([2**63, 1], np.asarray([2**63, 1]))
     array([9223372036854775808, 1], dtype=object)
     """
     items = np.asarray(value, object)
-    whole = items.shape == array.shape and _all(set(map(type, items.flat)), int, np.integer)
-    return items if whole else array
+    is_whole = items.shape == array.shape and _all_are(set(map(type, items.flat)), int, np.integer)
+    return items if is_whole else array
 
 
-def _numbers(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
-    """Return numbers that are Python objects as an array of numbers; anything else as it is.
+def _from_objects(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
+    """Return an object array of numbers with a numeric dtype; any other array unchanged.
 
-    >>> _numbers(np.array([2**63, 1], object), np.dtype("uint64"))
+    >>> _from_objects(np.array([2**63, 1], object), np.dtype("uint64"))
     array([9223372036854775808,                   1], dtype=uint64)
     """
     kinds = set(map(type, array.flat))
-    if _all(kinds, bool, np.bool):
+    if _all_are(kinds, bool, np.bool):
         return array.astype(bool)
-    if _all(kinds, int, np.integer) and target.kind in "biu":
+    if _all_are(kinds, int, np.integer) and target.kind in "biu":
         limits = np.iinfo(target if target.kind in "iu" else np.int64)
         fit = limits.min <= array.min() and array.max() <= limits.max
         return array.astype(limits.dtype) if fit else array
     if Decimal in kinds and target.kind in "fc":
-        array = _with_floats(array)
+        array = _decimals_to_floats(array)
         kinds = set(map(type, array.flat))
-    with suppress(OverflowError):  # an integer that no float is near
-        if _all(kinds, int, float, np.integer, np.floating):
+    with suppress(OverflowError):  # an integer too large for any float
+        if _all_are(kinds, int, float, np.integer, np.floating):
             return array.astype(np.float64)
-        if _all(kinds, int, float, complex, np.number):
+        if _all_are(kinds, int, float, complex, np.number):
             return array.astype(np.complex128)
     return array
 
 
-def _with_floats(array: NDArray[Any]) -> NDArray[Any]:
-    """Return objects with floats in place of decimals, but for those that no float is near.
+def _decimals_to_floats(array: NDArray[Any]) -> NDArray[Any]:
+    """Return objects with floats for decimals, except for those too large for any float.
 
-    >>> _with_floats(np.array([Decimal("0.1"), Decimal("1e400")], object))
+    >>> _decimals_to_floats(np.array([Decimal("0.1"), Decimal("1e400")], object))
     array([0.1, Decimal('1E+400')], dtype=object)
     """
-    items = [_float(item) if isinstance(item, Decimal) else item for item in array.flat]
+    items = [_to_float(item) if isinstance(item, Decimal) else item for item in array.flat]
     return np.fromiter(items, object, len(items)).reshape(array.shape)
 
 
-def _float(number: Decimal) -> float | Decimal:
+def _to_float(number: Decimal) -> float | Decimal:
     if number.is_snan() or (number.is_finite() and math.isinf(float(number))):
         return number
     return float(number)
 
 
-def _all(kinds: Iterable[type], *those: type) -> bool:
-    """Tell whether each kind is one of those; NumPy's durations are no integers here."""
+def _all_are(kinds: Iterable[type], *those: type) -> bool:
+    """Tell whether each type is one of those; a NumPy duration does not count as an integer."""
     return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
@@ -379,26 +379,26 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
-    """Build the error for a wrong rank or size."""
+def _wrong_shape(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
+    """Build the error for a wrong number of axes or a wrong size."""
     if array.ndim == 0 and array.dtype.kind not in "biufcmM":
         return InvalidValueError(
-            f"must be {dtype} of shape {show_shape(shape)}, got {type(value).__name__} "
+            f"must be {dtype} of shape {show_shape(shape)}, but it is {type(value).__name__} "
             f"{brief(value)}."
         )
     if not shape:
         return InvalidValueError(
-            f"must be one {dtype} per row, got shape {array.shape}. "
+            f"must be one {dtype} per row, but it has shape {array.shape}. "
             f"Declare the column as Array({dtype!r}, {array.shape})."
         )
     return InvalidValueError(
-        f"must have shape {show_shape(shape)}, got {array.shape}. Reshape it, or declare another "
-        "shape (None for an axis of any size)."
+        f"must have shape {show_shape(shape)}, but it has {array.shape}. Reshape it, or declare "
+        "another shape (None for an axis of any size)."
     )
 
 
 def _check_range(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> None:
-    """Refuse numbers outside the range of an integer dtype."""
+    """Check that numbers are in the range of an integer dtype."""
     if np.can_cast(array.dtype, target):
         return
     limits = np.iinfo(target)
@@ -409,37 +409,36 @@ def _check_range(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> 
 
 
 def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> InvalidValueError:
-    """Build the error for values of another kind: text, fractions, objects."""
+    """Build the error for values of another kind: strings, fractions, objects."""
     first = array.reshape(-1)[0]
     if array.dtype.kind == "O":
         kinds = set(map(type, array.flat))
-        if target.kind in "iu" and _all(kinds, int, np.integer):
+        if target.kind in "iu" and _all_are(kinds, int, np.integer):
             limits = np.iinfo(target)
             return dtypes.out_of_range(
                 next(v for v in array.flat if not limits.min <= v <= limits.max), target
             )
-        if target.kind in "fc" and _all(kinds, int, float, complex, np.number):
+        if target.kind in "fc" and _all_are(kinds, int, float, complex, np.number):
             return dtypes.beyond_floats(
                 max(filter(_is_integer, array.flat), key=abs, default=first), target
             )
         numbers = int | float | complex | np.generic
         first = next((v for v in array.reshape(-1) if not isinstance(v, numbers)), first)
-        ways = f"Convert it to {target.name} first"
+        hint = f"Convert it to {target.name} first"
         if first is None:
-            ways = (
+            hint = (
                 "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
                 f"{target.name!r}, nullable=True))"
             )
     elif array.dtype.kind == "V" and array.dtype.names:
-        ways = f"Take one of its fields, x[{array.dtype.names[0]!r}], or give each a column"
+        hint = f"Take one of its fields, x[{array.dtype.names[0]!r}], or give each field a column"
     elif array.dtype.kind in "USVmM":
-        ways = f"Convert it to {target.name} first"
+        hint = f"Convert it to {target.name} first"
     elif target.kind in "iu":
-        ways = f"Round it first, np.rint(x).astype({target.name!r}){dtypes.or_declare('f')}"
+        hint = f"Round it first, np.rint(x).astype({target.name!r}){dtypes.or_declare('f')}"
     elif target.kind == "b":
-        ways = "Compare first, x != 0, or declare an integer column"
+        hint = "Compare first, x != 0, or declare an integer column"
     else:
-        ways = f"Take its .real{dtypes.or_declare('c')}"
-    return InvalidValueError(
-        f"must be {target.name}, got {type(first).__name__.rstrip('_')} {shown(first)}. {ways}."
-    )
+        hint = f"Take its .real{dtypes.or_declare('c')}"
+    kind = type(first).__name__.rstrip("_")  # NumPy's str_ and bytes_
+    return InvalidValueError(f"must be {target.name}, but it is {kind} {shown(first)}. {hint}.")

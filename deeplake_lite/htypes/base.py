@@ -1,9 +1,8 @@
-"""What is an htype: the meaning of a column, and how its values become cells.
+"""The base class of column types.
 
-An htype is a small frozen value. It says which storage `layout` its cells take, checks and encodes
-a block of values (`encode`), gives a stored cell back as a value (`decode`), and shows one
-(`preview`). Nulls are dealt with here, so that the types see only values. A new type is one file in
-this folder and one line in `htypes/__init__.py`.
+An htype is a small frozen value. It names the storage `layout` of its cells, checks and encodes a
+block of values (`encode`), decodes a stored cell (`decode`), and shows a value (`preview`). Nulls
+and masked arrays are handled here, so subclasses see only values.
 """
 
 from __future__ import annotations
@@ -37,32 +36,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 type Check = Literal["header", "full"]
-"""How thoroughly files are checked: header and end, or by decoding them."""
+"""How thoroughly files are checked: by header and end only, or by decoding them."""
 
-_FEW = 5  # items of a list that str() writes in full
-_SHORT = 80  # characters of a field that str() writes
+_MAX_ITEMS = 5  # of a list that str() writes in full
+_MAX_CHARACTERS = 80  # of a field that str() writes
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A small picture of a value, for HTML."""
+    """A small image that shows a value in HTML."""
 
     data: bytes
-    """Encoded picture."""
+    """Encoded image."""
 
     mime: str
-    """Such as ``"image/jpeg"``."""
+    """MIME type, such as ``"image/jpeg"``."""
 
     width: int
-    """Pixels."""
+    """Width in pixels."""
 
     height: int
-    """Pixels."""
+    """Height in pixels."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Htype(Facets):
-    """The meaning of a column.
+    """Base class of column types.
 
     Htypes are values: two with the same configuration are equal, and ``repr`` gives the constructor
     call.
@@ -72,13 +71,13 @@ class Htype(Facets):
     nullable : bool
         Whether a cell may be None.
     default : object, optional
-        Value of cells that an append leaves out. Without one, a nullable column gives null and any
+        Value of cells that an append leaves out. Without one, a nullable column gets null, and any
         other column refuses the append.
 
     Raises
     ------
     SchemaError
-        When the configuration contradicts itself, or `default` is no value of the type.
+        When the configuration contradicts itself, or `default` is not a value of the type.
     """
 
     nullable: bool = field(default=False, kw_only=True)
@@ -88,46 +87,48 @@ class Htype(Facets):
     """Value of cells that an append leaves out, in built-in types."""
 
     _limits: Limits = field(default=DEFAULT_LIMITS, kw_only=True, metadata={"stored": False})
-    """What the handle that a lake was opened with allows; no part of the type."""
+    """Limits of the handle that the type belongs to; not part of the type itself."""
 
     name: ClassVar[str]
     """Registry key, such as ``"image"``."""
 
     nan_is_null: ClassVar[bool] = False
-    """Whether NaN, which pandas has in place of a missing text, stands for null."""
+    """Whether NaN stands for null, as for missing strings in pandas."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.nullable, bool):
-            raise SchemaError(f"nullable must be True or False, got {self.nullable!r}.")
+            raise SchemaError(f"nullable must be True or False, but it is {self.nullable!r}.")
         if self.default is None:
             return
         try:
-            self._set_default(self._plain_default(_given(self.default)))
+            self._set_default(self._plain_default(_as_numpy(self.default)))
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
         except RecursionError as error:
             raise SchemaError(
-                f"The default of {type(self).__name__} must be nested less deep, but it is "
+                f"The default of {type(self).__name__} must be nested less deeply, but it is "
                 f"{brief(self.default)}. Flatten it."
             ) from error
 
     def _set_default(self, default: Any) -> None:
-        """Keep a default in a form that is read again as it was; see `to_json`."""
+        """Set the default in a form that survives JSON unchanged; see `to_json`."""
         self._set(default=fixed(default))
         cells = self.encode([self.default])
-        if not _is_written(default):
+        if not _fits_json(default):
+            # An object of another library, such as a Pillow image. Its decoded cell has built-in
+            # types, and must be a value of the type in turn.
             default = plain(self.decode_cells(cells)[0])
             self._set(default=fixed(default))
             self.encode([self.default])
-        if not _is_written(default):
+        if not _fits_json(default):
             raise SchemaError(
-                f"The default of {type(self).__name__} must be of numbers, texts, bytes, lists and "
-                f"dicts, got {type(default).__name__} {brief(default)}. Convert it."
+                f"The default of {type(self).__name__} must consist of numbers, strings, bytes, "
+                f"lists and dicts, but it is {type(default).__name__} {brief(default)}. Convert it."
             )
 
     @property
     def limits(self) -> Limits:
-        """How much memory a value may take, as the handle was told that the type comes from."""
+        """How much memory a value may take, set by the handle that the type belongs to."""
         return self._limits
 
     def limited(self, limits: Limits) -> Self:
@@ -143,7 +144,7 @@ class Htype(Facets):
 
     @property
     def varying(self) -> int:
-        """How many axes a value has up to the last along which rows may differ in size."""
+        """Number of axes up to the last one along which rows may differ in size."""
         match self.layout:
             case Ragged(ndim=ndim):
                 return ndim
@@ -154,7 +155,7 @@ class Htype(Facets):
 
     @property
     def stores_shapes(self) -> bool:
-        """Whether the shape that is stored with a cell is that of its value."""
+        """Whether the shape that is stored with a cell is the shape of its value."""
         return True
 
     @property
@@ -162,15 +163,15 @@ class Htype(Facets):
         """Whether a value may be a file: its path, its URL or its bytes."""
         return False
 
-    def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types of files look at it)
-        """Tell whether stored cells are files that `other` takes for the same values."""
+    def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types that store files use it)
+        """Tell whether stored cells are files that `other` reads as the same values."""
         return False
 
     def values_from(self, of: Htype, values: Any) -> Any:
-        """Return the values of a column of another type in the form that this type takes.
+        """Convert the values of a column of another type to the form that this type takes.
 
         Equal numbers may mean different things in two types: classes, corners, points. A type
-        whose numbers have such a meaning converts them here, or refuses.
+        whose numbers have such a meaning converts them here, or refuses to.
 
         Parameters
         ----------
@@ -182,17 +183,17 @@ class Htype(Facets):
         Raises
         ------
         InvalidValueError
-            For values that have no equivalent in this type.
+            For values without an equivalent in this type.
         """
         return of.named(values)
 
     def named(self, values: Any) -> Any:
-        """Return decoded values in a form that says what they mean: classes by name."""
+        """Return decoded values with class names in place of class numbers."""
         return values
 
     @abstractmethod
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
-        """Check and encode values, none of which is None. Raises InvalidValueError with its row."""
+        """Check and encode values without nulls. Raises InvalidValueError with the row at fault."""
 
     @abstractmethod
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
@@ -202,16 +203,16 @@ class Htype(Facets):
         ----------
         data : Buffer | ndarray | list
             Ragged: the cell's bytes. Dense: the cell, or a block of cells, as stored. Nested: its
-            items, decoded.
+            decoded items.
         shape : tuple of int
-            Ragged: the shape that was kept. Otherwise ``()``.
+            Ragged: the stored shape. Otherwise ``()``.
         """
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
-        """Refuse a stored shape that no value of the type has. Raises DamagedError."""
+        """Check a stored shape. Raises DamagedError if no value of the type has it."""
 
     def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode one ragged cell into an array of its shape and dtype, C-contiguous."""
+        """Decode one ragged cell into a C-contiguous array of its shape and dtype."""
         put(self.decode(data, shape), out)
 
     def decode_small(
@@ -240,17 +241,17 @@ class Htype(Facets):
     @property
     @abstractmethod
     def blank(self) -> Any:
-        """A value that stands under a null cell: zeros, an empty text."""
+        """Placeholder that is stored in a null cell: zeros, an empty string."""
 
     @abstractmethod
     def preview(self, value: Any) -> Picture | str:
-        """Show one decoded value (never None): a picture of at most 96 pixels or a short text.
+        """Return a preview of a decoded value: an image of up to 96 pixels or a short string.
 
-        The text is not escaped for HTML.
+        The value is never None. The string is not escaped for HTML.
         """
 
     def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
-        """Show one ragged cell as it is stored, by whatever way is quickest; see `preview`."""
+        """Return a preview of a stored ragged cell, without decoding all of it if possible."""
         return self.preview(self.decode(data, shape))
 
     def encode(self, values: Sequence[Any] | NDArray[Any], *, check: Check = "header") -> Cells:
@@ -261,7 +262,7 @@ class Htype(Facets):
         values : sequence or ndarray
             One value per row; None, or a masked element, where null.
         check : {"header", "full"}
-            How files are checked: header and end, or by decoding them too.
+            How files are checked: by header and end only, or by decoding them too.
 
         Raises
         ------
@@ -277,28 +278,28 @@ class Htype(Facets):
             row = int(np.flatnonzero(~valid)[0])
             null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
-                f"takes no null, got {null}. Declare a type that does, schema={{…: "
-                f"{pasted(replace(self, nullable=True))}}}, or where the column is there already: "
+                f"must not be null, but it is {null}. Declare a type that takes nulls, schema={{…: "
+                f"{pasted(replace(self, nullable=True))}}}, or, if the column exists already, call "
                 "ds.set_nullable(…).",
                 row=row,
             )
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 
     def computed(self) -> Htype:
-        """Return the type for values of this one that a query gives: nullable, and lossless."""
+        """Return the type of such values in the result of a query: nullable and lossless."""
         return replace(self, nullable=True, default=None)
 
     def encode_default(self, n: int) -> Cells:
-        """Return `n` cells for rows that were not given: the default, else null.
+        """Return `n` cells with the default, or null, for a column that an append leaves out.
 
         Raises
         ------
         InvalidValueError
-            When the type has no default and takes no null.
+            When the type has no default and is not nullable.
         """
         if self.default is None and not self.nullable:
             raise InvalidValueError(
-                "has no default, so every append must give its values. Declare default= or "
+                "has no default, so every append must include it. Declare default= or "
                 "nullable=True."
             )
         return take(self.encode([self.default]), np.zeros(n, np.int64))
@@ -314,13 +315,13 @@ class Htype(Facets):
                     for value, v in zip(self.decode(block, ()), valid, strict=True)
                 ]
             case RaggedCells(buffers, shapes):
-                kept = (tuple(n for n in shape if n >= 0) for shape in shapes.tolist())
-                values = zip(buffers, kept, strict=True)
+                trimmed = (tuple(n for n in shape if n >= 0) for shape in shapes.tolist())
+                values = zip(buffers, trimmed, strict=True)
             case NestedCells(counts, items):
-                nested = self.layout
-                if not isinstance(nested, Nested):
+                layout = self.layout
+                if not isinstance(layout, Nested):
                     raise TypeError(f"{self} has no items.")
-                decoded, ends = nested.item.decode_cells(items), np.cumsum(counts).tolist()
+                decoded, ends = layout.item.decode_cells(items), np.cumsum(counts).tolist()
                 spans = zip([0, *ends], ends, strict=False)
                 values = ((decoded[start:end], ()) for start, end in spans)
         return [self.decode(*value) if v else None for value, v in zip(values, valid, strict=True)]
@@ -334,33 +335,33 @@ class Htype(Facets):
         return config
 
     def _without_masks(self, block: Any) -> Any:
-        """Return a block whose masked rows are null, in which no row is masked in part.
+        """Return a block with None for masked rows.
 
-        Lists and JSON take None for a masked item.
+        In lists and JSON, single masked items become None.
 
         Raises
         ------
         InvalidValueError
-            For a row of which some elements are masked, as there is no null within an array.
+            For an array with some masked elements, since there are no nulls within an array.
         """
         takes_none = isinstance(self.layout, Nested) or self.layout.dtype == "json"
         if isinstance(block, np.ma.MaskedArray):
             if takes_none:
                 return block.tolist()
-            partly = np.flatnonzero(_masked_in_part(np.ma.getmaskarray(block)))
-            if len(partly):
-                raise _partly_masked(block[partly[0]], int(partly[0]))
+            rows = np.flatnonzero(_partly_masked(np.ma.getmaskarray(block)))
+            if len(rows):
+                raise _partly_masked_error(block[rows[0]], int(rows[0]))
             return block
         is_list = not isinstance(block, np.ndarray) or block.dtype == object
         try:
             if not is_list or not _holds_mask(block, deep=not takes_none):
                 return block
-        except RecursionError:  # a list within itself, which the type refuses
+        except RecursionError:  # a list that contains itself, which the type refuses
             return block
-        return [_unmasked(value, row, takes_none=takes_none) for row, value in enumerate(block)]
+        return [_unmask(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
     def _validity(self, values: Any) -> NDArray[np.bool_] | None:
-        """Tell which rows hold a value: (n,) bool, or None when all do."""
+        """Return which rows are not null: (n,) bool, or None if none is null."""
         if isinstance(values, np.ma.MaskedArray):
             mask = np.ma.getmaskarray(values)
             valid = ~mask.any(axis=tuple(range(1, mask.ndim)))
@@ -379,12 +380,12 @@ class Htype(Facets):
         return plain(value)
 
     def _set(self, **values: Any) -> None:
-        """Bring fields into their one form, in `__post_init__`."""
+        """Set fields of this frozen dataclass to their normalised form, in `__post_init__`."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def _changed(self) -> list[Field[Any]]:
-        """Return the fields that must be given to make an equal htype, positional ones first."""
+        """Return the fields that differ from their defaults, positional ones first."""
         needed = [
             f
             for f in fields(self)
@@ -394,7 +395,7 @@ class Htype(Facets):
         return sorted(needed, key=lambda f: (bool(f.kw_only), f.name in ("nullable", "default")))
 
     def _call(self, show: Callable[[Any], str]) -> str:
-        """Write the constructor call, positional while no field is left out."""
+        """Write the constructor call, with positional arguments until a field is left out."""
         positional = iter([f.name for f in fields(self) if not f.kw_only])
         arguments = []
         for f in self._changed():
@@ -418,18 +419,18 @@ class Htype(Facets):
 
     @cached_property
     def _hash(self) -> int:
-        """A hash that is the same in every process, as pickles of a type take it along."""
+        """A hash that is the same in all processes, since a pickle of the type contains it."""
         return crc32(canonical_json(self.get_config()).encode("utf-8", "surrogatepass"))
 
 
-def _given(default: Any) -> Any:
-    """Return a default without tensors, and without what Arrow and pandas have of values."""
+def _as_numpy(default: Any) -> Any:
+    """Return a default with NumPy arrays and Python objects for those of other libraries."""
     [value] = _as_block([default])
     return array_of(value) if is_column(type(value)) else value
 
 
-def _is_written(default: Any) -> bool:
-    """Tell whether a default has a form in the JSON of a schema."""
+def _fits_json(default: Any) -> bool:
+    """Tell whether a default can be stored in the JSON of a schema."""
     try:
         json.dumps(to_json(default), allow_nan=False)
     except TypeError:
@@ -438,7 +439,7 @@ def _is_written(default: Any) -> bool:
 
 
 def is_null(kind: type) -> bool:
-    """Tell whether values of a type stand for null: None, and pandas' NA.
+    """Tell whether values of a type stand for null: those of None and of pandas' NA.
 
     >>> is_null(type(None)), is_null(int)
     (True, False)
@@ -447,14 +448,15 @@ def is_null(kind: type) -> bool:
 
 
 def pasted(htype: Htype) -> str:
-    """Return a type as users write it, who have imported the package as dl.
+    """Return the code of a type for users who have imported the package as dl.
 
     >>> from deeplake_lite.htypes import Sequence, ClassLabel
     >>> pasted(Sequence(ClassLabel(["Text("])))
     "dl.Sequence(dl.ClassLabel(['Text(']))"
     """
-    names_and_texts = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\b([A-Z]\w*)(?=\()"""
-    return re.sub(names_and_texts, lambda m: m[1] or f"dl.{m[2]}", repr(htype))
+    # String literals are matched first, so that "Text(" within one is left alone.
+    strings_and_names = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\b([A-Z]\w*)(?=\()"""
+    return re.sub(strings_and_names, lambda m: m[1] or f"dl.{m[2]}", repr(htype))
 
 
 def is_nan(value: Any) -> bool:
@@ -476,18 +478,18 @@ def _as_block(values: Any) -> Any:
         except TypeError:
             pass
     raise InvalidValueError(
-        f"takes one value per row, got a single {type(values).__name__}. Put it in a list."
+        f"must be one value per row, but it is a single {type(values).__name__}. Put it in a list."
     )
 
 
-def _masked_in_part(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which rows have masked elements and others."""
+def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which rows have both masked and unmasked elements: (n,) bool."""
     axes = tuple(range(1, mask.ndim))
     return np.asarray(mask.any(axis=axes) & ~mask.all(axis=axes))
 
 
 def _holds_mask(values: Any, *, deep: bool) -> bool:
-    """Tell whether a list has a masked array; `deep`: or a list in it has."""
+    """Tell whether a list has a masked array; with `deep`, at any depth."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -497,12 +499,12 @@ def _holds_mask(values: Any, *, deep: bool) -> bool:
     return any(_holds_mask(value, deep=True) for value in lists)
 
 
-def _unmasked(value: Any, row: int, *, takes_none: bool) -> Any:
-    """Return a row's value without a mask: None where all of it is masked."""
+def _unmask(value: Any, row: int, *, takes_none: bool) -> Any:
+    """Return a row's value without its mask, or None if all of it is masked."""
     if isinstance(value, list | tuple):
         if takes_none or not _holds_mask(value, deep=True):
             return value
-        masks, data = _masks_in(value), _data_in(value)
+        masks, data = _collect_masks(value), _strip_masks(value)
     elif isinstance(value, np.ma.MaskedArray):
         if takes_none and value.ndim:
             return value.tolist()
@@ -511,38 +513,38 @@ def _unmasked(value: Any, row: int, *, takes_none: bool) -> Any:
         return value
     is_masked = any(mask.any() for mask in masks)
     if is_masked and not all(mask.all() for mask in masks):
-        raise _partly_masked(value, row)
+        raise _partly_masked_error(value, row)
     return None if is_masked else data
 
 
-def _masks_in(values: Any) -> list[NDArray[np.bool_]]:
-    """Return the masks of a list's items, however deep; of what has none, that it is not masked."""
+def _collect_masks(values: Any) -> list[NDArray[np.bool_]]:
+    """Return the masks of a list's items at any depth; False for an item without a mask."""
     masks = []
     for value in values:
         if isinstance(value, list | tuple):
-            masks += _masks_in(value)
+            masks += _collect_masks(value)
         else:
             is_array = isinstance(value, np.ma.MaskedArray)
             masks.append(np.ma.getmaskarray(value) if is_array else np.zeros((), bool))
     return masks
 
 
-def _data_in(value: Any) -> Any:
+def _strip_masks(value: Any) -> Any:
     """Return a list with plain arrays for masked ones."""
     if isinstance(value, list | tuple):
-        return [_data_in(item) for item in value]
+        return [_strip_masks(item) for item in value]
     return np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value
 
 
-def _with_nones(value: Any) -> Any:
-    """Return a list with lists for masked arrays, and None where they are masked."""
+def _masks_to_none(value: Any) -> Any:
+    """Return a list with lists for masked arrays, and None for their masked elements."""
     if isinstance(value, list | tuple):
-        return [_with_nones(item) for item in value]
+        return [_masks_to_none(item) for item in value]
     return value.tolist() if isinstance(value, np.ma.MaskedArray) else value
 
 
-def _partly_masked(value: Any, row: int) -> InvalidValueError:
-    shown = _with_nones(value) if isinstance(value, list | tuple) else value
+def _partly_masked_error(value: Any, row: int) -> InvalidValueError:
+    shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         f"a row is null as a whole or not at all, but some of its elements are masked: "
         f"{shown!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
@@ -551,7 +553,7 @@ def _partly_masked(value: Any, row: int) -> InvalidValueError:
 
 
 def _fill(values: Any, valid: NDArray[np.bool_], blank: Any) -> Any:
-    """Replace what is not valid by `blank`."""
+    """Replace nulls by `blank`."""
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUSV":
         filled = np.array(values)
         filled[~valid] = np.zeros((), values.dtype)
@@ -561,40 +563,40 @@ def _fill(values: Any, valid: NDArray[np.bool_], blank: Any) -> Any:
 
 
 def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
-    """Mark cells as null; the blanks that stood in for ragged and nested ones take no room."""
+    """Mark cells as null, and drop the blanks of ragged cells, which would take space."""
     match cells:
         case DenseCells(values):
             return DenseCells(values, valid)
         case RaggedCells(buffers, shapes):
-            kept = [buffer if v else b"" for buffer, v in zip(buffers, valid, strict=True)]
-            return RaggedCells(kept, np.where(valid[:, None], shapes, np.int32(-1)), valid)
+            stored = [buffer if v else b"" for buffer, v in zip(buffers, valid, strict=True)]
+            return RaggedCells(stored, np.where(valid[:, None], shapes, np.int32(-1)), valid)
         case NestedCells(counts, items):
             return NestedCells(counts, items, valid)
 
 
 def _show(value: Any) -> str:
-    """Write a field as Python that evals back."""
+    """Write a field as Python code that evaluates to it."""
     if isinstance(value, float) and not np.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, complex) and not np.isfinite(value):
         return f"complex({str(value)!r})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_show(key)}: {_show(item)}' for key, item in value.items())}}}"
-    if isinstance(value, list) or _is_texts(value):
+    if isinstance(value, list) or _is_strings(value):
         return f"[{', '.join(map(_show, value))}]"
     return repr(value)
 
 
 def _show_short(value: Any) -> str:
-    """Write a field in a few words."""
+    """Write a field, shortened."""
     if isinstance(value, Htype):
         return str(value)
-    if (isinstance(value, list) or _is_texts(value)) and len(value) > _FEW:
+    if (isinstance(value, list) or _is_strings(value)) and len(value) > _MAX_ITEMS:
         return f"[{', '.join(map(_show_short, value[:3]))}, … {len(value) - 3} more]"
     text = _show(value)
-    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+    return text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…"
 
 
-def _is_texts(value: Any) -> bool:
-    """Tell whether a field is a tuple of names, which is written as a list."""
+def _is_strings(value: Any) -> bool:
+    """Tell whether a field is a non-empty tuple of strings, which is written as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

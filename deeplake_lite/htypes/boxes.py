@@ -1,4 +1,4 @@
-"""Boxes in a picture: n per row, four numbers each."""
+"""The type of bounding boxes: n boxes per row, four numbers each."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMATS = ("xyxy", "xywh", "cxcywh")
-"""Two corners; first corner and size; centre and size."""
+"""Formats of a box: two corners; first corner and size; centre and size."""
 
 _UNITS = ("pixels", "fraction")
 _DTYPES = ("float16", "float32", "float64", "int16", "int32", "int64")
-_SLACK = 1e-3  # by which fractions may pass 0 and 1: converters round
+_TOLERANCE = 1e-3  # by which fractions may exceed 0 and 1, since converters round
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Boxes(Htype):
-    """Boxes in a picture, (n, 4) per row.
+    """Bounding boxes in an image, (n, 4) per row.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Boxes(Htype):
         Two corners (COCO's converters, torchvision), first corner and size (COCO), centre and size
         (YOLO).
     units : {"pixels", "fraction"}
-        Of the numbers: pixels, or parts of the picture's width and height.
+        Units of the numbers: pixels, or fractions of the image's width and height.
     dtype : str
-        Of the numbers.
+        Dtype of the numbers.
 
     Examples
     --------
@@ -56,15 +56,15 @@ class Boxes(Htype):
     """
 
     format: str = "xyxy"
-    """What the four numbers are."""
+    """Meaning of the four numbers."""
 
     units: str = "pixels"
-    """What they count."""
+    """Units of the numbers: pixels or fractions of the image's sides."""
 
     _: KW_ONLY
 
     dtype: str = "float32"
-    """Of the numbers."""
+    """Dtype of the numbers."""
 
     name: ClassVar[str] = "boxes"
 
@@ -76,7 +76,9 @@ class Boxes(Htype):
             dtype=dtype_choice("dtype of boxes", self.dtype, _DTYPES),
         )
         if self.units == "fraction" and not self.dtype.startswith("float"):
-            raise SchemaError(f"Boxes in fractions need a float dtype, got {self.dtype!r}.")
+            raise SchemaError(
+                f"dtype must be a float for boxes in fractions, but it is {self.dtype!r}."
+            )
         super().__post_init__()
 
     @property
@@ -126,17 +128,17 @@ class Boxes(Htype):
         if not isinstance(of, Boxes):
             return super().values_from(of, values)
         if self.units != of.units:
-            way = "Divide by" if self.units == "fraction" else "Multiply by"
+            operation = "Divide" if self.units == "fraction" else "Multiply"
             raise InvalidValueError(
-                f"boxes in {of.units} do not become boxes in {self.units}, since the sizes of the "
-                f"pictures are not known. {way} them: boxes[:] is a list, and each row of xyxy or "
-                "xywh goes with (width, height, width, height)."
+                f"boxes in {of.units} cannot be converted to boxes in {self.units}, since the "
+                f"sizes of the images are not known. {operation} each array in the list boxes[:], "
+                "in xyxy or xywh, by (width, height, width, height)."
             )
         if self.format == of.format:
             return values
-        return [None if v is None else self._converted(v, of.format) for v in values]
+        return [None if v is None else self._convert(v, of.format) for v in values]
 
-    def _converted(self, boxes: Any, source: str) -> NDArray[Any]:
+    def _convert(self, boxes: Any, source: str) -> NDArray[Any]:
         exact = np.asarray(boxes, np.float64).reshape(-1, 4)
         converted = convert_boxes(exact, source, self.format)
         is_whole = "int" in self.dtype and bool((converted == np.rint(converted)).all())
@@ -144,51 +146,51 @@ class Boxes(Htype):
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
-        arrays = each(values, self._as_boxes)
-        if arrays and self._fault(np.concatenate(arrays)):
-            each(arrays, self._refuse)
+        arrays = each(values, self._read)
+        if arrays and self._find_fault(np.concatenate(arrays)):
+            each(arrays, self._check)  # one pass over the whole block is faster than one per row
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 2))
 
-    def _as_boxes(self, value: Any) -> NDArray[Any]:
-        """Return the boxes of a row."""
+    def _read(self, value: Any) -> NDArray[Any]:
+        """Return the boxes of a row as an array."""
         if _is_box(value):
             raise InvalidValueError(
-                f"must be boxes of shape (n, 4), got a single one, {brief(value)}. Wrap it: "
+                f"must be boxes of shape (n, 4), but it is a single box, {brief(value)}. Wrap it: "
                 f"[{brief(value)}]."
             )
         return as_array(value, self.dtype, (None, 4), Dtypes(_DTYPES, self))
 
-    def _refuse(self, boxes: NDArray[Any]) -> None:
-        """Raise for the first bad box of a row."""
-        if message := self._fault(boxes):
+    def _check(self, boxes: NDArray[Any]) -> None:
+        """Raise InvalidValueError for the first bad box of a row."""
+        if message := self._find_fault(boxes):
             raise InvalidValueError(message)
 
-    def _fault(self, boxes: NDArray[Any]) -> str | None:
-        """Say what is wrong with the first bad box; None when all are good."""
+    def _find_fault(self, boxes: NDArray[Any]) -> str | None:
+        """Return the message about the first bad box, or None if all boxes are good."""
         finite = np.isfinite(boxes).all(axis=1)
         if not finite.all():
             box = int(np.flatnonzero(~finite)[0])
-            return f"box {box} must be finite, got {boxes[box].tolist()}. Leave it out."
+            return f"box {box} must be finite, but it is {boxes[box].tolist()}. Leave it out."
         negative = boxes[:, 2:] < (boxes[:, :2] if self.format == "xyxy" else 0)
         if negative.any():
-            return self._negative(boxes, *(int(index) for index in np.argwhere(negative)[0]))
+            return self._negative_size(boxes, *(int(index) for index in np.argwhere(negative)[0]))
         if self.units == "fraction":
-            outside = ((boxes < -_SLACK) | (boxes > 1 + _SLACK)).any(axis=1)
+            outside = ((boxes < -_TOLERANCE) | (boxes > 1 + _TOLERANCE)).any(axis=1)
             if outside.any():
                 box = int(np.flatnonzero(outside)[0])
                 return (
-                    f"box {box} must be in fractions, 0 to 1, got {boxes[box].tolist()}. Divide by "
-                    "the picture's width and height, or declare units='pixels'."
+                    f"box {box} must be in fractions, 0 to 1, but it is {boxes[box].tolist()}. "
+                    "Divide by the image's width and height, or declare units='pixels'."
                 )
         return None
 
-    def _negative(self, boxes: NDArray[Any], box: int, axis: int) -> str:
-        """Say which box has a negative width or height."""
-        what, letter = (("width", "x"), ("height", "y"))[axis]
+    def _negative_size(self, boxes: NDArray[Any], box: int, axis: int) -> str:
+        """Return the message about a box with a negative width or height."""
+        size, letter = (("width", "x"), ("height", "y"))[axis]
         if self.format != "xyxy":
-            return f"box {box} has a negative {what}: {boxes[box, 2 + axis]}. Swap its corners."
+            return f"box {box} has a negative {size}: {boxes[box, 2 + axis]}. Swap its corners."
         return (
-            f"box {box} has a negative {what}: {letter}1 is {boxes[box, axis]} and {letter}2 is "
+            f"box {box} has a negative {size}: {letter}1 is {boxes[box, axis]} and {letter}2 is "
             f"{boxes[box, 2 + axis]}. Swap them, or declare Boxes('xywh') if they are sizes."
         )
 
@@ -196,7 +198,7 @@ class Boxes(Htype):
     def check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 2 or shape[1] != 4:
             raise DamagedError(
-                f"Boxes must be of shape (…, 4), but a cell is of {shape}. Run ds.verify() to find "
+                f"Boxes must have shape (…, 4), but a cell has {shape}. Run ds.verify() to find "
                 "such cells."
             )
 
@@ -214,7 +216,7 @@ class Boxes(Htype):
 
 
 def _is_box(value: Any) -> bool:
-    """Tell whether this is one box, where a list of them is wanted.
+    """Tell whether a value is a single box, rather than a list of boxes.
 
     >>> _is_box([1, 2, 3, 4]), _is_box([[1, 2, 3, 4]]), _is_box(np.arange(4))
     (True, False, True)
@@ -234,9 +236,9 @@ def convert_boxes(boxes: NDArray[Any], source: str, target: str) -> NDArray[Any]
     Parameters
     ----------
     boxes : ndarray, (..., 4)
-        Boxes in format `source`.
+        Boxes in the format `source`.
     source, target : {"xyxy", "xywh", "cxcywh"}
-        Formats.
+        Format of `boxes`, and of the result.
 
     >>> convert_boxes(np.array([[10., 20., 30., 60.]]), "xyxy", "cxcywh")
     array([[20., 40., 20., 40.]])

@@ -1,4 +1,4 @@
-"""Any bytes per row."""
+"""The type of arbitrary bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Bytes(Htype):
-    """Any bytes per row, kept as they are.
+    """Arbitrary bytes per row, stored unchanged.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Bytes(Htype):
         )
 
     def from_file(self, data: bytes) -> bytes:
-        """Return what a file holds."""
+        """Return the content of a file."""
         return data
 
 
@@ -86,5 +86,6 @@ def _read(value: Any) -> Buffer:
         return value
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    way = "Encode it: value.encode()" if isinstance(value, str) else "Give bytes"
-    raise InvalidValueError(f"must be bytes, got {type(value).__name__} {brief(value)}. {way}.")
+    hint = "Encode it: value.encode()" if isinstance(value, str) else "Pass bytes"
+    kind = type(value).__name__
+    raise InvalidValueError(f"must be bytes, but it is {kind} {brief(value)}. {hint}.")

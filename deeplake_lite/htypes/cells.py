@@ -1,8 +1,7 @@
-"""What travels between htypes and storage: a block of checked, encoded cells of one column.
+"""Blocks of checked, encoded cells of one column, passed between htypes and storage.
 
-Three kinds, one per storage layout. They are values: whoever holds one may share it, nobody changes
-it. Cells may share memory with the values that a caller handed in; who keeps cells beyond the call
-copies them.
+There is one class per storage layout. Cells may be shared but must not be changed. They may also
+share memory with the values that a caller passed in: copy them to keep them beyond the call.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class DenseCells:
     """Cells of one fixed shape."""
 
     values: NDArray[Any]
-    """(n, *shape), the column's stored dtype. Null cells hold the htype's blank."""
+    """Values in the stored dtype: (n, *shape). Null cells hold the htype's blank."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None when no cell is."""
@@ -34,14 +33,14 @@ class DenseCells:
 
 @dataclass(frozen=True)
 class RaggedCells:
-    """Cells of varying size, each a run of bytes."""
+    """Cells of varying size, each stored as bytes."""
 
     buffers: list[Buffer]
     """Stored bytes of each cell, C-contiguous; ``b""`` where null."""
 
     shapes: NDArray[np.int32]
-    """(n, ndim) int32: shape that decoding gives; -1 for axes that a cell does not have (a null
-    cell has none). (n, 0) where the layout keeps none."""
+    """(n, ndim) int32: shape of each decoded value; -1 for axes that a cell does not have (a null
+    cell has none). (n, 0) if the layout stores no shapes."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None when no cell is."""
@@ -52,13 +51,13 @@ class RaggedCells:
 
 @dataclass(frozen=True)
 class FlatCells:
-    """The bytes of ragged cells, back to back."""
+    """The bytes of ragged cells in one array."""
 
     data: NDArray[np.uint8]
     """Bytes of all cells, one after the other."""
 
     lengths: NDArray[np.int64]
-    """(n,) int64: bytes of each cell; 0 where null."""
+    """(n,) int64: number of bytes of each cell; 0 where null."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None when no cell is."""
@@ -83,10 +82,10 @@ class NestedCells:
     """Cells that are sequences of items."""
 
     counts: NDArray[np.int64]
-    """(n,) int64: items in each cell; 0 where null."""
+    """(n,) int64: number of items in each cell; 0 where null."""
 
     items: Cells
-    """All items of all cells, back to back."""
+    """Items of all cells, one after the other."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None when no cell is."""
@@ -117,7 +116,7 @@ def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
 
 
 def concat(parts: Sequence[Cells]) -> Cells:
-    """Return the cells of all `parts`, one after the other: at least one part, all of one kind.
+    """Return the cells of all `parts` in order; there is at least one, and all have one layout.
 
     >>> concat([DenseCells(np.array([5, 6])), DenseCells(np.array([7]))]).values
     array([5, 6, 7])
@@ -144,17 +143,17 @@ def concat(parts: Sequence[Cells]) -> Cells:
 
 
 def _validity(parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
-    """Join validities; None when no cell is null."""
+    """Concatenate validity arrays; None if no cell is null."""
     valid = np.concatenate(parts)
     return None if valid.all() else valid
 
 
 def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of all spans, back to back.
+    """Return the positions in all spans, one span after the other.
 
     >>> _spans(np.array([7, 2]), np.array([2, 3])).tolist()
     [7, 8, 2, 3, 4]
     """
-    places: NDArray[np.int64] = np.arange(int(counts.sum()), dtype=np.int64)
-    places += np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    return places
+    positions: NDArray[np.int64] = np.arange(int(counts.sum()), dtype=np.int64)
+    positions += np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return positions

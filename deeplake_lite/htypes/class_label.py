@@ -1,4 +1,4 @@
-"""One class, or several, per row: integers in the data, names for people."""
+"""The type of class labels: integers in the data, names for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
@@ -36,16 +36,16 @@ class ClassLabel(Htype):
     Parameters
     ----------
     names : sequence of str, optional
-        Names of the classes 0, 1, 2… Without them, any class number from 0 on is taken.
+        Names of the classes 0, 1, 2… Without names, any class number from 0 on is valid.
     multiple : bool
         Whether a row holds any number of classes.
 
     Notes
     -----
-    Truth values are the classes 0 and 1 of a column with two names, or without names. Elsewhere,
-    and in a row of several classes, they are refused: a vector with True for each class that a row
-    has becomes class numbers by ``np.flatnonzero``. A row of several classes keeps their order, and
-    may name a class more than once, as do the objects of a picture.
+    Booleans stand for the classes 0 and 1 of a column with two names, or without names. Elsewhere,
+    and in rows of several classes, they are refused: to convert a vector with True for each class
+    of a row, use ``np.flatnonzero``. A row of several classes keeps their order, and may contain a
+    class more than once, like the objects in an image.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class ClassLabel(Htype):
     >>> flowers.encode(["tulpi"])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: row 0: must be one of 2 classes, got 'tulpi'. Did ...
+    deeplake_lite.errors.InvalidValueError: row 0: must be one of 2 classes, but it is 'tulpi'. ...
     """
 
     names: Sequence[str] = ()
@@ -75,7 +75,7 @@ class ClassLabel(Htype):
     def __post_init__(self) -> None:
         self._set(names=check_names(self.names, "class"))
         if not isinstance(self.multiple, bool):
-            raise SchemaError(f"multiple must be True or False, got {brief(self.multiple)}.")
+            raise SchemaError(f"multiple must be True or False, but it is {brief(self.multiple)}.")
         super().__post_init__()
 
     @property
@@ -155,7 +155,7 @@ class ClassLabel(Htype):
     @property
     @override
     def item(self) -> Htype | None:
-        """Type of one of several classes."""
+        """Type of a single class, in a column of several classes per row."""
         return ClassLabel(self.names) if self.multiple else None
 
     @override
@@ -173,7 +173,7 @@ class ClassLabel(Htype):
 
     @property
     def takes_truth(self) -> bool:
-        """Whether a truth value is the number of a class, 0 or 1."""
+        """Whether a boolean stands for a class number, 0 or 1."""
         return not self.multiple and len(self.names) in (0, 2)
 
     def index(self, name: str) -> int:
@@ -190,9 +190,9 @@ class ClassLabel(Htype):
         return number
 
     def to_names(self, values: Any) -> Any:
-        """Return the names of class numbers: a text for one, a list for several, None for null.
+        """Return the names of class numbers: a string for one, a list for several, None for null.
 
-        Classes without names give their numbers as text.
+        Classes without names give their numbers as strings.
         """
         if values is None or values is np.ma.masked:
             return None
@@ -208,13 +208,13 @@ class ClassLabel(Htype):
         return DenseCells(self._read(values))
 
     def _read(self, values: Any) -> NDArray[np.int32]:
-        """Return class numbers of numbers and names, one per row."""
+        """Return class numbers for numbers and names, one per row."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
             values = values.tolist()
-        self._check_no_truths(values)
+        self._check_no_booleans(values)
         kinds = set() if isinstance(values, np.ndarray) else set(map(type, values))
         if not all(issubclass(kind, int | np.integer) for kind in kinds):
-            values = each(values, self._number)
+            values = each(values, self._to_number)
         numbers = as_block(values, "int32", (), FIXED)
         wrong = numbers < 0
         if self.names:
@@ -223,35 +223,35 @@ class ClassLabel(Htype):
             row = int(np.flatnonzero(wrong)[0])
             most = f"to {len(self.names) - 1}" if self.names else "or more"
             raise InvalidValueError(
-                f"a class number must be 0 {most}, got {numbers[row]}. "
-                f"Rows without a class are None in a column declared nullable=True.",
+                f"a class number must be 0 {most}, but it is {numbers[row]}. "
+                "For rows without a class, pass None to a column declared nullable=True.",
                 row=row,
             )
         return numbers
 
-    def _check_no_truths(self, values: Any) -> None:
-        """Refuse truth values where they may say for each class whether a row has it."""
+    def _check_no_booleans(self, values: Any) -> None:
+        """Refuse booleans where they may be one-hot: True for each class that a row has."""
         if self.takes_truth:
             return
-        row = _first_truth(values)
+        row = _find_boolean(values)
         if row is None:
             return
         if self.multiple:
-            way = "Give the numbers of the classes that a row has: np.flatnonzero(row)."
+            hint = "Give the numbers of the classes that a row has: np.flatnonzero(row)."
         else:
-            way = "Give class numbers: x.astype(int)."
+            hint = "Give class numbers: x.astype(int)."
         raise InvalidValueError(
-            f"must be class numbers or names, but {brief(values[row])} is a truth value. {way}",
+            f"must be class numbers or names, but {brief(values[row])} is a boolean. {hint}",
             row=row,
         )
 
-    def _number(self, value: Any) -> Any:
-        """Return a name's number, and anything else as it is."""
+    def _to_number(self, value: Any) -> Any:
+        """Return the number of a class name, and anything else unchanged."""
         if isinstance(value, str):
             return self.index(value)
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
             raise InvalidValueError(
-                f"must be one class per row, got {brief(value)}. "
+                f"must be one class per row, but it is {brief(value)}. "
                 "Declare ClassLabel(…, multiple=True)."
             )
         return value
@@ -262,7 +262,8 @@ class ClassLabel(Htype):
             isinstance(value, np.ndarray) and value.ndim
         ):
             raise InvalidValueError(
-                f"must be a list of classes (multiple=True), got {brief(value)}. Put it in a list."
+                f"must be a list of classes (multiple=True), but it is {brief(value)}. Put it in "
+                "a list."
             )
         try:
             return self._read(value)
@@ -270,21 +271,20 @@ class ClassLabel(Htype):
             raise InvalidValueError(f"item {error.row}: {error.args[0]}") from error
 
     def _unknown(self, name: str) -> InvalidValueError:
-        """Build the error for a name that no class has."""
-        if isinstance(name, str) and (half := half_of_a_pair(name)) is not None:
-            return not_utf8(name, half)
+        """Build the error for an unknown class name."""
+        if isinstance(name, str) and (at := find_lone_surrogate(name)) is not None:
+            return not_utf8(name, at)
         if not self.names:
             return InvalidValueError(
-                f"must be a class number, got {brief(name)}. Declare the names: "
+                f"must be a class number, but it is {brief(name)}. Declare the names: "
                 f"ClassLabel([{brief(name)}, …])."
             )
-        near = [repr(match) for match in get_close_matches(str(name), self.names, n=3)]
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        shown = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
-        count = f"one of {len(self.names)} classes"
+        matches = [repr(match) for match in get_close_matches(str(name), self.names, n=3)]
+        hint = f" Did you mean {' or '.join(matches)}?" if matches else ""
+        listing = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
         return InvalidValueError(
-            f"must be {count}, got {brief(name)}.{hint} Known: {shown}. "
-            f"A new class is added by ds.add_classes(column, [{brief(name)}])."
+            f"must be one of {len(self.names)} classes, but it is {brief(name)}.{hint} Known: "
+            f"{listing}. To add a class, call ds.add_classes(column, [{brief(name)}])."
         )
 
     @override
@@ -293,7 +293,7 @@ class ClassLabel(Htype):
         count = len(self.names)
         if count and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
             raise DamagedError(
-                f"A label must be a number below {count}, as there are {count} classes, but it is "
+                f"A label must be a number below {count}, the number of classes, but it is "
                 f"{int(numbers.max() if numbers.min() >= 0 else numbers.min())}. Run ds.verify() "
                 "to find such cells."
             )
@@ -305,10 +305,10 @@ class ClassLabel(Htype):
         return ", ".join(names) if isinstance(names, list) else str(names)
 
 
-def _first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
-    """Return the position of the first truth value among the values of rows, or None.
+def _find_boolean(values: Sequence[Any] | NDArray[Any]) -> int | None:
+    """Return the position of the first boolean, or None.
 
-    >>> _first_truth([0, np.True_]), _first_truth([0, 1]), _first_truth(np.array([False]))
+    >>> _find_boolean([0, np.True_]), _find_boolean([0, 1]), _find_boolean(np.array([False]))
     (1, None, 0)
     """
     if isinstance(values, np.ndarray) and values.dtype != object:
@@ -316,11 +316,11 @@ def _first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
     kinds = set(map(type, values))
     if all(issubclass(kind, int | str | np.integer) and kind is not bool for kind in kinds):
         return None
-    return next((row for row, value in enumerate(values) if _is_truth(value)), None)
+    return next((row for row, value in enumerate(values) if _is_boolean(value)), None)
 
 
-def _is_truth(value: Any) -> bool:
-    """Tell whether a value is a truth value: Python's, or of NumPy or PyTorch, without axes."""
+def _is_boolean(value: Any) -> bool:
+    """Tell whether a value is a boolean of Python, NumPy or PyTorch, without axes."""
     if isinstance(value, bool | np.bool_):
         return True
     return getattr(value, "ndim", 1) == 0 and str(value.dtype) in ("bool", "torch.bool")

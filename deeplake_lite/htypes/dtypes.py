@@ -1,4 +1,4 @@
-"""Which dtypes a column may have: what messages advise for a number that does not fit its own."""
+"""Suggestions of a dtype for a number that does not fit its column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 
 _INTEGERS = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-_UNFIT = "No column of this type holds it. Leave it out, or map it to a smaller number."
+_NO_DTYPE = "No column of this type holds it. Leave it out, or map it to a smaller number."
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class Dtypes:
     """The dtypes that columns of a type may have, and how users declare one."""
 
     names: tuple[str, ...] = (*_INTEGERS, "float64", "complex128")
-    """Names of the dtypes, as far as a message may advise them."""
+    """Names of the dtypes that a message may suggest."""
 
     of: Any = None
-    """The type that is declared with one of them; None where the dtype alone is enough."""
+    """The type that takes the dtype as an argument; None if the dtype alone declares a column."""
 
     def declared(self, name: str) -> str:
-        """Return a column's declaration with one of the dtypes.
+        """Return the declaration of a column with one of the dtypes.
 
         >>> Dtypes().declared("int16")
         "'int16'"
@@ -33,7 +33,7 @@ class Dtypes:
         return repr(name) if self.of is None else str(replace(self.of, dtype=name))
 
     def wider(self, value: int, target: np.dtype[Any]) -> str:
-        """Return which declarations hold an integer beside those of a dtype, as a sentence.
+        """Return a sentence that suggests a dtype for an integer beyond the current one.
 
         >>> Dtypes().wider(300, np.dtype("int8")), Dtypes().wider(-1, np.dtype("uint8"))
         ("Declare the column as 'int16'.", "Declare the column as 'int16'.")
@@ -46,7 +46,7 @@ class Dtypes:
         if self != ANY and fits_float:
             return f"Declare the column as {self.declared('float64')}, which rounds it."
         if self != ANY:
-            return _UNFIT
+            return _NO_DTYPE
         unsigned = "'uint64' if no number is negative, else as " if 0 <= value < 2**64 else ""
         floats = "'float64', which rounds it, or " if fits_float else ""
         return f"Declare the column as {unsigned}{floats}'text', and give str(value)."
@@ -55,27 +55,29 @@ class Dtypes:
         """Build the error for an integer that is too large or too small for a dtype."""
         limits = np.iinfo(target)
         return InvalidValueError(
-            f"{target.name} holds {limits.min} to {limits.max}, got {shown(value)}. "
+            f"{target.name} holds {limits.min} to {limits.max}, but the value is {shown(value)}. "
             f"{self.wider(int(value), target)}"
         )
 
     def beyond_floats(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
-        """Build the error for a number that becomes infinite in a dtype of floats."""
+        """Build the error for a number that would become infinite in a float dtype."""
         widest = "float64" if target.kind == "f" else "complex128"
-        most = float(np.finfo(widest).max)
+        largest = float(np.finfo(widest).max)
         with np.errstate(over="ignore"):  # a float32 is compared in float32
-            is_finite = all(abs(part) <= most for part in (value.real, value.imag))
+            is_finite = all(abs(part) <= largest for part in (value.real, value.imag))
         if widest in self.names and is_finite:
-            way = f"Declare the column as {self.declared(widest)}."
+            hint = f"Declare the column as {self.declared(widest)}."
+        elif self == ANY:
+            hint = "Declare the column as 'text', and give str(value)."
         else:
-            way = "Declare the column as 'text', and give str(value)." if self == ANY else _UNFIT
+            hint = _NO_DTYPE
         return InvalidValueError(
-            f"{target.name} holds at most {float(np.finfo(target).max):.4g}, got {shown(value)}. "
-            f"{way}"
+            f"{target.name} holds at most {float(np.finfo(target).max):.4g}, but the value is "
+            f"{shown(value)}. {hint}"
         )
 
     def or_declare(self, kind: str) -> str:
-        """Return a way that declares a dtype of a kind, floats or complex; empty without one.
+        """Return a clause that suggests a float or complex dtype; empty if there is none.
 
         >>> Dtypes().or_declare("f"), Dtypes(("uint8",)).or_declare("f")
         (', or declare a float column', '')
@@ -87,14 +89,14 @@ class Dtypes:
 
 
 ANY = Dtypes()
-"""Those of arrays and single numbers."""
+"""Dtypes of arrays and single numbers."""
 
 FIXED = Dtypes(())
-"""Those of types that have one dtype."""
+"""For types whose dtype cannot be chosen."""
 
 
 def shown(value: Any) -> str:
-    """Show an offending value without its type.
+    """Return a value's repr without its NumPy type.
 
     >>> shown(np.int8(5))
     '5'

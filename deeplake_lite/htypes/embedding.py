@@ -1,4 +1,4 @@
-"""One vector per row, for search by similarity."""
+"""The type of embeddings: one vector per row, for similarity search."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Embedding(Htype):
     dim : int
         Length of the vectors.
     dtype : {"float32", "float16", "float64", "int8", "uint8"}
-        Of the numbers.
+        Dtype of the numbers.
 
     Notes
     -----
-    NaN and infinity are refused: one such vector spoils every ranking that it enters.
+    NaN and infinity are refused, since one such vector spoils every ranking that includes it.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Embedding(Htype):
     """Length of the vectors."""
 
     dtype: str = "float32"
-    """Of the numbers."""
+    """Dtype of the numbers."""
 
     name: ClassVar[str] = "embedding"
 
@@ -60,7 +60,7 @@ class Embedding(Htype):
     def __post_init__(self) -> None:
         self._set(dtype=dtype_choice("dtype of an embedding", self.dtype, _DTYPES))
         if type(self.dim) is not int:
-            raise SchemaError(f"dim must be a positive whole number, got {brief(self.dim)}.")
+            raise SchemaError(f"dim must be a positive integer, but it is {brief(self.dim)}.")
         check_shape(self.dim, self.dtype)
         super().__post_init__()
 
@@ -89,10 +89,10 @@ class Embedding(Htype):
         vectors = as_block(values, self.dtype, (self.dim,), Dtypes(_DTYPES, self))
         finite = np.isfinite(vectors)
         if not finite.all():
-            row, place = (int(index) for index in np.argwhere(~finite)[0])
+            row, index = (int(i) for i in np.argwhere(~finite)[0])
             raise InvalidValueError(
-                f"an embedding must be finite, got {vectors[row, place]} at index {place}. Leave "
-                "the row out, or give None in a column declared nullable=True.",
+                f"an embedding must be finite, but it is {vectors[row, index]} at index {index}. "
+                "Leave the row out, or pass None to a column declared nullable=True.",
                 row=row,
             )
         return DenseCells(vectors)

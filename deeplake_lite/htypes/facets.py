@@ -59,7 +59,7 @@ class Pixels:
     bare pixels."""
 
     dtype: str | None = None
-    """Of the pixels; None where each file has its own."""
+    """Dtype of the pixels; None if each file has its own."""
 
     mode: str | None = None
     """Mode that images are converted to when they are read."""
@@ -95,7 +95,7 @@ class Coordinates:
     """What the numbers count: pixels, or parts of the image's width and height."""
 
     format: str = ""
-    """Of boxes: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``."""
+    """Format of boxes: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``."""
 
     names: tuple[str, ...] = ()
     """Names of the points."""
@@ -144,7 +144,7 @@ class Facets(ABC):
 
     @property
     def scalar(self) -> str | None:
-        """Dtype of a single number, truth value or time; None for values of another kind."""
+        """Dtype of a single number, boolean or time; None for values of another kind."""
         return None
 
     @property

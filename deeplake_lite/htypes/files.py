@@ -1,8 +1,8 @@
-"""How a path or a URL becomes the bytes of a file.
+"""Reading of files from paths and URLs.
 
-`read` takes local paths and ``file://`` by itself, http(s) through urllib and every other scheme
-through fsspec. Whoever follows links from strangers passes `permit`, which is asked before every
-address that is opened, redirects included.
+`read` opens local paths and ``file://`` itself, http(s) through urllib and every other scheme
+through fsspec. To follow links that you do not trust, pass `permit`, which is called before a
+redirect is followed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def scheme_of(source: str) -> str | None:
 
 
 def is_file_struct(value: Any) -> bool:
-    """Tell whether a value is a file as Hugging Face's datasets write it, by bytes or by path.
+    """Tell whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)
@@ -49,7 +49,7 @@ def is_file_struct(value: Any) -> bool:
 
 
 def rebased(value: Any, folder: str) -> Any:
-    """Return a value of files with its relative paths seen from a folder; anything else as it is.
+    """Return a value with the relative paths of its files joined to a folder.
 
     >>> rebased("a.jpg", "/data"), rebased("/b.jpg", "/data"), rebased("s3://bucket/c.jpg", "/data")
     ('/data/a.jpg', '/b.jpg', 's3://bucket/c.jpg')
@@ -64,7 +64,7 @@ def rebased(value: Any, folder: str) -> Any:
 
 
 def local_path(url: str) -> str:
-    """Return the path that a ``file://`` URL stands for.
+    """Return the path of a ``file://`` URL.
 
     >>> local_path("file:///data/a%20b.jpg")
     '/data/a b.jpg'
@@ -72,8 +72,8 @@ def local_path(url: str) -> str:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost"):
         raise InvalidValueError(
-            f"a file:// URL has no host, got "
-            f"{brief(url, 120)}. Write file:///path, with three slashes."
+            f"a file:// URL must not have a host, but it is {brief(url, 120)}. Write "
+            "file:///path, with three slashes."
         )
     path = unquote(parts.path)
     return path.lstrip("/") if os.name == "nt" else path
@@ -92,7 +92,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     Raises
     ------
     InvalidValueError
-        When there is no such file, it cannot be read or it is empty. Names `source`.
+        When the file does not exist, cannot be read or is empty. The message names `source`.
     MissingPackageError
         When fsspec lacks the package for the scheme.
     """
@@ -110,8 +110,8 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         else:
             data = _read_store(text)
     except FileNotFoundError as error:
-        here = "" if scheme else f" (from {Path.cwd()})"
-        raise InvalidValueError(f"there is no file {text!r}{here}. Check the path.") from error
+        folder = "" if scheme else f" (from {Path.cwd()})"
+        raise InvalidValueError(f"there is no file {text!r}{folder}. Check the path.") from error
     except InvalidValueError:
         raise
     except (OSError, ValueError) as error:
@@ -121,13 +121,13 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         ) from error
     if not data:
         raise InvalidValueError(
-            f"{brief(text, 200)} is empty (0 bytes). Write it again, or leave it out."
+            f"{brief(text, 200)} is empty (0 bytes). Restore the file, or leave it out."
         )
     return data
 
 
 def _read_store(url: str) -> bytes:
-    """Read from whatever fsspec knows."""
+    """Read a URL through fsspec."""
     import fsspec  # 30 ms, and rarely needed
 
     try:

@@ -1,7 +1,8 @@
-r"""Columns of pandas, polars and Arrow where a value, or one value per row, is expected.
+r"""Conversion of pandas, polars and Arrow columns to NumPy without loss.
 
-NumPy has no nulls and cuts texts at a trailing NUL: it would make NaN of a null, floats of the
-integers beside it, and "a" of "a\0". No library is imported; a column tells its own by its type.
+NumPy has no nulls and cuts strings at a trailing NUL: it would turn a null into NaN, the integers
+beside it into floats, and "a\0" into "a". None of these libraries is imported; a column is
+recognised by the name of its class.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame")}
 
 
 def is_column(kind: type) -> bool:
-    """Tell whether values of a type are columns of another library.
+    """Tell whether values of a type are pandas, polars or Arrow columns.
 
     >>> import pandas as pd
     >>> is_column(pd.Index), is_column(type(pd.array([1, None]))), is_column(np.ndarray)
@@ -43,17 +44,17 @@ def is_column(kind: type) -> bool:
 
 
 def is_frame(kind: type) -> bool:
-    """Tell whether values of a type are tables of pandas or polars."""
+    """Tell whether values of a type are pandas or polars data frames."""
     return _is_one_of(kind, _FRAMES)
 
 
-def _is_one_of(kind: type, named: set[tuple[str, str]]) -> bool:
+def _is_one_of(kind: type, classes: set[tuple[str, str]]) -> bool:
     names = ((base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__)
-    return any(name in named for name in names)
+    return any(name in classes for name in names)
 
 
 def frame_array(frame: Any) -> np.ndarray[Any, Any]:
-    """Return a table of numbers as an array of its rows, (n, columns); null as None.
+    """Return a data frame of numbers as an array (rows, columns), None where null.
 
     >>> import pandas as pd
     >>> frame_array(pd.DataFrame({"a": pd.array([1, None]), "b": [2, 3]})).tolist()
@@ -67,9 +68,9 @@ def frame_array(frame: Any) -> np.ndarray[Any, Any]:
 
 
 def column_array(column: Any) -> np.ndarray[Any, Any]:
-    """Return a column as an array; of objects where there are texts, or nulls, which are None.
+    """Return a column as an array; strings, and columns with nulls, become an object array.
 
-    NaN of a NumPy array of pandas' stays NaN, and a moment that is null is NaT.
+    Nulls become None in it. NaN in a NumPy-backed pandas column stays NaN, and null times are NaT.
 
     >>> import pandas as pd
     >>> column_array(pd.array([1, None])), column_array(pd.Series([1.5, None]))
@@ -77,22 +78,22 @@ def column_array(column: Any) -> np.ndarray[Any, Any]:
     """
     if _is_plain(column):
         return np.asarray(column)
-    listed = _listed(column)
-    values = np.empty(len(listed), object)
-    values[:] = [None if is_null else v for v, is_null in zip(listed, _null(column), strict=True)]
+    items, nulls = _to_list(column), _find_nulls(column)
+    values = np.empty(len(items), object)
+    values[:] = [None if is_null else item for item, is_null in zip(items, nulls, strict=True)]
     return values
 
 
 def _is_plain(column: Any) -> bool:
-    """Tell whether NumPy has all the values of a column: moments, or numbers without nulls."""
-    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # which has NaN in place of null
+    """Tell whether NumPy can hold all values of a column: times, or numbers without nulls."""
+    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # NaN stands for null there
         return True
     kind = np.asarray(column[:1]).dtype.kind
-    return kind in "mM" or (kind in "biufc" and not _null(column).any())
+    return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())
 
 
-def _listed(column: Any) -> list[Any]:
-    """Return the values of a column as Python has them."""
+def _to_list(column: Any) -> list[Any]:
+    """Return the values of a column as Python objects."""
     if hasattr(column, "to_pylist"):
         return arrow_scalars.python_values(column)
     for name in ("to_list", "tolist"):
@@ -101,20 +102,20 @@ def _listed(column: Any) -> list[Any]:
     return list(column)
 
 
-def _null(column: Any) -> np.ndarray[Any, Any]:
-    """Tell which values of a column are null: (n,) bool."""
+def _find_nulls(column: Any) -> np.ndarray[Any, Any]:
+    """Return which values of a column are null: (n,) bool."""
     if isinstance(getattr(column, "dtype", None), np.dtype) and column.dtype.kind != "O":
         return np.zeros(len(column), bool)
     if not hasattr(column, "isna"):
         return np.asarray(column.is_null(), bool)
     try:
         return np.asarray(column.isna(), bool)
-    except NotImplementedError:  # pandas' index of several levels, whose values are tuples
+    except NotImplementedError:  # a pandas MultiIndex, whose values are tuples
         return np.zeros(len(column), bool)
 
 
 def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return NumPy's texts of any length as objects, None where they are missing.
+    """Return an array of NumPy's StringDType as objects, None where missing.
 
     >>> text_objects(np.array(["a", None], np.dtypes.StringDType(na_object=None))).tolist()
     ['a', None]
@@ -125,30 +126,30 @@ def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def without_arrow(values: Any) -> Any:
-    """Return a list of values with Arrow's scalars as Python's, and pandas' nulls as None.
+    """Return a list with Python objects for Arrow scalars, and None for pandas' nulls.
 
-    NumPy would take the memory of a scalar for its value.
+    NumPy would read the memory of an Arrow scalar through the buffer protocol as its value.
 
     >>> import pandas as pd, pyarrow as pa
     >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1, [pd.NA, pd.NaT]])
     ['rose', None, 1, [None, None]]
     """
     try:
-        return _unwrapped(values) if _holds_scalar(values) else values
-    except RecursionError:  # a list within itself, which the type refuses
+        return _unwrap(values) if _holds_scalar(values) else values
+    except RecursionError:  # a list that contains itself, which the type refuses
         return values
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrap(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_unwrapped(item) for item in value]
+        return [_unwrap(item) for item in value]
     if _is_one_of(type(value), _NULLS):
         return None
     return arrow_scalars.python_value(value) if _is_one_of(type(value), _SCALARS) else value
 
 
 def _holds_scalar(values: Any) -> bool:
-    """Tell whether a list has a scalar of Arrow or a null of pandas, however deep."""
+    """Tell whether a list has an Arrow scalar or a pandas null at any depth."""
     kinds = set(map(type, values))
     if any(_is_one_of(kind, _SCALARS | _NULLS) for kind in kinds):
         return True

@@ -1,7 +1,7 @@
-"""One picture per row, kept as the file that it came in.
+"""The type of images, stored as the files that they came in.
 
-Steps for a value: a path or URL is read; a file in the column's codec is checked and kept
-untouched; any other file, array or Pillow image is brought to pixels and encoded.
+Steps for a value: a path or URL is read; a file in the column's codec is checked and stored
+unchanged; any other file, array or Pillow image is decoded to pixels and encoded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, override
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.brief import brief
+from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.codecs.base import ImageCodec
 from deeplake_lite.codecs.limits import NO_LIMITS
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError, TooLargeError
@@ -35,11 +35,11 @@ from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.pillow import (
     CODECS,
     RECOLOURED,
-    alone_with,
-    file_behind,
     frames_of,
     is_pillow,
+    lock_of,
     pillow_pixels,
+    source_file,
     untouched_file,
 )
 from deeplake_lite.htypes.pixels import (
@@ -49,7 +49,13 @@ from deeplake_lite.htypes.pixels import (
     lost_channels,
     pixels_of,
 )
-from deeplake_lite.htypes.reencoding import changed, note, recoloured, reduced, shortened
+from deeplake_lite.htypes.reencoding import (
+    add_notice,
+    colours_converted,
+    frames_dropped,
+    pixels_changed,
+    reads_8_bits,
+)
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
@@ -62,63 +68,65 @@ if TYPE_CHECKING:
 
 CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
 _DTYPE_OF = {"jpeg": "uint8", "webp": "uint8", "bmp": "uint8"}
-_DEEP = ("PNG", "TIFF")  # Pillow's names of formats that may have colours of 16 bits
+_DEEP = ("PNG", "TIFF")  # formats, by Pillow's names, that may have 16 bits per colour channel
 _DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
 
 
 class _Cell(NamedTuple):
-    """One encoded picture."""
+    """One encoded image."""
 
     data: Buffer
     """Stored bytes."""
 
     shape: tuple[int, ...]
-    """Recorded shape, padded to three axes."""
+    """Stored shape, padded to three axes."""
 
     notice: str = ""
-    """The warning for users where detail or channels are lost; empty for arrays."""
+    """The warning for users if detail or channels were lost, else empty."""
 
 
 def _known_codecs(given: Any) -> tuple[str, ...]:
-    """Return the names of codecs; those of other packages only where none of ours is given."""
+    """Return the names of codecs; plugins are looked up only if `given` is not one of ours."""
     ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
     return ours if given in ours else ("auto", *codecs.names())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Image(Htype):
-    """One picture per row; reads as an array (h, w) or (h, w, channels).
+    """One image per row; reads as an array (h, w) or (h, w, channels).
 
     Parameters
     ----------
     codec : str
-        ``"jpeg"``, ``"png"``, ``"webp"``, ``"tiff"``, ``"bmp"``; ``"auto"``: any of these is kept
-        as it is, and arrays become PNG; ``"raw"``, ``"zstd"``, ``"lz4"``, ``"blosc"``: pixels of
-        `dtype`.
+        ``"jpeg"``, ``"png"``, ``"webp"``, ``"tiff"`` or ``"bmp"`` stores files of that format.
+        ``"auto"`` stores files of any of these formats unchanged, and arrays as PNG. ``"raw"``,
+        ``"zstd"``, ``"lz4"`` or ``"blosc"`` stores pixels of `dtype`.
     mode : {"RGB", "L", "RGBA"}, optional
-        Converts every picture when it is read, by Pillow's rules. 8-bit pictures only. What has to
-        be encoded anyway is stored in that mode; where channels are lost, a `ReencodedWarning` says
-        so. ``Image("auto", mode="L")`` keeps files with all of their channels.
+        Mode that every image is converted to when it is read, by Pillow's rules. 8-bit images only.
+        Values that have to be encoded are stored in that mode too; if that loses channels, a
+        `ReencodedWarning` says so. ``Image("auto", mode="L")`` stores files with all of their
+        channels.
     quality : int, optional
-        With which what is not in the codec yet is encoded, for ``"jpeg"`` and ``"webp"``: 1 to 100.
+        Quality of ``"jpeg"`` and ``"webp"``, 1 to 100, for values that have to be encoded.
     dtype : str
-        Of the pixels, with ``"raw"``, ``"zstd"``, ``"lz4"`` and ``"blosc"``. The other codecs keep
-        what comes.
+        Dtype of the pixels, with ``"raw"``, ``"zstd"``, ``"lz4"`` and ``"blosc"``. With the other
+        codecs, each image has its own.
 
     Notes
     -----
     Values may be paths, URLs, files as bytes, arrays, Pillow images or Hugging Face's
-    ``{"bytes": …, "path": …}``. Files are checked for a header and an end, with ``check="full"`` by
-    decoding them. Files in the column's codec are stored untouched, also those that a Pillow image
-    was opened from, while the image still shows them. Other files and images are decoded and
-    encoded again; where that loses detail, as in JPEG, or converts CMYK, LAB, HSV or YCbCr to RGB,
-    a `ReencodedWarning` says so once per column. The shape is that after EXIF orientation.
+    ``{"bytes": …, "path": …}``. Files are checked for a header and an end; with ``check="full"``
+    they are decoded. Files in the column's codec are stored unchanged; so is the file that a Pillow
+    image was opened from, unless the image was edited since. Other files and images are decoded and
+    encoded again; if that loses detail, as in JPEG, or converts CMYK, LAB, HSV or YCbCr to RGB, a
+    `ReencodedWarning` says so once per column. Shapes are those after EXIF orientation.
 
-    Of a file with several frames or pages, such as an animation, the first is read. The file is
-    kept with all of them; where it has to be encoded again, the first alone is, with a warning.
+    For a file with several frames or pages, such as an animation, the first one is read. The stored
+    file has all of them, unless it has to be encoded again: then only the first is stored, with a
+    warning.
 
-    Picture files have no axis for a single channel: an array (h, w, 1) comes back as (h, w). WebP
-    drops an alpha that is opaque everywhere: (h, w, 4) comes back as (h, w, 3).
+    Image files have no axis for a single channel: an array (h, w, 1) comes back as (h, w). WebP
+    drops an alpha channel that is opaque everywhere: (h, w, 4) comes back as (h, w, 3).
 
     Examples
     --------
@@ -138,13 +146,13 @@ class Image(Htype):
     _: KW_ONLY
 
     mode: str | None = None
-    """What every picture is converted to when it is read."""
+    """Mode that images are converted to when they are read."""
 
     quality: int | None = None
-    """With which arrays are encoded; None for the codec's own."""
+    """Quality with which values are encoded; None for the codec's default."""
 
     dtype: str = "uint8"
-    """Of the pixels, where the codec keeps none itself."""
+    """Dtype of the pixels, if the codec stores none itself."""
 
     name: ClassVar[str] = "image"
     nan_is_null: ClassVar[bool] = True
@@ -160,19 +168,19 @@ class Image(Htype):
         )
         if self.dtype != "uint8" and (self.mode or not self._is_bare):
             raise SchemaError(
-                f"dtype={self.dtype!r} goes with the codecs {', '.join(codecs.NUMBERS)} and no "
-                f"mode, got codec={self.codec!r}, mode={self.mode!r}. Other codecs keep the dtype "
-                "that comes."
+                f"dtype={self.dtype!r} needs the codec {alternatives(codecs.NUMBERS)} and no mode, "
+                f"but the codec is {self.codec!r} and the mode is {self.mode!r}. Leave dtype out: "
+                "with other codecs, each image has its own."
             )
         if self.quality is not None and self.codec not in ("jpeg", "webp"):
             raise SchemaError(
-                f"quality goes with the codecs jpeg and webp, got codec={self.codec!r}. "
+                f"quality needs the codec 'jpeg' or 'webp', but the codec is {self.codec!r}. "
                 "Leave it out."
             )
         if self.quality is not None:
-            codecs.get(self.codec, quality=self.quality)  # refuses what is out of range
+            codecs.get(self.codec, quality=self.quality)  # raises if it is out of range
         if (self.codec, self.mode) == ("webp", "L"):
-            raise SchemaError("WebP keeps no grey pictures. Declare Image('png', mode='L').")
+            raise SchemaError("WebP cannot store grey images. Declare Image('png', mode='L').")
         super().__post_init__()
 
     @property
@@ -252,7 +260,7 @@ class Image(Htype):
     @property
     @override
     def varying(self) -> int:
-        """Height and width."""
+        """Two: height and width."""
         return 2
 
     @property
@@ -262,8 +270,8 @@ class Image(Htype):
 
     @override
     def hands_files_to(self, other: Htype) -> bool:
-        same = isinstance(other, Image) and self.mode in (None, other.mode)
-        return same and not self._is_bare
+        is_same_mode = isinstance(other, Image) and self.mode in (None, other.mode)
+        return is_same_mode and not self._is_bare
 
     @property
     @override
@@ -273,7 +281,7 @@ class Image(Htype):
 
     @cached_property
     def _codec(self) -> Codec:
-        """What encodes pixels."""
+        """The codec that encodes pixels."""
         options = {} if self.quality is None else {"quality": self.quality}
         return codecs.get("png" if self.codec == "auto" else self.codec, **options)
 
@@ -284,12 +292,12 @@ class Image(Htype):
         else:
             cells = each_in_threads(values, partial(self._encode_one, check=check))
         if notice := next((cell.notice for cell in cells if cell.notice), ""):
-            note(notice)
+            add_notice(notice)
         shapes = as_recorded([cell.shape for cell in cells], 3)
         return RaggedCells([cell.data for cell in cells], shapes)
 
     def _encode_one(self, value: Any, check: Check) -> _Cell:
-        """Return the cell of one picture."""
+        """Encode one value of any kind."""
         if isinstance(value, bytes):
             return self._encode_file(value, check)
         if isinstance(value, str | os.PathLike):
@@ -308,9 +316,9 @@ class Image(Htype):
         return self._encode_pixels(pixels_of(value))
 
     def _encode_pillow(self, image: Pillow, check: Check) -> _Cell:
-        """Keep the file that a Pillow image was opened from, or encode its pixels."""
+        """Store the file that a Pillow image was opened from, or encode its pixels."""
         self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before it is loaded
-        with alone_with(image):
+        with lock_of(image):
             if self.codec in ("auto", CODECS.get(image.format or "")):
                 data = untouched_file(image)
                 if data is not None:
@@ -319,84 +327,87 @@ class Image(Htype):
                     except TooLargeError:
                         raise
                     except InvalidValueError:
-                        pass  # Pillow reads what is not whole
-            frames = frames_of(image)  # before its stream is let go of
-            notice = _fewer_bits(image)
+                        pass  # Pillow also reads files that are cut short
+            frames = frames_of(image)  # loading the pixels below would close the file
+            notice = _bits_notice(image)
             pixels = pillow_pixels(image)
-        what = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
+        source = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
         space = image.mode if image.mode in RECOLOURED else ""
-        cell = self._encode_pixels(pixels, what)
+        cell = self._encode_pixels(pixels, source)
         cell = cell if cell.notice or not notice else cell._replace(notice=notice)
-        return self._noting_loss(cell, "a Pillow image", frames, space)
+        return self._add_loss_notice(cell, "a Pillow image", frames, space)
 
     def _encode_file(self, data: bytes, check: Check) -> _Cell:
-        """Keep a file that is in the column's codec; encode any other anew."""
-        source = self._source(data)
-        header = source.probe(data, self._limits)
-        what = f"a {source.name.upper()} file"
-        notice = reduced(what) if source.reads_fewer_bits(data) else ""
-        if self.codec not in ("auto", source.name):
-            cell = self._encode_pixels(decode_file(source, data, header), what)
+        """Store a file in the column's codec unchanged; decode and encode any other file."""
+        codec = self._codec_of(data)
+        header = codec.probe(data, self._limits)
+        source = f"a {codec.name.upper()} file"
+        notice = reads_8_bits(source) if codec.reads_fewer_bits(data) else ""
+        if self.codec not in ("auto", codec.name):
+            cell = self._encode_pixels(decode_file(codec, data, header), source)
             cell = cell if cell.notice or not notice else cell._replace(notice=notice)
-            frames, space = source.frames(data), source.colour_space(data)
-            return self._noting_loss(cell, what, frames, space)
+            frames, space = codec.frames(data), codec.colour_space(data)
+            return self._add_loss_notice(cell, source, frames, space)
         if check == "full":
-            decode_file(source, data, header)
+            decode_file(codec, data, header)
         if self.mode and header.dtype != "uint8":
             raise InvalidValueError(
-                f"mode={self.mode!r} takes 8-bit pictures, got {header.dtype}. Declare the column "
-                "without mode."
+                f"must be an 8-bit image for mode={self.mode!r}, but it is {header.dtype}. Declare "
+                "the column without mode."
             )
-        return _Cell(data, _padded(self._shape(header.shape)), notice)
+        return _Cell(data, _pad_shape(self._converted_shape(header.shape)), notice)
 
-    def _noting_loss(self, cell: _Cell, what: str, frames: int, space: str) -> _Cell:
-        """Return a cell with the warning for what no codec could have kept of a picture."""
+    def _add_loss_notice(self, cell: _Cell, source: str, frames: int, space: str) -> _Cell:
+        """Return a cell with the warning for losses that would occur in any codec."""
         codec = self._codec.name.upper()
         if frames > 1:
-            return cell._replace(notice=shortened(what, frames, codec))
-        return cell._replace(notice=recoloured(what, space, codec)) if space else cell
+            return cell._replace(notice=frames_dropped(source, frames, codec))
+        return cell._replace(notice=colours_converted(source, space, codec)) if space else cell
 
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
-        """Encode pixels in the column's codec; `source` says what they were, if not an array."""
+        """Encode pixels in the column's codec; `source` describes their origin, if not an array."""
         check_pixels(pixels)
         self._check_size(pixels.shape, pixels.dtype)
-        dropped = ""
+        notice = ""
         if self.mode:
             converted = convert_pixels(pixels, self.mode)
-            dropped = lost_channels(pixels, converted)
+            lost = lost_channels(pixels, converted)
             pixels = converted
-        if dropped:
-            what = f"{source} and" if source else "an array"
-            how = f"was converted from {dropped} to {self.mode}"
-            dropped = changed(f"{what} {how} and encoded as {self._codec.name.upper()}")
+            if lost:
+                subject = f"{source} and" if source else "an array"
+                notice = pixels_changed(
+                    f"{subject} was converted from {lost} to {self.mode} and encoded as "
+                    f"{self._codec.name.upper()}"
+                )
         if not isinstance(self._codec, ImageCodec):
             pixels = cast(pixels, self.dtype, Dtypes(_DTYPES, self))
-            return _Cell(self._codec.encode(pixels), _padded(pixels.shape), dropped)
+            return _Cell(self._codec.encode(pixels), _pad_shape(pixels.shape), notice)
         if pixels.ndim == 3 and pixels.shape[2] == 1:
             pixels = pixels[..., 0]
         if self.codec == "jpeg" and pixels.ndim == 3 and pixels.shape[2] in (2, 4):
             raise InvalidValueError(
-                f"JPEG keeps no alpha, got a picture of {pixels.shape[2]} channels. Declare "
+                f"JPEG cannot store alpha, but the image has {pixels.shape[2]} channels. Declare "
                 "Image('png') or Image('webp'), or drop the alpha: Image('jpeg', mode='RGB')."
             )
         data = bytes(self._codec.encode(pixels))
-        notice = dropped
         if source and not notice and not self._codec.lossless:
-            notice = changed(f"{source} and was encoded as {self._codec.name.upper()}")
-        return _Cell(data, _padded(self._shape(self._codec.probe(data, NO_LIMITS).shape)), notice)
+            notice = pixels_changed(f"{source} and was encoded as {self._codec.name.upper()}")
+        # The shape is read back from the file, since WebP drops an alpha that is opaque everywhere.
+        shape = self._codec.probe(data, NO_LIMITS).shape
+        return _Cell(data, _pad_shape(self._converted_shape(shape)), notice)
 
-    def _source(self, data: Buffer) -> ImageCodec:
-        """Return the codec of a file: the column's if it fits, else whichever does."""
+    def _codec_of(self, data: Buffer) -> ImageCodec:
+        """Return the codec of a file: the column's own if it matches, else any that does."""
         own = self._own
         return own if own is not None and own.matches(data) else codecs.sniff(data)
 
     @cached_property
     def _own(self) -> ImageCodec | None:
-        """The column's codec, where it is one of files."""
+        """The column's codec if it stores image files."""
         return self._codec if isinstance(self._codec, ImageCodec) else None
 
-    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of a picture once it is in the column's mode."""
+    def _converted_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of an image in the column's mode."""
         return (*shape[:2], *CHANNELS[self.mode]) if self.mode else shape
 
     @override
@@ -406,44 +417,40 @@ class Image(Htype):
 
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        kept = tuple(size for size in shape if size >= 0)
-        self._check_size(kept, np.dtype(self.dtype))
+        shape = _trim_shape(shape)
+        self._check_size(shape, np.dtype(self.dtype))
         if self._is_bare:
-            return self._codec.decode(data, kept, np.dtype(self.dtype))
+            return self._codec.decode(data, shape, np.dtype(self.dtype))
         if self.mode is None:
-            return self._file_codec(data).decode(data, kept, np.dtype(self.dtype), self._limits)
-        return self._decode_converted(data, kept)
+            return self._file_codec(data).decode(data, shape, np.dtype(self.dtype), self._limits)
+        return self._decode_converted(data, shape)
 
-    def _decode_converted(self, data: Any, kept: tuple[int, ...]) -> NDArray[Any]:
-        """Decode a file, whose channels may be others, and convert it to the column's mode."""
-        source = self._file_codec(data)
+    def _decode_converted(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Decode a file and convert it to the column's mode; it may have other channels."""
+        codec = self._file_codec(data)
         try:
-            found = source.probe(data, self._limits)
+            header = codec.probe(data, self._limits)
         except TooLargeError:
             raise
         except InvalidValueError as error:
+            raise DamagedError(f"An image does not decode: {error.finding}. Restore it.") from error
+        if header.shape[:2] != shape[:2]:
             raise DamagedError(
-                f"A picture does not decode: {error.finding}. Restore it."
-            ) from error
-        if found.shape[:2] != kept[:2]:
-            raise DamagedError(
-                f"A picture does not decode: its header says {found.shape[:2]}, but {kept[:2]} was "
-                "recorded. Restore it."
+                f"An image does not decode: its header says {header.shape[:2]}, but {shape[:2]} "
+                "was recorded. Restore it."
             )
-        pixels = source.decode(data, found.shape, np.dtype(self.dtype))
-        return convert_pixels(pixels, self.mode) if self.mode and found.shape != kept else pixels
+        pixels = codec.decode(data, header.shape, np.dtype(self.dtype))
+        return convert_pixels(pixels, self.mode) if self.mode and header.shape != shape else pixels
 
     def _file_codec(self, data: Any) -> ImageCodec:
-        """Return the codec of a stored file. Raises DamagedError where it is none."""
+        """Return the codec of a stored file. Raises DamagedError if it is not an image."""
         try:
-            return self._source(data)
+            return self._codec_of(data)
         except InvalidValueError as error:
-            raise DamagedError(
-                f"A picture does not decode: {error.finding}. Restore it."
-            ) from error
+            raise DamagedError(f"An image does not decode: {error.finding}. Restore it.") from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Refuse a picture over the limits, by the shape that was recorded of it."""
+        """Check an image against the limits, by its stored shape."""
         check_recorded(shape, (2, 3))
         self._limits.check_picture(shape, dtype.itemsize)
 
@@ -462,16 +469,15 @@ class Image(Htype):
     ) -> NDArray[Any]:
         if self._is_bare or self.mode:
             return self.decode(data, shape)
-        kept = tuple(n for n in shape if n >= 0)
-        dtype = np.dtype(self.dtype)
-        self._check_size(kept, dtype)
-        return self._file_codec(data).decode_small(data, kept, dtype, side, fast=fast)
+        shape, dtype = _trim_shape(shape), np.dtype(self.dtype)
+        self._check_size(shape, dtype)
+        return self._file_codec(data).decode_small(data, shape, dtype, side, fast=fast)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
-        """Return the picture that a file holds, in any format."""
-        source = codecs.sniff(data)
-        header = source.probe(data, self._limits)
-        pixels = decode_file(source, data, header)
+        """Return the image in a file of any format."""
+        codec = codecs.sniff(data)
+        header = codec.probe(data, self._limits)
+        pixels = decode_file(codec, data, header)
         return convert_pixels(pixels, self.mode) if self.mode else pixels
 
     @override
@@ -486,23 +492,28 @@ class Image(Htype):
     def _plain_default(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return value
-        keeper = Image("png") if self._is_bare else Image(self.codec)
-        buffer = keeper.encode([value]).buffers[0]  # type: ignore[union-attr]
+        file_type = Image("png") if self._is_bare else Image(self.codec)
+        buffer = file_type.encode([value]).buffers[0]  # type: ignore[union-attr]
         return bytes(buffer)
 
 
-def _fewer_bits(image: Pillow) -> str:
-    """Return the warning for an image whose file has more bits than Pillow reads; empty if not."""
-    if image.format not in _DEEP or (file := file_behind(image)) is None:
+def _bits_notice(image: Pillow) -> str:
+    """Return the warning for an image whose file has more bits than Pillow reads, else nothing."""
+    if image.format not in _DEEP or (file := source_file(image)) is None:
         return ""
     try:
-        source = codecs.sniff(file)
-        is_reduced = source.reads_fewer_bits(file)
-    except InvalidValueError:  # Pillow reads what is not whole
+        codec = codecs.sniff(file)
+        is_reduced = codec.reads_fewer_bits(file)
+    except InvalidValueError:  # Pillow also reads files that are cut short
         return ""
-    return reduced(f"the {source.name.upper()} file of a Pillow image") if is_reduced else ""
+    return reads_8_bits(f"the {codec.name.upper()} file of a Pillow image") if is_reduced else ""
 
 
-def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape with three axes, -1 for the one that is missing."""
+def _pad_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape with three axes, -1 for a missing one."""
     return shape if len(shape) == 3 else (*shape, -1)
+
+
+def _trim_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a stored shape without the axis that an image does not have."""
+    return tuple(size for size in shape if size >= 0)

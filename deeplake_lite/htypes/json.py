@@ -1,4 +1,4 @@
-"""One JSON value per row."""
+"""The type of JSON values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Json(Htype):
-    """One JSON value per row: an object, list, text, number or truth value.
+    """One JSON value per row: an object, list, string, number or boolean.
 
     Notes
     -----
-    Kept as compact UTF-8, keys in the order in which they came. NumPy numbers and arrays become
-    numbers and lists, tuples become lists, keys become text; two keys that become the same text
-    are refused. A lone None is null. NaN and infinity
-    are refused, because JSON has none.
+    Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
+    become numbers and lists, tuples become lists, keys become strings; two keys that become the
+    same string are refused. A lone None is null. NaN and infinity are refused, since JSON has none.
 
     Examples
     --------
@@ -81,7 +80,7 @@ class Json(Htype):
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
-        """Return the value that a file holds. Raises DamagedError where a key is there twice."""
+        """Return the value in a file. Raises DamagedError if an object has a key twice."""
         return parse_json(data, object_of)
 
     @override
@@ -100,15 +99,15 @@ def _write(value: Any) -> bytes:
         check_keys(value)
         return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        reason = _fault(value) or error
+        reason = _find_duplicate_key(value) or error
         raise InvalidValueError(
-            f"must be a JSON value, got {type(value).__name__} {brief(value)} ({reason}). Use None "
-            "for NaN, text for anything that JSON lacks."
+            f"must be a JSON value, but it is {type(value).__name__} {brief(value)} ({reason}). "
+            "Use None for NaN, and strings for anything else that JSON lacks."
         ) from error
 
 
-def _fault(value: Any) -> Exception | None:
-    """Return what is wrong with the keys of a JSON text in bytes, as a CSV file's cells come."""
+def _find_duplicate_key(value: Any) -> Exception | None:
+    """Return the error for a duplicate key in encoded JSON, which the cells of a CSV file are."""
     if isinstance(value, bytes):
         try:
             json.loads(value, object_pairs_hook=object_of)
@@ -120,8 +119,8 @@ def _fault(value: Any) -> Exception | None:
 
 
 def parse_json(data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
-    """Return the value that a text says. Raises DamagedError for a text that is no JSON."""
+    """Parse JSON. Raises DamagedError if the string is not valid JSON."""
     try:
         return json.loads(data, object_pairs_hook=None if of_pairs is dict else of_pairs)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"A JSON value does not parse: {error}. Mend or restore it.") from error
+        raise DamagedError(f"A JSON value does not parse: {error}. Fix or restore it.") from error

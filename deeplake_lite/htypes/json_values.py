@@ -1,4 +1,4 @@
-"""When two JSON values are the same: notes, defaults, documents, and the values of JSON columns."""
+"""Equality and normalisation of JSON values: metadata, defaults and cells of JSON columns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 
 
 def same_json(a: Any, b: Any) -> bool:
-    """Tell whether two values are the same as JSON has it, which ``==`` does not.
+    """Tell whether two values are the same JSON, which ``==`` does not.
 
-    Numbers are the same by value and objects whatever the order of their keys, but true is not 1,
-    and 0.0 is not -0.0. Values that JSON lacks, such as bytes in a default, compare with ``==``.
+    Numbers are compared by value, and objects regardless of the order of their keys, but true is
+    not 1, and 0.0 is not -0.0. Values that JSON lacks, such as bytes in a default, are compared
+    with ``==``.
 
     Examples
     --------
@@ -29,22 +30,22 @@ def same_json(a: Any, b: Any) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same_json, a, b))
     if isinstance(a, bool) or isinstance(b, bool):
-        return False  # there is one true and one false
+        return False  # equal booleans are identical, so `a is b` has covered them
     if isinstance(a, int | float) and isinstance(b, int | float) and a == 0 == b:
         return copysign(1, a) == copysign(1, b)
     return bool(a == b)
 
 
 def canonical_json(value: Any) -> str:
-    """Return the text that all JSON values have that a query takes as equal to one.
+    """Return a string that is the same for all JSON values that queries treat as equal.
 
-    Objects are equal regardless of the order of their keys, and numbers by value, -0.0 and 0 among
-    them, but the number 1, the text ``"1"`` and true are three values.
+    Objects are equal regardless of the order of their keys. Numbers are compared by value, so -0.0
+    equals 0, but the number 1, the string ``"1"`` and true are three values.
 
     Raises
     ------
     TypeError, ValueError, RecursionError
-        For a value that JSON does not have.
+        For a value that JSON lacks.
 
     Examples
     --------
@@ -55,30 +56,31 @@ def canonical_json(value: Any) -> str:
 
 
 def check_keys(value: Any) -> None:
-    """Refuse a dict of which two keys are the same text in JSON, where one value would be lost.
+    """Refuse a dict with two keys that become the same string in JSON, losing a value.
 
     Raises
     ------
     ValueError
-        With the text.
+        When there are two such keys; the message names the string.
 
     Examples
     --------
     >>> check_keys([{1: "a", "1": "b"}])
     Traceback (most recent call last):
         ...
-    ValueError: two keys of an object are '1' as text, of which one would be lost
+    ValueError: two keys of an object become the string '1', so one value would be lost
     """
     if isinstance(value, dict):
         if not all(type(key) is str for key in value):
-            texts: set[str] = set()
+            seen: set[str] = set()
             for key in value:
-                text = _key(key)
-                if text in texts:
+                text = _key_to_string(key)
+                if text in seen:
                     raise ValueError(
-                        f"two keys of an object are {text!r} as text, of which one would be lost"
+                        f"two keys of an object become the string {text!r}, so one value would be "
+                        "lost"
                     )
-                texts.add(text)
+                seen.add(text)
         for item in value.values():
             check_keys(item)
     elif isinstance(value, list | tuple):
@@ -89,33 +91,33 @@ def check_keys(value: Any) -> None:
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of a JSON text, for ``json.loads(text, object_pairs_hook=object_of)``.
+    """Return a JSON object as a dict, for ``json.loads(text, object_pairs_hook=object_of)``.
 
     Raises
     ------
     ValueError
-        When two keys are the same, of which Python would keep the last value.
+        When a key occurs twice: Python would silently keep the last value.
 
     Examples
     --------
     >>> object_of([("a", 1), ("a", 2)])
     Traceback (most recent call last):
         ...
-    ValueError: two keys of an object are 'a', of which one would be lost
+    ValueError: an object has the key 'a' twice, so one value would be lost
     """
     items = dict(pairs)
     if len(items) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"two keys of an object are {twice!r}, of which one would be lost")
+        key = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"an object has the key {key!r} twice, so one value would be lost")
     return items
 
 
 def built_in(value: Any) -> Any:
-    """Return a NumPy value in built-in types. Raises TypeError for what is none."""
-    if isinstance(value, np.longdouble):  # whose tolist() is itself
+    """Convert a NumPy value to built-in types. Raises TypeError for anything else."""
+    if isinstance(value, np.longdouble):  # its tolist() returns a longdouble again
         if value == value and float(value) != value:
-            raise TypeError(f"a float64 rounds the longdouble {value!s}")
+            raise TypeError(f"float64 would round the longdouble {value!s}")
         return float(value)
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufUO":
         return value.tolist()
@@ -123,18 +125,18 @@ def built_in(value: Any) -> Any:
 
 
 def _with_whole_numbers(value: Any) -> Any:
-    """Return JSON with whole numbers as integers, and keys as texts."""
+    """Return JSON with whole numbers as integers, and keys as strings."""
     if isinstance(value, np.generic | np.ndarray):
         value = built_in(value)
     if isinstance(value, dict):
-        return {_key(key): _with_whole_numbers(item) for key, item in value.items()}
+        return {_key_to_string(key): _with_whole_numbers(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_with_whole_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _key(key: Any) -> str:
-    """Return a key as the text as which an object keeps it."""
+def _key_to_string(key: Any) -> str:
+    """Return a key as the string that JSON makes of it."""
     if isinstance(key, str):
         return key
     [text] = json.loads(json.dumps({key: None}))

@@ -1,4 +1,4 @@
-"""Points of bodies, faces or hands: n instances per row, k points each."""
+"""The type of keypoints, such as of bodies, faces or hands: n instances per row, k points each."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Keypoints(Htype):
-    """Points of bodies, (n, k, dims) float32 per row, pixels.
+    """Keypoints of bodies, (n, k, dims) float32 per row, in pixels.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Of the k points. Without them, k may differ from row to row.
+        Names of the k points. Without names, k may differ from row to row.
     connections : sequence of (int, int), optional
-        Pairs of points that a drawing joins, counted from 0.
+        Pairs of points that a drawing connects, counted from 0.
     dims : {3, 2}
         3 for (x, y, visibility) as in COCO (0: not labelled, 1: hidden, 2: visible), 2 for (x, y).
 
@@ -45,10 +45,10 @@ class Keypoints(Htype):
     """
 
     names: Sequence[str] = ()
-    """Of the points."""
+    """Names of the points."""
 
     connections: Sequence[tuple[int, int]] = ()
-    """Pairs of points that a drawing joins."""
+    """Pairs of points that a drawing connects."""
 
     _: KW_ONLY
 
@@ -62,7 +62,7 @@ class Keypoints(Htype):
         self._set(names=check_names(self.names, "point"))
         if type(self.dims) is not int or self.dims not in (2, 3):
             raise SchemaError(
-                f"dims must be 2 (x, y) or 3 (x, y, visibility), got {brief(self.dims)}."
+                f"dims must be 2 (x, y) or 3 (x, y, visibility), but it is {brief(self.dims)}."
             )
         self._set(connections=_check_connections(self.connections, len(self.names)))
         super().__post_init__()
@@ -102,7 +102,7 @@ class Keypoints(Htype):
     @property
     @override
     def varying(self) -> int:
-        """The number of instances, and that of points where they have no names."""
+        """One axis, the instances; two if the points have no names, so that their number varies."""
         return 1 if self.names else 2
 
     @property
@@ -117,25 +117,29 @@ class Keypoints(Htype):
         Raises
         ------
         InvalidValueError
-            For points of other names, or with another number of dims.
+            For points with other names or another number of dims.
         """
         if not isinstance(of, Keypoints):
             return super().values_from(of, values)
         if of.dims != self.dims:
-            lost = "have no visibility" if of.dims == 2 else "have a visibility, too"
-            way = "append it" if of.dims == 2 else "leave it out, points[..., :2]"
-            raise InvalidValueError(f"points must have {self.dims} dims, but these {lost}: {way}.")
+            if of.dims == 2:
+                difference, hint = "have no visibility", "Add it as a third number"
+            else:
+                difference, hint = "also have a visibility", "Remove it: points[..., :2]"
+            raise InvalidValueError(
+                f"points must have {self.dims} dims, but these {difference}. {hint}."
+            )
         if not self.names or not of.names or self.names == of.names:
             return values
         if set(self.names) != set(of.names):
             other = min(set(self.names) ^ set(of.names))
             raise InvalidValueError(
                 "points are matched by name, so both types must name the same points, but only "
-                f"one names {other!r}. Choose the points yourself, and give them as arrays: "
+                f"one names {other!r}. Select the points yourself, and pass them as arrays: "
                 "[row[:, order] for row in column[:]]."
             )
         order = [of.names.index(name) for name in self.names]
-        return [None if v is None else _reordered(v, order) for v in values]
+        return [None if v is None else _reorder(v, order) for v in values]
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
@@ -143,34 +147,36 @@ class Keypoints(Htype):
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 3))
 
     def _read(self, value: Any) -> NDArray[Any]:
-        """Return the points of one row."""
+        """Return the points of one row as an array."""
         points = as_array(value, "float32", (None, None, None), FIXED)
         count = len(self.names) or (points.shape[1] if len(points) else 0)
         if not len(points):
             return np.zeros((0, count, self.dims), np.float32)
         if points.shape[1:] != (count, self.dims):
-            wanted = f"(n, {count if self.names else 'k'}, {self.dims})"
+            expected = f"(n, {count if self.names else 'k'}, {self.dims})"
             raise InvalidValueError(
-                f"keypoints must have shape {wanted}, got {points.shape}. Reshape COCO's flat "
-                "lists with .reshape(n, -1, 3), or declare other names or dims."
+                f"keypoints must have shape {expected}, but they have {points.shape}. Reshape "
+                "COCO's flat lists with .reshape(n, -1, 3), or declare other names or dims."
             )
         self._check_points(points)
         return points
 
     def _check_points(self, points: NDArray[Any]) -> None:
-        """Refuse what is not finite, and visibilities that COCO does not know."""
+        """Check that points are finite, and that visibilities are in COCO's range."""
         bad = ~np.isfinite(points).all(axis=2)
-        way = (
-            "Give points that are not labelled as (0, 0, 0)" if self.dims == 3 else "Declare dims=3"
+        hint = (
+            "Write points that are not labelled as (0, 0, 0)"
+            if self.dims == 3
+            else "Declare dims=3 to mark points that are not labelled"
         )
         rule = "finite"
         if self.dims == 3 and not bad.any():
             bad, rule = (points[..., 2] < 0) | (points[..., 2] > 2), "(x, y, visibility of 0 to 2)"
         if bad.any():
             instance, point = (int(index) for index in np.argwhere(bad)[0])
-            got = points[instance, point].tolist()
             raise InvalidValueError(
-                f"point {point} of instance {instance} must be {rule}, got {got}. {way}."
+                f"point {point} of instance {instance} must be {rule}, but it is "
+                f"{points[instance, point].tolist()}. {hint}."
             )
 
     @override
@@ -180,8 +186,8 @@ class Keypoints(Htype):
             n not in (None, m) for n, m in zip(points, shape[1:], strict=True)
         ):
             raise DamagedError(
-                f"Keypoints must be of shape {show_shape((None, *points))}, but a cell is of "
-                f"{shape}. Run ds.verify() to find such cells."
+                f"Keypoints must have shape {show_shape((None, *points))}, but a cell has {shape}. "
+                "Run ds.verify() to find such cells."
             )
 
     @override
@@ -195,10 +201,10 @@ class Keypoints(Htype):
         return f"{count} of {value.shape[1]} points" if len(value) else count
 
 
-def _reordered(points: Any, order: list[int]) -> NDArray[Any]:
+def _reorder(points: Any, order: list[int]) -> NDArray[Any]:
     """Return the points of a row in another order.
 
-    >>> _reordered([[[1, 1], [2, 2]]], [1, 0]).tolist()
+    >>> _reorder([[[1, 1], [2, 2]]], [1, 0]).tolist()
     [[[2.0, 2.0], [1.0, 1.0]]]
     """
     array = np.asarray(points, np.float32)
@@ -206,7 +212,7 @@ def _reordered(points: Any, order: list[int]) -> NDArray[Any]:
 
 
 def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs of points as tuples; SchemaError for anything else."""
+    """Return pairs of points as tuples. Raises SchemaError for anything else."""
     pairs = connections if isinstance(connections, list | tuple) else [connections]
     for pair in pairs:
         if (
@@ -214,9 +220,9 @@ def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], .
             or len(pair) != 2
             or not all(type(point) is int and 0 <= point < (count or point + 1) for point in pair)
         ):
-            known = f" below {count}" if count else ""
+            bound = f" below {count}" if count else ""
             raise SchemaError(
-                f"connections must be pairs of point numbers{known}, counted from 0, got "
+                f"connections must be pairs of point numbers{bound}, counted from 0, but one is "
                 f"{brief(pair)}."
             )
     return tuple((pair[0], pair[1]) for pair in pairs)

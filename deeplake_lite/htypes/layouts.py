@@ -22,22 +22,22 @@ class Dense:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Bytes of any length, back to back."""
+    """Bytes of varying length, one cell after the other."""
 
     dtype: str
-    """What the bytes hold: a dtype name, ``"utf8"``, ``"json"`` or ``"bytes"`` (files among them).
+    """Content of the bytes: a dtype name, ``"utf8"``, ``"json"`` or ``"bytes"`` (including files).
     Part of each cell's hash."""
 
     ndim: int = 0
-    """How many axes of a cell's shape are kept."""
+    """Number of axes whose sizes are stored with a cell."""
 
     compressed: bool = False
-    """Whether the chunks that hold the bytes carry Zstd (text), or nothing (what is encoded)."""
+    """Whether chunks of the bytes are compressed with Zstd: text is, encoded values are not."""
 
 
 @dataclass(frozen=True)
 class Nested:
-    """Items in a column of their own, and per row where its items are."""
+    """Items in a column of their own, and the place of its items for each row."""
 
     item: Htype
     """Type of the items."""

@@ -1,4 +1,4 @@
-"""A file that stays where it is: the row keeps its path or URL."""
+"""The type of links to files outside the lake: a row stores the path or URL."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ReadsFiles(Protocol):
-    """A type whose value may be a file."""
+    """A type whose values can be read from files."""
 
     def from_file(self, data: bytes) -> Any:
-        """Return the value that a file holds."""
+        """Return the value in a file."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Link(Htype):
-    """A file that stays where it is.
+    """The path or URL of a file that stays outside the lake.
 
     Parameters
     ----------
     of : Htype | str | type
-        What the files hold: an image, mask, text, JSON or bytes; whatever `resolve` reads.
+        Type of the files' contents: an image, mask, text, JSON or bytes, in any form that `resolve`
+        reads.
 
     Notes
     -----
-    Paths are kept as given. A relative one is looked for under the roots that a reader allows.
+    Paths are stored as given. Relative paths are looked up under the roots that a reader allows.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Link(Htype):
     """
 
     of: Any = field(metadata={"htype": True})
-    """What the files hold, an Htype."""
+    """Type of the files' contents, an Htype."""
 
     name: ClassVar[str] = "link"
     nan_is_null: ClassVar[bool] = True
@@ -66,7 +67,7 @@ class Link(Htype):
         self._set(of=resolve(self.of))
         if not isinstance(self.of, ReadsFiles):
             raise SchemaError(
-                "A link leads to a file that holds an image, mask, text, json or bytes, got "
+                "A link must lead to an image, mask, text, json or bytes, but the type is "
                 f"{self.of}."
             )
         super().__post_init__()
@@ -107,13 +108,13 @@ class Link(Htype):
     @property
     @override
     def stores_shapes(self) -> bool:
-        """No: a cell is the path of a file."""
+        """False: a cell is the path of a file, whose shape is not known."""
         return False
 
     @property
     @override
     def varying(self) -> int:
-        """Those of what a link leads to."""
+        """The varying axes of the linked values."""
         return int(self.of.varying)
 
     @override
@@ -123,12 +124,12 @@ class Link(Htype):
 
     @override
     def load(self, value: str, allow: tuple[str, ...]) -> Any:
-        """Return the value of the file that a link names, as `of` reads it.
+        """Return the value in the linked file, as read by `of`.
 
         Raises
         ------
         InvalidValueError
-            When the link leads outside the roots in `allow`, or the file is not what it should be.
+            When the link leads outside the roots in `allow`, or when `of` cannot read the file.
         """
         data = resolve_link(value, allow)
         try:
@@ -145,11 +146,11 @@ def _read(value: Any) -> bytes:
     """Return one link as UTF-8."""
     if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str):
         raise InvalidValueError(
-            f"must be a path or URL, got {type(value).__name__} {brief(value)}. "
-            f"To keep the file itself in the lake, declare the column without Link."
+            f"must be a path or URL, but it is {type(value).__name__} {brief(value)}. "
+            f"To store the file itself in the lake, declare the column without Link."
         )
     if not text or "\0" in text:
         raise InvalidValueError(
-            f"must be a path or URL, got {brief(text)}. Leave the row out, or give None."
+            f"must be a path or URL, but it is {brief(text)}. Leave the row out, or pass None."
         )
     return encode_text(text)

@@ -1,4 +1,4 @@
-"""Which pixels belong to what: a class per pixel, or one binary mask per object."""
+"""The type of segmentation masks: a class per pixel, or one binary mask per object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from deeplake_lite.htypes.facets import Browser, Pixels
 from deeplake_lite.htypes.files import is_file_struct, read
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.names import check_names
-from deeplake_lite.htypes.pillow import alone_with, is_pillow, loading, untouched_file
+from deeplake_lite.htypes.pillow import is_pillow, loading, lock_of, untouched_file
 from deeplake_lite.htypes.pixels import decode_file
 from deeplake_lite.htypes.plain import plain
 from deeplake_lite.htypes.show import class_thumbnail
@@ -42,28 +42,29 @@ if TYPE_CHECKING:
 
     from deeplake_lite.codecs.base import Codec
 
-_VOID = 255  # pixels of no class, in Pascal VOC and Cityscapes
+_VOID = 255  # marks pixels without a class, as in Pascal VOC and Cityscapes
 _DTYPES = ("uint8", "uint16", "int32")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Mask(Htype):
-    """Which pixels belong to what.
+    """One segmentation mask per row.
 
     Parameters
     ----------
     kind : {"semantic", "instance"}
         A class number per pixel, (h, w); or a binary mask per object, (n, h, w) bool.
     dtype : {"uint8", "uint16", "int32"}
-        Of class numbers.
+        Dtype of class numbers.
     names : sequence of str, optional
-        Of the classes 0, 1, 2… Pixels of 255 belong to none, as in Pascal VOC and Cityscapes.
+        Names of the classes 0, 1, 2… Pixels of 255 have no class, as in Pascal VOC and Cityscapes.
 
     Notes
     -----
-    Semantic masks of 8 and 16 bits are kept as PNG, and PNG files (palette or grey) untouched; 32
-    bits with Zstd. Instance masks are packed to bits, in C order, and compressed with Zstd. The
-    numbers of a file that is kept are compared with `names` only with ``check="full"``.
+    Semantic masks of 8 and 16 bits are stored as PNG, and PNG files (palette or grey) unchanged;
+    masks of 32 bits are compressed with Zstd. Instance masks are packed to bits, in C order, and
+    compressed with Zstd. The numbers in a PNG file are compared with `names` only with
+    ``check="full"``.
 
     Examples
     --------
@@ -79,10 +80,10 @@ class Mask(Htype):
     _: KW_ONLY
 
     dtype: str = "uint8"
-    """Of class numbers."""
+    """Dtype of class numbers."""
 
     names: Sequence[str] = ()
-    """Of the classes."""
+    """Names of the classes."""
 
     name: ClassVar[str] = "mask"
     nan_is_null: ClassVar[bool] = True
@@ -96,8 +97,8 @@ class Mask(Htype):
         )
         if self.kind == "instance" and (self.names or self.dtype != "uint8"):
             raise SchemaError(
-                "Instance masks are bool: they have no dtype and no names. Keep the classes of "
-                "the objects in a column of their own: ClassLabel(names, multiple=True)."
+                "Instance masks are bool, so they must have no dtype and no names. Store the "
+                "classes of the objects in another column: ClassLabel(names, multiple=True)."
             )
         super().__post_init__()
 
@@ -148,29 +149,29 @@ class Mask(Htype):
 
     @override
     def values_from(self, of: Htype, values: Any) -> Any:
-        """Return masks with this type's class numbers.
+        """Return masks with this type's class numbers; classes are matched by name.
 
         Raises
         ------
         InvalidValueError
-            For a class that this type does not name, and for masks of another kind.
+            For a class whose name this type does not have, and for masks of another kind.
         """
         if not isinstance(of, Mask):
             return super().values_from(of, values)
         if of.kind != self.kind:
             raise InvalidValueError(
-                f"masks of kind {of.kind!r} do not become masks of kind {self.kind!r}. Give "
+                f"masks of kind {of.kind!r} cannot be converted to masks of kind {self.kind!r}. "
                 + (
-                    "an array of bool for each object: [mask == k for k in …]."
+                    "Pass a boolean array for each object: [mask == k for k in …]."
                     if self.kind == "instance"
-                    else "one class number per pixel: masks.argmax(axis=0), for one."
+                    else "Pass one class number per pixel, such as masks.argmax(axis=0)."
                 )
             )
         if _same_numbers(of, self):
             return values
-        return each(values, partial(self._renumbered, of))
+        return each(values, partial(self._renumber, of))
 
-    def _renumbered(self, of: Mask, value: Any) -> NDArray[Any] | None:
+    def _renumber(self, of: Mask, value: Any) -> NDArray[Any] | None:
         """Return a mask of another type with this type's numbers for the same names."""
         if value is None:
             return None
@@ -182,11 +183,11 @@ class Mask(Htype):
             if name is None and number == _VOID:
                 continue
             if name not in numbers:
-                what = f"class {name!r}" if name else f"pixels of class {number}, without a name"
+                label = f"class {name!r}" if name else f"pixels of class {number}, without a name"
                 raise InvalidValueError(
-                    f"classes are matched by name, but the mask has {what}, which is not one of "
+                    f"classes are matched by name, but the mask has {label}, which is not one of "
                     f"{', '.join(map(repr, self.names[:10]))}. Declare it in a new column, or map "
-                    "the numbers yourself and give arrays."
+                    "the numbers yourself and pass arrays."
                 )
             renumbered[mask == number] = numbers[name]
         return renumbered
@@ -200,7 +201,7 @@ class Mask(Htype):
 
     @cached_property
     def _codec(self) -> Codec:
-        """What encodes the array, or the packed bits."""
+        """The codec of the array, or of the packed bits."""
         if self.kind == "instance" or self.dtype == "int32":
             return codecs.get("zstd")
         return codecs.get("png", indexed=True)
@@ -210,8 +211,8 @@ class Mask(Htype):
         if self.kind == "instance":
             cells = each(values, self._encode_objects)
         else:
-            run = each if set(map(type, values)) <= {bytes} else each_in_threads
-            cells = run(values, partial(self._encode_classes, check=check))
+            convert_all = each if set(map(type, values)) <= {bytes} else each_in_threads
+            cells = convert_all(values, partial(self._encode_classes, check=check))
         shapes = as_recorded([shape for _, shape in cells], self.layout.ndim)
         return RaggedCells([data for data, _ in cells], shapes)
 
@@ -226,7 +227,7 @@ class Mask(Htype):
         return self._codec.encode(np.packbits(masks.reshape(-1))), masks.shape
 
     def _encode_classes(self, value: Any, check: Check) -> tuple[Buffer, tuple[int, ...]]:
-        """Return stored bytes and shape of one segmentation mask."""
+        """Return stored bytes and shape of one semantic mask."""
         if isinstance(value, str | os.PathLike):
             data = read(value)
             try:
@@ -238,7 +239,7 @@ class Mask(Htype):
         if is_file_struct(value):
             return self._encode_classes(value["bytes"] or value["path"], check)
         if is_pillow(value):
-            with alone_with(value):
+            with lock_of(value):
                 self._limits.check_picture(value.size[::-1], len(value.getbands()))
                 file = untouched_file(value)
                 if file is not None:
@@ -248,43 +249,43 @@ class Mask(Htype):
         return self._encode_numbers(value)
 
     def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
-        """Keep a PNG of the column's dtype; encode any other lossless file anew."""
+        """Store a PNG of the column's dtype unchanged; re-encode any other lossless file."""
         source = codecs.sniff(data)
         if source.name == "png":
             source = _indexed()
         if not source.lossless:
             raise InvalidValueError(
-                f"{source.name.upper()} changes the numbers of a mask, so it cannot hold one. Give "
-                "a PNG."
+                f"a mask must be in a lossless format, but {source.name.upper()} changes its "
+                "numbers. Save it as PNG."
             )
         header = source.probe(data, self._limits)
         if len(header.shape) != 2:
             raise InvalidValueError(
-                f"a mask has one number per pixel, got a picture of shape {header.shape}. Save the "
-                "class numbers as a grey or palette PNG."
+                f"a mask must have one number per pixel, but the image has shape {header.shape}. "
+                "Save the class numbers as a grey or palette PNG."
             )
         if not source.keeps_numbers(data):
             raise InvalidValueError(
-                f"{source.name.upper()} files of fewer than 8 bits, or with white as zero, give "
-                "other numbers than they store. Give a PNG, or the numbers as an array."
+                f"{source.name.upper()} files of fewer than 8 bits, or with white as zero, decode "
+                "to other numbers than they store. Pass a PNG, or the numbers as an array."
             )
-        kept = source == self._codec and header.dtype == self.dtype
-        if kept and check == "header":
+        is_storable = source == self._codec and header.dtype == self.dtype
+        if is_storable and check == "header":
             return data, header.shape
-        if not kept and (frames := source.frames(data)) > 1:
+        if not is_storable and (frames := source.frames(data)) > 1:
             raise InvalidValueError(
-                f"a mask that is encoded anew has one frame, got a {source.name.upper()} of "
-                f"{frames} frames or pages. Give the numbers of one as an array."
+                f"a mask must have one frame, but this {source.name.upper()} has {frames} frames "
+                "or pages. Pass the numbers of one as an array."
             )
-        encoded = self._encode_numbers(decode_file(source, data, header))
-        return (data, header.shape) if kept else encoded
+        encoded = self._encode_numbers(decode_file(source, data, header))  # checks the numbers
+        return (data, header.shape) if is_storable else encoded
 
     def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
         """Encode class numbers."""
         numbers = as_array(value, self.dtype, (None, None), Dtypes(_DTYPES, self))
         if 0 in numbers.shape:
             raise InvalidValueError(
-                f"a mask must have pixels, got shape {numbers.shape}. Leave the row out."
+                f"a mask must have pixels, but its shape is {numbers.shape}. Leave the row out."
             )
         self._limits.check_picture(numbers.shape, numbers.itemsize)
         if self.names:
@@ -292,8 +293,8 @@ class Mask(Htype):
             if wrong.any():
                 raise InvalidValueError(
                     f"a mask of {len(self.names)} classes must hold 0 to {len(self.names) - 1}, or "
-                    f"{_VOID} for no class, got {numbers[wrong][0]}. Declare more names, or map "
-                    "the numbers."
+                    f"{_VOID} for no class, but it holds {numbers[wrong][0]}. Declare more names, "
+                    "or map the numbers."
                 )
         return self._codec.encode(np.ascontiguousarray(numbers)), numbers.shape
 
@@ -311,7 +312,7 @@ class Mask(Htype):
         return np.unpackbits(bits, count=count).reshape(shape).view(bool)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
-        """Return the mask that a file holds."""
+        """Return the mask in a file."""
         mask: NDArray[Any] = self.decode_cells(self.encode([data]))[0]
         return mask
 
@@ -333,7 +334,7 @@ class Mask(Htype):
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Tell whether the class numbers of one type are those of another, where both have names.
+    """Tell whether class numbers mean the same in two types, as far as both have names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True
@@ -347,7 +348,7 @@ def _indexed() -> ImageCodec:
     """Return the PNG codec that reads palette indices."""
     codec = codecs.get("png", indexed=True)
     if not isinstance(codec, ImageCodec):
-        raise TypeError("png is a picture codec")
+        raise TypeError("png must be an image codec.")
     return codec
 
 
@@ -357,11 +358,11 @@ def _is_bool(value: Any) -> bool:
 
 
 def _zeros_and_ones(value: Any) -> NDArray[np.bool_]:
-    """Return 0 and 1 as bool; anything else is refused."""
+    """Return masks of 0 and 1 as bool. Raises InvalidValueError for other numbers."""
     masks = as_array(value, "int64", (None, None, None), FIXED)
     if masks.size and (masks.min() < 0 or masks.max() > 1):
         bad = masks[(masks < 0) | (masks > 1)][0]
         raise InvalidValueError(
-            f"an instance mask must be bool (or 0 and 1), got {bad}. Compare first: x > 0."
+            f"an instance mask must be bool (or 0 and 1), but it holds {bad}. Compare first: x > 0."
         )
     return masks.astype(bool)

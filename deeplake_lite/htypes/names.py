@@ -1,4 +1,4 @@
-"""Names of classes and points, which stand for their position in a list."""
+"""Checks of the names of classes and keypoints."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ from typing import Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.errors import SchemaError
 
 
 def check_names(names: Any, kind: str) -> tuple[str, ...]:
-    """Return names as a tuple; SchemaError unless they are texts, not empty, each once.
+    """Return names as a tuple. Raises SchemaError unless they are non-empty, unique strings.
 
     >>> check_names(["rose", "tulip"], "class")
     ('rose', 'tulip')
     """
     if isinstance(names, str | bytes | dict | set) or not np.iterable(names):
         raise SchemaError(
-            f"names must be a list of {kind} names, got {brief(names)}. Put it in a list."
+            f"names must be a list of {kind} names, but it is {brief(names)}. Put it in a list."
         )
     seen: dict[str, int] = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if not isinstance(name, str) or not name:
             raise SchemaError(
-                f"{kind} names must be texts that are not empty, got {brief(name)} at {place}."
+                f"{kind} names must be non-empty strings, but name {index} is {brief(name)}."
             )
         if name in seen:
             raise SchemaError(
-                f"{kind} names must be unique, got {brief(name)} at {seen[name]} and {place}."
+                f"{kind} names must be unique, but names {seen[name]} and {index} are both "
+                f"{brief(name)}."
             )
-        if (half := half_of_a_pair(name)) is not None:
+        if (at := find_lone_surrogate(name)) is not None:
             raise SchemaError(
-                f"{kind} names must be Unicode text, but {brief(name)} at {place} has half a "
-                f"surrogate pair at character {half}. Replace it."
+                f"{kind} names must be valid Unicode, but name {index}, {brief(name)}, has a lone "
+                f"surrogate at character {at}. Replace it."
             )
-        seen[str(name)] = place
+        seen[str(name)] = index
     return tuple(seen)

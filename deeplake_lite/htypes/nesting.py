@@ -1,4 +1,4 @@
-"""How rows that hold lists become one column of items and a count per row."""
+"""Encoding of rows that hold lists: the items of all rows as one column, and a count per row."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def nest(rows: Iterable[Any], item: Htype, check: Check) -> NestedCells:
             raise
         ends = np.cumsum(counts)
         row = int(np.searchsorted(ends, error.row, side="right"))
-        place = error.row - int(ends[row] - counts[row])
-        raise type(error)(f"item {place}: {error.args[0]}", row=row) from error
+        index = error.row - int(ends[row] - counts[row])
+        raise type(error)(f"item {index}: {error.args[0]}", row=row) from error
 
 
 def _as_list(value: Any, row: int) -> Any:
@@ -41,6 +41,7 @@ def _as_list(value: Any, row: int) -> Any:
     if is_column(type(value)):
         return column_array(value)
     raise InvalidValueError(
-        f"must be a list of items, got {type(value).__name__} {brief(value)}. Put it in a list.",
+        f"must be a list of items, but it is {type(value).__name__} {brief(value)}. Put it in a "
+        "list.",
         row=row,
     )

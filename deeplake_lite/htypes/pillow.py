@@ -1,11 +1,11 @@
-"""Pillow images: the file that they were opened from, if they still show it, and their pixels.
+"""Access to the pixels of Pillow images and to the files that they were opened from.
 
 An image remembers its file's name, or the stream that it was read from, until its pixels are
-loaded. Neither proves that it shows that file: it may have been painted on, rotated in place or
-moved to another frame, and the file may have been replaced. So the file is opened again and
+loaded. Neither proves that it still shows that file: it may have been painted on, rotated in place
+or moved to another frame, and the file may have been replaced. So the file is opened again and
 compared with the image: by its header while neither is loaded, by its pixels afterwards.
 
-Pillow is imported with the first image: it takes as long as the rest of this package.
+Pillow is imported with the first image, since the import takes as long as the rest of this package.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 CODECS = {
     "JPEG": "jpeg",
-    "MPO": "jpeg",  # several JPEGs in one file, the first of which is the picture
+    "MPO": "jpeg",  # several JPEGs in one file, of which the first is the main image
     "PNG": "png",
     "WEBP": "webp",
     "TIFF": "tiff",
     "BMP": "bmp",
 }
-"""Name of our codec by Pillow's name of the format."""
+"""Name of our codec for each format, by Pillow's name."""
 
 _SINGLE = ("JPEG", "MPO", "BMP")
-"""Formats with one picture; the others of an MPO are previews, depths and the like."""
+"""Formats with one image; the further ones of an MPO are previews, depth maps and the like."""
 
 _MODES = {
     "1": "L",
@@ -53,10 +53,10 @@ _MODES = {
     "RGBa": "RGBA",
     "La": "LA",
 }
-"""Modes that files rarely keep, and what images in them are converted to."""
+"""Mode that images in rarely stored modes are converted to."""
 
 RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
-"""Those of them whose numbers RGB, or a colour that alpha is no part of, does not give back."""
+"""Modes whose conversion cannot be undone: other colour spaces, and premultiplied alpha."""
 
 _LOCKS = [RLock() for _ in range(64)]
 
@@ -72,8 +72,8 @@ def is_pillow(value: Any) -> bool:
     return isinstance(value, Image)
 
 
-def alone_with(image: Image) -> AbstractContextManager[Any]:
-    """Return a lock to hold while an image is looked at.
+def lock_of(image: Image) -> AbstractContextManager[Any]:
+    """Return a lock to hold while an image is read.
 
     Loading an image changes it, and one image may be the value of several rows, which different
     threads encode.
@@ -99,14 +99,14 @@ def untouched_file(image: Image) -> bytes | None:
     try:
         data = _read_again(image)
         return data if data is not None and _shows(image, data) else None
-    except Exception:  # plugins and streams of users raise whatever they like
+    except Exception:  # plugins and users' streams may raise anything
         return None
 
 
-def file_behind(image: Image) -> bytes | None:
+def source_file(image: Image) -> bytes | None:
     """Return the file that an image was opened from, even if the image was edited since.
 
-    It is None if it is not there any more, and if another picture is in its place.
+    None if the file no longer exists or was replaced by an image of another size or mode.
     """
     from PIL.ImageFile import ImageFile
 
@@ -118,18 +118,18 @@ def file_behind(image: Image) -> bytes | None:
             return None
         with type(image)(BytesIO(data)) as fresh:
             return data if (image.size, image.mode) == (fresh.size, fresh.mode) else None
-    except Exception:  # plugins and streams of users raise whatever they like
+    except Exception:  # plugins and users' streams may raise anything
         return None
 
 
 @contextmanager
 def loading(image: Image) -> Iterator[None]:
-    """Let an image of a damaged file, which Pillow notices when it loads it, raise our error.
+    """Turn errors while an image is loaded, when Pillow notices a damaged file, into ours.
 
     Raises
     ------
     InvalidValueError
-        For whatever the plugin of the format raises.
+        For any error of the format's plugin.
     """
     try:
         yield
@@ -137,16 +137,16 @@ def loading(image: Image) -> Iterator[None]:
         raise
     except Exception as error:
         raise InvalidValueError(
-            f"must be a Pillow image that loads, but this {image.format or 'image'} of "
+            f"must be a Pillow image that loads, but this {image.format or 'image'} of size "
             f"{image.size} does not: {error}. Fetch its file again, or leave the row out."
         ) from error
 
 
 def frames_of(image: Image) -> int:
-    """Return how many frames or pages the file has that an image shows the first of; 1 otherwise.
+    """Return the number of frames in the file of an image that shows the first one, else 1.
 
-    TIFF counts them by moving to each, which would drop what was painted on the image: so a fresh
-    one is asked.
+    The TIFF plugin counts pages by seeking to each, which would discard edits to the image, so
+    they are counted on a fresh copy.
 
     >>> from PIL import Image
     >>> file, page = BytesIO(), Image.new("L", (4, 3))
@@ -166,12 +166,12 @@ def frames_of(image: Image) -> int:
             return 1
         with type(image)(BytesIO(data)) as fresh:
             return int(getattr(fresh, "n_frames", 1))
-    except Exception:  # plugins and streams of users raise whatever they like
+    except Exception:  # plugins and users' streams may raise anything
         return 1
 
 
 def pillow_pixels(image: Image) -> NDArray[Any]:
-    """Return the pixels of an image, upright. Raises InvalidValueError where it does not load.
+    """Return the pixels of an image, upright. Raises InvalidValueError if it does not load.
 
     >>> from PIL import Image
     >>> pillow_pixels(Image.new("RGB", (4, 3))).shape
@@ -186,23 +186,23 @@ def _pixels(image: Image) -> NDArray[Any]:
 
     upright = ImageOps.exif_transpose(image)
     if upright.mode == "P" or "transparency" in upright.info:
-        upright = upright.convert(_opaque_or_not(upright))
+        upright = upright.convert(_unpacked_mode(upright))
     upright = upright.convert(_MODES.get(upright.mode, upright.mode))
     pixels = np.array(upright)
     if pixels.dtype == np.int32 and pixels.min() >= 0 and pixels.max() < 1 << 16:
-        return pixels.astype(np.uint16)  # mode I, which Pillow uses for 16 bits
+        return pixels.astype(np.uint16)  # mode I, in which Pillow holds 16-bit images too
     return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
 
 
-def _opaque_or_not(image: Image) -> str:
-    """Return the mode of an image's pixels: with alpha where a colour is transparent."""
+def _unpacked_mode(image: Image) -> str:
+    """Return the mode of an image's colours: with alpha if one of them is transparent."""
     if "transparency" not in image.info:
         return "RGB"
     return {"1": "LA", "L": "LA", "P": "RGBA", "RGB": "RGBA"}.get(image.mode, image.mode)
 
 
 def _read_again(image: ImageFile) -> bytes | None:
-    """Return the bytes of the stream or file that an image was read from, if they are there."""
+    """Return the bytes of the stream or file that an image was read from, if it still exists."""
     stream = image.fp
     if isinstance(stream, BytesIO):
         return stream.getvalue()
@@ -212,17 +212,17 @@ def _read_again(image: ImageFile) -> bytes | None:
 
 
 def _read_stream(stream: IO[bytes]) -> bytes:
-    """Return all bytes of a stream, and leave it where it was."""
-    place = stream.tell()
+    """Return all bytes of a stream without changing its position."""
+    position = stream.tell()
     try:
         stream.seek(0)
         return stream.read()
     finally:
-        stream.seek(place)
+        stream.seek(position)
 
 
 def _read_path(path: Any) -> bytes | None:
-    """Return the bytes of a regular file; a pipe of that name would block."""
+    """Return the bytes of a regular file, or None; reading a pipe would block."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -230,12 +230,13 @@ def _read_path(path: Any) -> bytes | None:
 
 
 def _shows(image: ImageFile, data: bytes) -> bool:
-    """Tell whether an image is what its format's plugin makes of some bytes."""
+    """Tell whether an image still shows the file with these bytes."""
     with type(image)(BytesIO(data)) as fresh:
         if (image.tell(), image.size, image.mode) != (fresh.tell(), fresh.size, fresh.mode):
             return False
-        still = (image.tile, image.decoderconfig) == (fresh.tile, fresh.decoderconfig)
-        if _has_pixels(image) or not still:
+        # `draft` changes how a JPEG will be decoded, without loading it.
+        is_same_decoding = (image.tile, image.decoderconfig) == (fresh.tile, fresh.decoderconfig)
+        if _has_pixels(image) or not is_same_decoding:
             image.load()
             fresh.load()
             if image.tobytes() != fresh.tobytes() or image.getpalette() != fresh.getpalette():
@@ -244,23 +245,24 @@ def _shows(image: ImageFile, data: bytes) -> bool:
 
 
 def _has_pixels(image: ImageFile) -> bool:
-    """Tell whether pixels were loaded, which might have been changed since.
+    """Tell whether the pixels were loaded, and so may have been changed since.
 
-    To ask `load` would let go of a stream, whose bytes the next row with this image needs.
+    Calling `load` instead would close the stream, which the next row with this image needs.
     """
     return getattr(image, "_im", image) is not None
 
 
 def _same_metadata(image: ImageFile, fresh: ImageFile) -> bool:
-    """Tell whether an image has the metadata of its file.
+    """Tell whether an image still has the metadata of its file.
 
-    Users may add to `info`, but not remove or change: a file without its GPS position, say, is not
-    the file on disk any more. A colour that is added as transparent changes the pixels.
+    Users may add to `info`, but not remove or change entries: without its GPS position, say, the
+    image is no longer the file on disk. Adding a transparent colour changes the pixels.
     """
     from PIL.Image import Image
 
     if "transparency" in image.info and "transparency" not in fresh.info:
         return False
-    kept = all(key in image.info and image.info[key] == v for key, v in fresh.info.items())
-    exif, fresh_exif = (dict(Image.getexif(i)) for i in (image, fresh))  # PNG's own loads pixels
-    return kept and exif == fresh_exif
+    has_all = all(key in image.info and image.info[key] == v for key, v in fresh.info.items())
+    # The base class's method, since that of PNG images loads the pixels.
+    exif, fresh_exif = (dict(Image.getexif(i)) for i in (image, fresh))
+    return has_all and exif == fresh_exif

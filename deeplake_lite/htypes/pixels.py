@@ -1,6 +1,6 @@
-"""How pictures that are handed in, arrays, Pillow images and files, become pixels.
+"""Conversion of arrays, Pillow images and image files to pixels, and of pixels to modes and sizes.
 
-Pillow is imported with the first picture: it takes as long as all of this package.
+Pillow is imported with the first image, since the import takes as long as the rest of this package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.codecs import Header, ImageCodec
 
-_MOST = 4  # channels
+_MAX_CHANNELS = 4
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 """Pillow's mode by the number of channels."""
 
@@ -41,23 +41,25 @@ def pixels_of(value: Any) -> NDArray[Any]:
     if is_pillow(value):
         return pillow_pixels(value)
     raise InvalidValueError(
-        f"must be a picture: a path, a URL, a file as bytes, an array or a Pillow image, got "
-        f"{type(value).__name__} {brief(value)}. Lists of numbers need np.asarray(value, 'uint8')."
+        f"must be an image: a path, a URL, a file as bytes, an array or a Pillow image, but it is "
+        f"{type(value).__name__} {brief(value)}. Convert a list of numbers to an array: "
+        "np.asarray(value, 'uint8')."
     )
 
 
 def check_pixels(pixels: NDArray[Any]) -> None:
-    """Refuse what is no picture by its shape."""
+    """Check that an array has the shape of an image."""
     shape = pixels.shape
-    if pixels.ndim not in (2, 3) or 0 in shape or (pixels.ndim == 3 and shape[2] > _MOST):
-        first = pixels.ndim == 3 and 0 < shape[0] <= _MOST < shape[2]
-        way = (
+    if pixels.ndim not in (2, 3) or 0 in shape or (pixels.ndim == 3 and shape[2] > _MAX_CHANNELS):
+        is_channels_first = pixels.ndim == 3 and 0 < shape[0] <= _MAX_CHANNELS < shape[2]
+        hint = (
             "Put channels last: x.transpose(1, 2, 0)"
-            if first
+            if is_channels_first
             else "Reshape it, or declare an Array"
         )
         raise InvalidValueError(
-            f"a picture must have shape (h, w) or (h, w, 1 to {_MOST}), got {shape}. {way}."
+            f"an image must have shape (h, w) or (h, w, 1 to {_MAX_CHANNELS}), but it has {shape}. "
+            f"{hint}."
         )
 
 
@@ -69,8 +71,8 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
     """
     if pixels.dtype != np.uint8:
         raise InvalidValueError(
-            f"mode={mode!r} takes 8-bit pictures, got {pixels.dtype}. Declare the column without "
-            "mode, or scale: (x / x.max() * 255).astype('uint8')."
+            f"must be an 8-bit image for mode={mode!r}, but it is {pixels.dtype}. Declare the "
+            "column without mode, or scale the values: (x / x.max() * 255).astype('uint8')."
         )
     from PIL.Image import fromarray
 
@@ -79,9 +81,9 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
 
 
 def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
-    """Return the mode of pixels if it does not come back from another one; empty if it does.
+    """Return the mode of pixels whose conversion to another mode lost something, else nothing.
 
-    Grey survives in any mode, and so do opaque pixels without their alpha.
+    Grey pixels lose nothing in any mode, and opaque pixels lose nothing without their alpha.
 
     >>> colour, grey = np.full((1, 1, 3), [[[9, 0, 0]]], "uint8"), np.full((1, 1, 3), 9, "uint8")
     >>> [lost_channels(p, convert_pixels(p, "L")) for p in (colour, grey)]
@@ -93,7 +95,7 @@ def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
 
 
 def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
-    """Return a picture at another size: bilinear, smoothed where it becomes smaller.
+    """Return an image at another size, by bilinear interpolation with antialiasing.
 
     >>> resized(np.zeros((8, 6, 3), "uint16"), 4, 5).shape
     (4, 5, 3)
@@ -104,17 +106,17 @@ def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 
     if pixels.dtype == np.uint8 and (pixels.ndim == 2 or pixels.shape[2] in (3, 4)):
         return np.asarray(fromarray(pixels).resize((width, height), Resampling.BILINEAR))
-    planes = np.atleast_3d(pixels).astype(np.float32)
-    done = [
+    planes = np.atleast_3d(pixels).astype(np.float32)  # Pillow resizes one float channel at a time
+    channels = [
         np.asarray(fromarray(planes[..., i]).resize((width, height), Resampling.BILINEAR))
         for i in range(planes.shape[2])
     ]
-    out = np.stack(done, axis=-1).reshape(height, width, *pixels.shape[2:])
+    out = np.stack(channels, axis=-1).reshape(height, width, *pixels.shape[2:])
     return (out if pixels.dtype.kind == "f" else np.rint(out)).astype(pixels.dtype)
 
 
 def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
-    """Return the pixels of a file that a user handed in. Raises InvalidValueError."""
+    """Return the pixels of a user's file. Raises InvalidValueError if it does not decode."""
     try:
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:

@@ -1,7 +1,7 @@
-"""How the configuration of an htype becomes strict JSON and comes back unchanged.
+"""Conversion of htype configurations to strict JSON and back.
 
-JSON has no NaN, no bytes and no complex numbers, which defaults may hold. They are written as an
-object with one key that begins with ``$``; an object that has such a key by itself is written as
+Defaults may hold NaN, bytes and complex numbers, which JSON lacks. They are written as an object
+with a single key that begins with ``$``; an object that has such a key itself is written as
 ``$object``.
 """
 
@@ -48,7 +48,7 @@ def plain(value: Any) -> Any:
 
 
 def fixed(value: Any) -> Any:
-    """Return a plain value whose lists and dicts refuse changes; its deep copies take them.
+    """Return a plain value with read-only lists and dicts, whose deep copies can be changed.
 
     >>> fixed({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):
@@ -65,12 +65,12 @@ def fixed(value: Any) -> Any:
 def _refuse(*_: Any, **__: Any) -> Any:
     raise TypeError(
         "A schema is shared and cannot be edited in place. Set another default by "
-        "ds.set_default(name, value), or another note by ds[name].metadata[key] = value."
+        "ds.set_default(name, value), or other metadata by ds[name].metadata[key] = value."
     )
 
 
 class FixedList(list[Any]):
-    """A list within a schema, which every handle on the lake shares."""
+    """A read-only list in a schema, which all handles of the lake share."""
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -83,7 +83,7 @@ class FixedList(list[Any]):
 
 
 class FixedDict(dict[str, Any]):
-    """A JSON object within a schema, which every handle on the lake shares."""
+    """A read-only JSON object in a schema, which all handles of the lake share."""
 
     update = setdefault = pop = popitem = clear = _refuse
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -96,7 +96,7 @@ class FixedDict(dict[str, Any]):
 
 
 def to_json(value: Any) -> Any:
-    """Return a plain value as strict JSON. Raises TypeError for keys that are no texts.
+    """Return a plain value as strict JSON. Raises TypeError for keys that are not strings.
 
     >>> to_json([1.5, float("nan"), b"ab"])
     [1.5, {'$float': 'nan'}, {'$bytes': 'YWI='}]
@@ -111,19 +111,19 @@ def to_json(value: Any) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise TypeError("keys of JSON are texts")
+            raise TypeError("keys of JSON objects must be strings")
         items = {key: to_json(item) for key, item in value.items()}
         return {"$object": items} if any(key.startswith("$") for key in items) else items
     return value
 
 
 def from_json(value: Any) -> Any:
-    """Return what `to_json` was given.
+    """Return the value that `to_json` wrote.
 
     Raises
     ------
     FormatError
-        For a ``$`` key that is not known.
+        For an unknown ``$`` key.
 
     >>> from_json([1.5, {"$bytes": "YWI="}])
     [1.5, b'ab']
@@ -144,13 +144,13 @@ def from_json(value: Any) -> Any:
     if any(key.startswith("$") for key in value):
         raise FormatError(
             f"A value is written as {', '.join(value)}, which this release does not know. Upgrade "
-            "it."
+            "deeplake-lite."
         )
     return {key: from_json(item) for key, item in value.items()}
 
 
 def _time_text(value: np.datetime64 | np.timedelta64) -> str:
-    """Write a time as text that a time column reads: ISO 8601, or ``"5 s"``."""
+    """Write a time as a string that a time column reads: ISO 8601, or ``"5 s"``."""
     if isinstance(value, np.datetime64):
         return str(value)
     return f"{int(value.astype(np.int64))} {np.datetime_data(value.dtype)[0]}"

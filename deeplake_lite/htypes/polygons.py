@@ -1,4 +1,4 @@
-"""Outlines in a picture: any number of polygons per row, any number of corners each."""
+"""The type of polygons: any number of outlines per row, any number of corners each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _POLYGON = _Polygon("float32", (None, 2))
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Polygons(Htype):
-    """Outlines in a picture: per row a list of arrays (k, 2) float32, pixels, x before y.
+    """Outlines in an image: per row a list of arrays (k, 2) float32, in pixels, x before y.
 
     Examples
     --------
@@ -76,11 +76,11 @@ class Polygons(Htype):
 
     @override
     def values_from(self, of: Htype, values: Any) -> Any:
-        """Return outlines. Raises InvalidValueError for points that are no corners."""
+        """Return outlines. Raises InvalidValueError for keypoints, which are not corners."""
         if of.name == "keypoints":
             raise InvalidValueError(
-                "the points of a body are no corners of an outline. If they are, give them as "
-                "arrays: column[:]."
+                "keypoints are not the corners of an outline. If these are, pass them as arrays: "
+                "column[:]."
             )
         return super().values_from(of, values)
 
@@ -104,14 +104,14 @@ class Polygons(Htype):
 
 
 def _check_corners(polygon: NDArray[Any]) -> NDArray[Any]:
-    """Refuse fewer than three corners, and corners that are not finite."""
+    """Check that a polygon has at least three corners, all finite."""
     if len(polygon) < 3:
         raise InvalidValueError(
-            f"a polygon must have three corners or more, got {len(polygon)}. Leave it out."
+            f"a polygon must have three corners or more, but it has {len(polygon)}. Leave it out."
         )
     if not np.isfinite(polygon).all():
         corner = int(np.flatnonzero(~np.isfinite(polygon).all(axis=1))[0])
         raise InvalidValueError(
-            f"corner {corner} must be finite, got {polygon[corner].tolist()}. Leave it out."
+            f"corner {corner} must be finite, but it is {polygon[corner].tolist()}. Leave it out."
         )
     return polygon

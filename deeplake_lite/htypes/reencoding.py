@@ -1,7 +1,7 @@
-"""Which pictures lose detail or channels: encoded anew, or read with fewer bits; never silently.
+"""Warnings about images that lose detail or channels when they are re-encoded or read.
 
-An htype calls `note` from the thread that asked it to encode; whoever asked collects the notes with
-`noting` and says so, once per column.
+An htype calls `add_notice` in the thread that called `encode`. The caller of `encode` collects the
+notices with `collect_notices` and warns once per column.
 """
 
 from __future__ import annotations
@@ -21,84 +21,85 @@ _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=Non
 _warned: set[str] = set()
 
 
-class noting:
-    """Collect what is noted meanwhile, in this thread.
+class collect_notices:
+    """Collect the notices that are added in this thread.
 
-    This is no generator: one that an interrupt leaves suspended would end its collecting when it is
-    freed, in whatever context that is.
+    This is a class because a generator that an interrupt leaves suspended would reset the variable
+    when it is freed, possibly in another context, where that fails.
 
-    >>> with noting() as notes:
-    ...     note("a PNG file")
-    >>> notes
+    >>> with collect_notices() as notices:
+    ...     add_notice("a PNG file")
+    >>> notices
     ['a PNG file']
     """
 
     def __enter__(self) -> list[str]:
-        notes: list[str] = []
-        self._token = _collecting.set(notes)
-        return notes
+        notices: list[str] = []
+        self._token = _collecting.set(notices)
+        return notices
 
     def __exit__(self, *_: object) -> None:
         _collecting.reset(self._token)
 
 
-def changed(what: str) -> str:
-    """Return what a user is told of a picture, described in a few words, that was encoded anew."""
+def pixels_changed(description: str) -> str:
+    """Return the notice about an image that was encoded again with losses."""
     return (
-        f"{what}, so its pixels have changed. To keep files as they are, append their paths or "
-        "bytes, or images just as Image.open gives them (of a Hugging Face dataset: "
-        "cast_column(…, datasets.Image(decode=False))), into a column of the same codec or of "
-        "Image('auto'). To keep pixels as they are, declare a lossless codec: Image('png')."
+        f"{description}, so its pixels have changed. To store files unchanged, append their paths "
+        "or bytes, or images just as Image.open returns them (from a Hugging Face dataset: "
+        "cast_column(…, datasets.Image(decode=False))), to a column of the same codec or of "
+        "Image('auto'). To store pixels unchanged, declare a lossless codec: Image('png')."
     )
 
 
-def shortened(what: str, frames: int, codec: str) -> str:
-    """Return what a user is told of a picture, of whose frames or pages one was encoded."""
+def frames_dropped(source: str, frames: int, codec: str) -> str:
+    """Return the notice about an image of which only the first frame or page was encoded."""
     return (
-        f"{what} has {frames} frames or pages, and the first alone was encoded, as {codec}. "
-        f"{_KEEP} To store every frame, append each as an array, into a column of "
+        f"{source} has {frames} frames or pages, but only the first was encoded, as {codec}. "
+        f"{_KEEP} To store every frame, append each as an array to a column of "
         "dl.Sequence(dl.Image(…))."
     )
 
 
-def recoloured(what: str, space: str, codec: str) -> str:
-    """Return what a user is told of a picture in a colour space that was converted to RGB."""
-    to = {"RGBa": "RGBA", "La": "LA"}.get(space, "RGB")  # from colours that alpha is multiplied to
+def colours_converted(source: str, space: str, codec: str) -> str:
+    """Return the notice about an image whose colours were converted to RGB."""
+    to = {"RGBa": "RGBA", "La": "LA"}.get(space, "RGB")  # RGBa and La have premultiplied alpha
     return (
-        f"{what} has colours in {space}, which were converted to {to} and encoded as {codec}. "
-        f"{_KEEP} To store the numbers of a Pillow image, append np.asarray(image) into a column "
+        f"{source} has colours in {space}, which were converted to {to} and encoded as {codec}. "
+        f"{_KEEP} To store the numbers of a Pillow image, append np.asarray(image) to a column "
         "of Image('zstd')."
     )
 
 
 _KEEP = (
-    "To keep the file as it is, append its path or bytes, or the image just as Image.open gives "
-    "it, into a column of the same codec or of Image('auto')."
+    "To store the file unchanged, append its path or bytes, or the image just as Image.open "
+    "returns it, to a column of the same codec or of Image('auto')."
 )
 
 
-def reduced(what: str) -> str:
-    """Return what a user is told of a file, described in a few words, that has 16-bit colours."""
+def reads_8_bits(source: str) -> str:
+    """Return the notice about a file with 16 bits per colour channel."""
     return (
-        f"{what} has colours of 16 bits, which are read as 8 bits, because Pillow holds no more. "
-        "To keep all bits, append arrays of uint16 into a column of Image('zstd', dtype='uint16')."
+        f"{source} has 16 bits per colour channel, of which 8 are read, because Pillow holds no "
+        "more. To store all bits, append uint16 arrays to a column of "
+        "Image('zstd', dtype='uint16')."
     )
 
 
-def note(reason: str) -> None:
-    """Note what a user is to be told of a value."""
-    notes = _collecting.get()
-    if notes is not None:
-        notes.append(reason)
+def add_notice(notice: str) -> None:
+    """Add a notice about a value to those that the caller of `encode` collects, if it does."""
+    notices = _collecting.get()
+    if notices is not None:
+        notices.append(notice)
 
 
-def warn_once(column_id: str, name: str, notes: Sequence[str]) -> None:
-    """Warn of the first note, unless this process has warned about the column before."""
-    if not notes or column_id in _warned:
+def warn_once(column_id: str, name: str, notices: Sequence[str]) -> None:
+    """Warn about the first notice, unless this process has warned about the column before."""
+    if not notices or column_id in _warned:
         return
     _warned.add(column_id)
     warnings.warn(
-        f"column {name!r}: {notes[0]} This is said once per column.",
+        f"column {name!r}: {notices[0]} This warning is shown once per column.",
         ReencodedWarning,
         skip_file_prefixes=(_HOME,),
     )

@@ -1,8 +1,8 @@
-"""Which htypes there are, and which one a user's short word means.
+"""Lookup of htypes by name, dtype or stored configuration.
 
-`resolve` reads what users write in a schema, `from_config` what a lake has stored. A type enters
-with one line of `CLASSES`, or from another package through an entry point
-(`deeplake_lite.plugins`), and its module is imported when a schema has it.
+`resolve` reads what users write in a schema, `from_config` what a lake has stored. A type is
+registered by one line in `CLASSES`, or by another package through an entry point
+(`deeplake_lite.plugins`). Its module is imported when a schema uses it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CLASSES = {
     "sequence": "Sequence",
     "link": "Link",
 }
-"""Name, which is that of the module in this package, and class."""
+"""Class of each type by its name, which is also the name of its module in this package."""
 
 _BUILTIN: dict[Any, str] = {
     bool: "bool",
@@ -56,10 +56,10 @@ _BUILTIN: dict[Any, str] = {
 
 
 @cache
-def home(name: str) -> type[Htype] | None:
-    """Import a type by its name, from this package or from one that adds it; None for neither.
+def load_class(name: str) -> type[Htype] | None:
+    """Import a type by its name, from this package or a plugin; None if there is no such type.
 
-    >>> home("class_label")
+    >>> load_class("class_label")
     <class 'deeplake_lite.htypes.class_label.ClassLabel'>
     """
     if name not in CLASSES:
@@ -69,18 +69,18 @@ def home(name: str) -> type[Htype] | None:
 
 
 def resolve(spec: Any) -> Htype:
-    """Return the htype that `spec` stands for.
+    """Return the htype that a user's `spec` means.
 
     Parameters
     ----------
     spec : Htype | type | numpy.dtype | str
-        An htype or its class, a NumPy dtype, one of Python's types, the name of a dtype or of an
+        An htype or its class, a NumPy dtype, a built-in Python type, or the name of a dtype or
         htype.
 
     Raises
     ------
     SchemaError
-        When `spec` names nothing, or names a type that needs arguments.
+        When `spec` is unknown, or is a type that needs arguments.
 
     >>> resolve("float32"), resolve(int), resolve(np.dtype("uint8"))
     (Scalar('float32'), Scalar('int64'), Scalar('uint8'))
@@ -99,30 +99,31 @@ def resolve(spec: Any) -> Htype:
     if isinstance(spec, str):
         return _from_word(spec)
     raise SchemaError(
-        f"A type must be an htype such as Image('jpeg'), a name or a dtype, got {brief(spec, 80)}."
+        f"A type must be an htype such as Image('jpeg'), a name or a dtype, but it is "
+        f"{brief(spec, 80)}."
     )
 
 
 def from_config(config: Any) -> Htype:
-    """Return the htype that `get_config` wrote down.
+    """Return the htype of a configuration that `get_config` wrote.
 
     Raises
     ------
     FormatError
         When this release does not know the type or one of its fields.
     SchemaError
-        When a field has an impossible value.
+        When a field has an invalid value.
 
     >>> from_config({"htype": "scalar", "dtype": "int32"})
     Scalar('int32')
     """
     name = config.get("htype") if isinstance(config, dict) else None
-    cls = home(name) if isinstance(name, str) else None
+    cls = load_class(name) if isinstance(name, str) else None
     if cls is None:
         raise FormatError(
             f"A column's type must be an object with a known 'htype', but it is "
             f"{brief(config, 120)}. If a newer release wrote it, upgrade deeplake-lite; if the "
-            "type comes from another package, install that."
+            "type comes from another package, install that package."
         )
     known = {f.name: f for f in fields(cls) if f.metadata.get("stored", True)}
     unknown = [key for key in config if key != "htype" and key not in known]
@@ -142,12 +143,12 @@ def from_config(config: Any) -> Htype:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError, MemoryError, KeyError) as error:
         raise FormatError(
-            f"The configuration of type {name!r} makes no sense: {error}. Restore the schema."
+            f"The configuration of type {name!r} is invalid: {error}. Restore the schema."
         ) from error
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type of a name, in any case, or the dtype's.
+    """Return the type with a name, or with the name of a dtype; case does not matter.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))
@@ -155,11 +156,11 @@ def _from_word(word: str) -> Htype:
     name = WORDS.get(word.casefold(), word.casefold())
     types = {key.replace("_", ""): key for key in CLASSES}
     if (key := types.get(name.replace("_", ""))) is not None:
-        return _without_arguments(home(key))
+        return _without_arguments(load_class(key))
     dtype = dtype_name(word)
     if dtype in DTYPES or re.match(r"(datetime|timedelta)64", dtype):
         return Scalar(dtype)
-    if (added := home(name)) is not None:
+    if (added := load_class(name)) is not None:
         return _without_arguments(added)
     known = [*CLASSES, *plugins.names(plugins.HTYPES)]
     hint = nearest(word, [*known, *DTYPES, "datetime64[us]", "timedelta64[us]"])
@@ -170,7 +171,7 @@ def _from_word(word: str) -> Htype:
 
 
 def _without_arguments(cls: type[Htype] | None) -> Htype:
-    """Make a type of which only the name was given."""
+    """Make a type with its default arguments."""
     assert cls is not None
     try:
         return cls()

@@ -1,8 +1,8 @@
-"""Which files a lake may make us open: those under the roots that its reader has named, no others.
+"""Reading of linked files, restricted to the roots that the reader of a lake allows.
 
 A lake from a stranger may hold links to your files. Local paths are compared after symbolic links
-and ``..`` are resolved; URLs by scheme, host and path, and are refused when they could be read in
-two ways.
+and ``..`` are resolved. URLs are compared by scheme, host and path, and are refused if servers
+could read them in two ways.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _AMBIGUOUS = re.compile(r"[\x00-\x20\x7f\\]|::|%(2e|2f|5c|00)|/\.{1,2}(/|$)", re
 
 
 def resolve_link(url: str, allow: tuple[str, ...]) -> bytes:
-    """Return the bytes of the file that a link names.
+    """Return the bytes of a linked file.
 
     Parameters
     ----------
     url : str
-        Path or URL. A relative path is looked for under each local root.
+        Path or URL. A relative path is looked up under each local root.
     allow : tuple of str
         Roots: folders, or URL prefixes such as ``"https://example.org/photos"``.
 
     Raises
     ------
     InvalidValueError
-        When the link leads outside the roots, or to no regular file.
+        When the link leads outside the roots, or when there is no regular file.
 
     >>> resolve_link("/etc/hostname", ("/data/photos",))
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def resolve_link(url: str, allow: tuple[str, ...]) -> bytes:
 
     def permit(address: str) -> None:
         if not any(_is_under(address, root) for root in allow):
-            raise _outside(address, allow)
+            raise _outside_error(address, allow)
 
     permit(url)
     return read(url, permit)
@@ -57,19 +57,18 @@ def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
     reals = [] if "\0" in path else [_real_path(path, root) for root in allow]
     inside = [real for real in reals if real]
     if not inside:
-        raise _outside(url, allow)
+        raise _outside_error(url, allow)
     for real in inside:
         if real.is_file():
             return real
     raise InvalidValueError(
         f"the link {brief(url, 200)} leads to no file under the allowed roots "
-        f"({', '.join(map(repr, allow))}). "
-        f"Restore the file, or mend the link."
+        f"({', '.join(map(repr, allow))}). Restore the file, or fix the link."
     )
 
 
 def _real_path(path: str, root: str) -> Path | None:
-    """Return the real path of `path` seen from a root; None where it lies outside."""
+    """Return the real path of `path` relative to a root; None if it is outside the root."""
     scheme = scheme_of(root)
     if scheme not in (None, "file"):
         return None
@@ -79,7 +78,7 @@ def _real_path(path: str, root: str) -> Path | None:
 
 
 def _is_under(url: str, root: str) -> bool:
-    """Tell whether a URL lies under a root of the same scheme and host.
+    """Tell whether a URL is under a root with the same scheme and host.
 
     >>> _is_under("https://a.org/x/1.jpg", "https://a.org/x"), _is_under("https://a.org/xy", "https://a.org/x")
     (True, False)
@@ -99,10 +98,10 @@ def _is_under(url: str, root: str) -> bool:
     )
 
 
-def _outside(url: str, allow: tuple[str, ...]) -> InvalidValueError:
-    """Build the error for a link that leads elsewhere."""
-    shown = ", ".join(map(repr, allow)) or "none"
+def _outside_error(url: str, allow: tuple[str, ...]) -> InvalidValueError:
+    """Build the error for a link that leads outside the roots."""
+    roots = ", ".join(map(repr, allow)) or "none"
     return InvalidValueError(
-        f"the link {brief(url, 200)} is outside the allowed roots ({shown}). If you trust the "
-        f"lake, name its folder: dl.open(url, allow=[…])."
+        f"the link {brief(url, 200)} is outside the allowed roots ({roots}). If you trust the "
+        f"lake, allow the folder of its files: dl.open(url, allow=[…])."
     )

@@ -1,4 +1,4 @@
-"""One number, truth value, moment or duration per row."""
+"""The type of single numbers, booleans, times and durations."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DTYPES = (
 """Names of the dtypes that columns may have, besides times."""
 
 WORDS = {"str": "text", "string": "text", "bytes": "bytes", "int": "int64", "float": "float64"}
-"""Words for types that are neither a dtype's name nor a type's."""
+"""Other words that users may write for a type or dtype."""
 
 _TIME = re.compile(rf"(datetime|timedelta)64\[({'|'.join(UNITS)})\]")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scalar(Htype):
-    """One number, truth value, moment or duration per row.
+    """One number, boolean, time or duration per row.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class Scalar(Htype):
 
     Notes
     -----
-    Values are cast only where nothing is lost, except that a column of floats rounds numbers,
-    integers too (those beyond 2**53 in float64), to its width, and refuses those that would become
-    infinite. Moments may be datetime, date, ISO 8601 text or
-    datetime64; those with a time zone become UTC. Times are stored as int64. NaT is null.
+    Values are cast only if nothing is lost, except that a float column rounds numbers, integers
+    included (in float64, those beyond 2**53), to its precision. It refuses numbers that would
+    become infinite. Times may be given as datetime, date, ISO 8601 string or datetime64; those with
+    a time zone are converted to UTC. Times are stored as int64. NaT is null.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Scalar(Htype):
     >>> Scalar("int8").encode([1, 300])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: row 1: int8 holds -128 to 127, got 300. ...
+    deeplake_lite.errors.InvalidValueError: row 1: int8 holds -128 to 127, but the value is 300. ...
     """
 
     dtype: str
@@ -136,7 +136,7 @@ class Scalar(Htype):
 
 
 def check_dtype(dtype: Any) -> str:
-    """Return the name of a dtype that columns may have; SchemaError for any other.
+    """Return the name of a dtype. Raises SchemaError for a dtype that columns cannot have.
 
     >>> check_dtype(np.float32)
     'float32'
@@ -145,11 +145,11 @@ def check_dtype(dtype: Any) -> str:
     if name in DTYPES or _TIME.fullmatch(name):
         return name
     if isinstance(dtype, str) and (meant := WORDS.get(dtype.casefold())) in ("text", "bytes"):
-        raise SchemaError(f"{dtype!r} is no dtype. Declare the column as {meant!r}.")
+        raise SchemaError(f"{dtype!r} is not a dtype. Declare the column as {meant!r}.")
     raise SchemaError(
         f"A column's dtype must be one of {', '.join(DTYPES)}, or datetime64[unit] or "
-        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, got {brief(name)}."
-        f"{nearest(name, DTYPES)} Text columns are of type 'text'."
+        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, but it is {brief(name)}."
+        f"{nearest(name, DTYPES)} Columns of strings have the type 'text'."
     )
 
 
@@ -168,12 +168,12 @@ def stored_dtype(dtype: str) -> str:
 
 
 def as_stored(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as storage keeps it."""
+    """Return an array in the stored dtype: times as int64."""
     return array.view(np.int64) if array.dtype.kind in "mM" else array
 
 
 def _is_nat(value: Any) -> bool:
-    """Tell whether a value is None or NaT, NumPy's or pandas'."""
+    """Tell whether a value is None, or NaT of NumPy or pandas."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     kind = type(value)

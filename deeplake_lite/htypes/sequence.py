@@ -1,4 +1,4 @@
-"""Any number of items of one type per row: the frames of a clip, the captions of a picture."""
+"""The type of sequences, such as the frames of a clip or the captions of an image."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sequence(Htype):
     Parameters
     ----------
     of : Htype | str | type
-        Type of the items; whatever `resolve` reads.
+        Type of the items, in any form that `resolve` reads.
 
     Examples
     --------
@@ -125,29 +125,29 @@ class Sequence(Htype):
 
 
 def _itemwise(convert: Callable[[Any], Any], rows: Any) -> list[Any]:
-    """Convert the items of all rows at once; an error names the row and, in its text, the item."""
+    """Convert the items of all rows in one call; an error names the row and the item."""
     lists = [[] if row is None else list(row) for row in rows]
     try:
         items = iter(convert([item for items in lists for item in items]))
     except InvalidValueError as error:
         if error.row is None:
             raise
-        row, place = _place(lists, error.row)
-        raise type(error)(f"item {place}: {error.args[0]}", row=row) from error
+        row, index = _locate(lists, error.row)
+        raise type(error)(f"item {index}: {error.args[0]}", row=row) from error
     return [
-        None if row is None else [next(items) for _ in some]
-        for row, some in zip(rows, lists, strict=True)
+        None if row is None else [next(items) for _ in originals]
+        for row, originals in zip(rows, lists, strict=True)
     ]
 
 
-def _place(lists: list[list[Any]], item: int) -> tuple[int, int]:
-    """Return the row that an item is in, and its place there.
+def _locate(lists: list[list[Any]], item: int) -> tuple[int, int]:
+    """Return the row of an item, and its index in the row.
 
-    >>> _place([["a"], [], ["b", "c"]], 2)
+    >>> _locate([["a"], [], ["b", "c"]], 2)
     (2, 1)
     """
-    for row, some in enumerate(lists):
-        if item < len(some):
+    for row, items in enumerate(lists):
+        if item < len(items):
             return row, item
-        item -= len(some)
+        item -= len(items)
     raise IndexError(item)

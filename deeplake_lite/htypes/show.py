@@ -1,6 +1,6 @@
-"""How values look when small: thumbnails for pictures, a few words for everything else.
+"""Previews of values: thumbnails of images, and short strings for everything else.
 
-Pillow is imported with the first picture: it takes as long as all of this package.
+Pillow is imported with the first image, since the import takes as long as the rest of this package.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 THUMBNAIL = 96
 """Longer side of a thumbnail, pixels."""
 
-_WIDTH = 80  # characters
-_VALUES = 4  # numbers of an array that are shown
+_WIDTH = 80  # characters of a line
+_VALUES = 4  # shown numbers of an array
 
 
 def short_text(text: str) -> str:
-    r"""Cut a text to one short line.
+    r"""Shorten a string to one line.
 
     >>> short_text("two\nlines")
     'two lines'
@@ -39,23 +39,23 @@ def short_array(array: NDArray[Any]) -> str:
     >>> short_array(np.arange(6.0).reshape(2, 3))
     'float64 (2, 3): 0, 1, 2, 3, …'
     """
-    first = [_number(value) for value in array.reshape(-1)[:_VALUES]]
+    first = [_format_number(value) for value in array.reshape(-1)[:_VALUES]]
     dots = ", …" if array.size > _VALUES else ""
     return f"{array.dtype} {array.shape}: {', '.join(first)}{dots}"
 
 
 def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL, slack: float = 1.0) -> Picture:
-    """Return a small JPEG of a picture, or a PNG where it has alpha.
+    """Return a small JPEG of an image, or a PNG if it has alpha.
 
     Parameters
     ----------
     pixels : ndarray, (h, w) or (h, w, 1 to 4)
-        16-bit and float pictures are stretched to their range.
+        Pixels. Those of 16-bit and float images are stretched from their range to 8 bits.
     side : int
-        Longer side of the small one, pixels; pictures are never made larger.
+        Longer side of the thumbnail, in pixels; images are never enlarged.
     slack : float
-        Pictures whose side is up to so many times as long keep their size: encoding them takes less
-        time than making them smaller.
+        An image keeps its size if its longer side is at most `slack` times `side`: encoding it
+        takes less time than resizing it.
 
     >>> thumbnail(np.zeros((200, 100), "uint8")).width
     48
@@ -65,30 +65,30 @@ def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL, slack: float = 1.0) -
     pixels = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
     grey_or_rgb = pixels.ndim == 2 or pixels.shape[2] == 3
     if slack > 1 and max(pixels.shape[:2]) <= slack * side and grey_or_rgb:
-        return _picture(np.ascontiguousarray(eight_bits(pixels)), "jpeg", quality=80)
-    step = max(1, min(pixels.shape[:2]) // (4 * side))  # Pillow need not see 100 megapixels
+        return _encode(np.ascontiguousarray(eight_bits(pixels)), "jpeg", quality=80)
+    step = max(1, min(pixels.shape[:2]) // (4 * side))  # spares Pillow a resize of 100 megapixels
     image = fromarray(np.ascontiguousarray(eight_bits(pixels[::step, ::step])))
     image.thumbnail((side, side))
     if image.mode in ("LA", "RGBA"):
-        return _picture(np.array(image), "png")
-    return _picture(np.array(image.convert("RGB")), "jpeg", quality=80)
+        return _encode(np.array(image), "png")
+    return _encode(np.array(image.convert("RGB")), "jpeg", quality=80)
 
 
 def class_thumbnail(classes: NDArray[Any], side: int = THUMBNAIL) -> Picture:
-    """Return a small PNG of a segmentation mask: (h, w) integer, each class in a colour of its own.
+    """Return a small PNG of a segmentation mask, (h, w) integer, with a colour for each class.
 
     >>> class_thumbnail(np.eye(300, dtype="uint8")).mime
     'image/png'
     """
     step = max(1, -(-max(classes.shape) // side))
     small = classes[::step, ::step]
-    numbers, places = np.unique(small, return_inverse=True)
+    numbers, indices = np.unique(small, return_inverse=True)
     colours = np.array([class_colour(int(number)) for number in numbers], np.uint8)
-    return _picture(colours[places.reshape(small.shape)], "png")
+    return _encode(colours[indices.reshape(small.shape)], "png")
 
 
 def class_colour(number: int) -> tuple[int, int, int]:
-    """Return the colour of a class: black for 0, then hues a golden angle apart, always the same.
+    """Return the fixed colour of a class: black for 0, then hues a golden angle apart.
 
     >>> class_colour(0), class_colour(1), class_colour(2)
     ((0, 0, 0), (240, 84, 84), (84, 129, 240))
@@ -101,14 +101,14 @@ def class_colour(number: int) -> tuple[int, int, int]:
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def _picture(pixels: NDArray[np.uint8], codec: str, **options: Any) -> Picture:
-    """Encode a small picture."""
+def _encode(pixels: NDArray[np.uint8], codec: str, **options: Any) -> Picture:
+    """Encode a thumbnail."""
     data = bytes(codecs.get(codec, **options).encode(pixels))
     return Picture(data, f"image/{codec}", pixels.shape[1], pixels.shape[0])
 
 
 def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
-    """Stretch a picture to 8 bits, from its least to its greatest finite number.
+    """Stretch an image to 8 bits, from its least to its greatest finite number.
 
     >>> eight_bits(np.array([[0, np.nan], [2, np.inf]])).tolist()
     [[0, 0], [255, 255]]
@@ -118,13 +118,14 @@ def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     if pixels.dtype == bool:
         return pixels.astype(np.uint8) * np.uint8(255)
     values = pixels.astype(np.float64 if pixels.dtype.itemsize > 4 else np.float32)
-    there = values[np.isfinite(values)] if values.size else values
-    least, most = (float(there.min()), float(there.max())) if there.size else (0.0, 0.0)
+    finite = values[np.isfinite(values)] if values.size else values
+    least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    # Halves, because `most - least` may overflow.
     halves = np.clip(np.nan_to_num(values, nan=least), least, most) / 2 - least / 2
     stretched: NDArray[np.uint8] = (halves * (255 / ((most / 2 - least / 2) or 1))).astype(np.uint8)
     return stretched
 
 
-def _number(value: Any) -> str:
-    """Write a number in a few digits."""
+def _format_number(value: Any) -> str:
+    """Write a number with a few digits."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

@@ -1,6 +1,6 @@
-"""Arrays of other libraries as NumPy's: the values of a tensor, wherever it is.
+"""Conversion of tensors and other libraries' arrays to NumPy arrays.
 
-No library is imported; a tensor tells its own by its type.
+None of these libraries is imported; a tensor is recognised by the name of its class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.htypes.foreign import (
 
 
 def is_tensor(kind: type) -> bool:
-    """Tell whether values of a type are PyTorch's tensors, parameters included.
+    """Tell whether values of a type are PyTorch tensors, parameters included.
 
     >>> is_tensor(np.ndarray)
     False
@@ -32,25 +32,25 @@ def is_tensor(kind: type) -> bool:
 
 
 def without_tensors(value: Any) -> Any:
-    """Return a value, or a list of values, with an array for each tensor in it; else as it is.
+    """Return a value, or a nested list of values, with arrays for tensors.
 
     >>> without_tensors([1, [2]])
     [1, [2]]
     """
     try:
-        return _converted(value) if "torch" in sys.modules and _holds_tensor(value) else value
-    except RecursionError:  # a list within itself, which the type refuses
+        return _convert(value) if "torch" in sys.modules and _holds_tensor(value) else value
+    except RecursionError:  # a list that contains itself, which the type refuses
         return value
 
 
-def _converted(value: Any) -> Any:
+def _convert(value: Any) -> Any:
     if is_tensor(type(value)):
         return array_of(value)
-    return [_converted(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_convert(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _holds_tensor(value: Any) -> bool:
-    """Tell whether a value is a tensor, or a list that has one."""
+    """Tell whether a value is a tensor, or a list that contains one."""
     if not isinstance(value, list | tuple):
         return is_tensor(type(value))
     kinds = set(map(type, value))
@@ -61,17 +61,17 @@ def _holds_tensor(value: Any) -> bool:
 
 
 def array_of(value: Any) -> np.ndarray[Any, Any]:
-    """Return a tensor, or what gives itself to NumPy, as an array of a dtype of NumPy's own.
+    """Return a tensor, or anything that NumPy can convert, as an array of a NumPy dtype.
 
-    Columns of pandas, polars and Arrow keep their nulls and texts: see `column_array`.
+    Columns of pandas, polars and Arrow keep their nulls and strings: see `column_array`.
 
     Raises
     ------
     InvalidValueError
-        For a tensor without values, as on the device "meta".
+        For a tensor without values, such as one on the device "meta".
     """
     if not is_tensor(type(value)):
-        return with_numpys_dtype(_of_library(value))
+        return with_numpys_dtype(_to_numpy(value))
     try:
         detached = value.detach()
         dense = detached if str(value.layout) == "torch.strided" else detached.to_dense()
@@ -81,32 +81,32 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise InvalidValueError(
             f"a tensor must have values that NumPy reads, but it is of {value.dtype} on device "
-            f"{str(value.device)!r}, {value.layout}. Give it as an array: x.numpy(force=True)."
+            f"{str(value.device)!r}, {value.layout}. Pass it as an array: x.numpy(force=True)."
         ) from error
 
 
 def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array of another library's dtype in the least of NumPy's that holds it exactly.
+    """Return an array of another library's dtype in the smallest NumPy dtype that holds it exactly.
 
-    JAX and TensorFlow have bfloat16, float8 and int4, of the package ml_dtypes.
+    JAX and TensorFlow use bfloat16, float8 and int4 of the package ml_dtypes.
 
     >>> with_numpys_dtype(np.ones(2, "int8"))
     array([1, 1], dtype=int8)
     """
-    if array.dtype.isbuiltin != _OF_OTHERS:
+    if array.dtype.isbuiltin != _REGISTERED:
         return array
-    dtype = next((name for name in _HOLDING if np.can_cast(array.dtype, name)), None)
+    dtype = next((name for name in _WIDER if np.can_cast(array.dtype, name)), None)
     return array if dtype is None else array.astype(dtype)
 
 
-_OF_OTHERS = 2
+_REGISTERED = 2
 """`dtype.isbuiltin` of a dtype that another package has registered with NumPy."""
 
-_HOLDING = ("uint8", "int8", "float32")
-"""Dtypes that hold those of other libraries, smallest first."""
+_WIDER = ("uint8", "int8", "float32")
+"""NumPy dtypes that hold those of other libraries, smallest first."""
 
 
-def _of_library(value: Any) -> np.ndarray[Any, Any]:
+def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ndarray):
         return text_objects(value) if value.dtype.kind == "T" else value
     if is_column(type(value)):
@@ -115,4 +115,4 @@ def _of_library(value: Any) -> np.ndarray[Any, Any]:
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
-"""Dtypes that float32 holds exactly, and that NumPy does not have."""
+"""Dtypes that NumPy lacks, and that float32 holds exactly."""

@@ -1,4 +1,4 @@
-"""One text per row."""
+"""The type of strings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Text(Htype):
-    r"""One text per row, kept as UTF-8. A path is taken as its text.
+    r"""One string per row, stored as UTF-8. A path is stored as its string.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Text(Htype):
     >>> Text().encode(["a", 5])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: row 1: must be text, got int 5. Convert it: str(value).
+    deeplake_lite.errors.InvalidValueError: row 1: must be text, but it is int 5. Convert it: ...
     """
 
     name: ClassVar[str] = "text"
@@ -62,11 +62,11 @@ class Text(Htype):
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
-        texts = values.tolist() if isinstance(values, np.ndarray) else values
+        strings = values.tolist() if isinstance(values, np.ndarray) else values
         try:
-            buffers = list(map(str.encode, texts))
+            buffers = list(map(str.encode, strings))
         except (TypeError, UnicodeEncodeError):
-            buffers = each(texts, encode_text)
+            buffers = each(strings, encode_text)
         return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
 
     @override
@@ -78,12 +78,12 @@ class Text(Htype):
         return short_text(value)
 
     def from_file(self, data: bytes) -> str:
-        """Return the text that a file holds."""
+        """Return the text in a file."""
         return decode_text(data)
 
 
 def encode_text(value: Any) -> bytes:
-    """Return one text as UTF-8, or a path's.
+    """Return a string or path as UTF-8.
 
     >>> encode_text("a")
     b'a'
@@ -91,7 +91,8 @@ def encode_text(value: Any) -> bytes:
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(value, str):
         raise InvalidValueError(
-            f"must be text, got {type(value).__name__} {brief(value)}. {_conversion(value)}"
+            f"must be text, but it is {type(value).__name__} {brief(value)}. "
+            f"{_suggest_conversion(value)}"
         )
     try:
         return value.encode()
@@ -99,13 +100,13 @@ def encode_text(value: Any) -> bytes:
         raise not_utf8(value, error.start) from error
 
 
-def _conversion(value: Any) -> str:
-    r"""Return how a value becomes the text that it means, as a sentence.
+def _suggest_conversion(value: Any) -> str:
+    r"""Return a sentence that says how to convert a value to text.
 
-    >>> _conversion(5), _conversion(b"a")
+    >>> _suggest_conversion(5), _suggest_conversion(b"a")
     ('Convert it: str(value).', 'Decode it: value.decode().')
-    >>> _conversion(memoryview(b"caf\xe9"))
-    "Decode it by its encoding, such as bytes(value).decode('latin-1')."
+    >>> _suggest_conversion(memoryview(b"caf\xe9"))
+    "Decode it with its encoding, such as bytes(value).decode('latin-1')."
     """
     if not isinstance(value, bytes | bytearray | memoryview):
         return "Convert it: str(value)."
@@ -113,29 +114,32 @@ def _conversion(value: Any) -> str:
     try:
         bytes(value).decode()
     except UnicodeDecodeError:
-        return f"Decode it by its encoding, such as {data}.decode('latin-1')."
+        return f"Decode it with its encoding, such as {data}.decode('latin-1')."
     return f"Decode it: {data}.decode()."
 
 
 def not_utf8(text: str, at: int) -> InvalidValueError:
-    r"""Return the error for a text with a lone surrogate, which stands for a byte of no character.
+    r"""Return the error for a string with a lone surrogate.
+
+    Python's "surrogateescape" writes a byte that is not UTF-8 as such a surrogate; the message then
+    names the byte.
 
     >>> str(not_utf8("caf\udce9", 3))
-    "must be text in UTF-8, but the byte 0xe9 at 3 is no part of it. Decode its bytes by ..."
+    "must be text in UTF-8, but the byte 0xe9 at 3 is not. Decode the bytes with their ..."
     """
     if 0xDC80 <= (code := ord(text[at])) <= 0xDCFF:
         return InvalidValueError(
-            f"must be text in UTF-8, but the byte {code - 0xDC00:#x} at {at} is no part of it. "
-            "Decode its bytes by the encoding that they are in, such as 'latin-1'."
+            f"must be text in UTF-8, but the byte {code - 0xDC00:#x} at {at} is not. Decode the "
+            "bytes with their encoding, such as 'latin-1'."
         )
     return InvalidValueError(
-        f"must be text that UTF-8 can hold, got a lone surrogate at {at}. "
+        f"must be text that UTF-8 can encode, but it has a lone surrogate at {at}. "
         f"Replace it: value.encode(errors='replace').decode()."
     )
 
 
 def decode_text(data: Any) -> str:
-    """Return one text from UTF-8.
+    """Decode a string from UTF-8.
 
     >>> decode_text(memoryview(b"a"))
     'a'
@@ -144,6 +148,6 @@ def decode_text(data: Any) -> str:
         return str(data, "utf-8")
     except UnicodeDecodeError as error:
         raise DamagedError(
-            f"A text must be UTF-8, got byte {error.start} wrong. Run ds.verify() to find the "
-            "damage."
+            f"A stored string must be UTF-8, but its byte {error.start} is not. Run ds.verify() to "
+            "find the damage."
         ) from error

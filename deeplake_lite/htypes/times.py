@@ -1,8 +1,8 @@
-"""How dates, times and durations become datetime64 and timedelta64 of one unit without loss.
+"""Lossless conversion of dates, times and durations to datetime64 and timedelta64 of one unit.
 
-Steps: `cast_time` reads whatever stands for a moment (datetime, date, pandas' Timestamp, ISO 8601
-text) as NumPy does, then converts to the unit and back, so that neither overflow nor truncation
-goes unseen. Moments with a time zone become UTC.
+Steps: `cast_time` reads times (datetime, date, pandas' Timestamp, ISO 8601 strings) like NumPy,
+then converts them to the unit and back, so that neither overflow nor truncation goes unnoticed.
+Times with a time zone are converted to UTC.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 """Units that a time column may have, coarse to fine."""
 
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
-"""Durations without a length, which Arrow, pandas and CSV know as whole numbers only."""
+"""Durations without a fixed length, which Arrow, pandas and CSV represent as integers."""
 
 _WORDS = {
     "year": "Y",
@@ -37,10 +37,10 @@ _WORDS = {
     "microsecond": "us",
     "nanosecond": "ns",
 }
-"""Units as NumPy writes them, without their plural."""
+"""Units as NumPy writes them, in the singular."""
 
-_MOMENT = re.compile(
-    # without a month, five digits or more may be a whole date
+_TIME = re.compile(
+    # a year of five or more digits needs a month, since the digits may be a whole date: 20260131
     r"(?P<time>(?P<year>\d{4}|[+-]?\d{5,12}(?=-)|-\d{1,4}(?=-)|-\d{3,6})"
     r"(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
@@ -56,8 +56,8 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     Raises
     ------
     InvalidValueError
-        For what is no moment (or duration), lies outside the unit's range, or is finer than the
-        unit.
+        For values that are not times (or durations), are out of the unit's range, or are finer than
+        the unit.
 
     >>> cast_time(np.array(["2026-01-02", "2026-01-02T03:00+01:00"]), np.dtype("datetime64[s]"))
     array(['2026-01-02T00:00:00', '2026-01-02T02:00:00'], dtype='datetime64[s]')
@@ -69,9 +69,9 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if array.dtype.kind not in "OU":
         raise _not_a_time(array.reshape(-1)[0], dtype)
     values = array.reshape(-1).tolist()
-    if dtype.kind == "M" and (block := _moments_of_one_form(values)) is not None:
+    if dtype.kind == "M" and (block := _read_uniform_times(values)) is not None:
         return _convert(block, dtype).reshape(array.shape)
-    read = _moment if dtype.kind == "M" else _duration
+    read = _read_datetime if dtype.kind == "M" else _read_duration
     times = [read(value, dtype) for value in values]
     if len({time.dtype for time in times}) == 1:
         return _convert(np.array(times), dtype).reshape(array.shape)
@@ -91,7 +91,7 @@ def spans_of(values: Any, dtype: str) -> Any:
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         counts = np.ma.compressed(values)
-        fit = bool(((counts <= _MOST) & (counts >= -_MOST)).all())
+        fit = bool(((counts <= _MAX_COUNT) & (counts >= -_MAX_COUNT)).all())
         return values.astype(np.int64).astype(dtype) if fit else values
     if isinstance(values, np.ndarray) and values.dtype == object:
         spans = np.fromiter(spans_of(list(values.flat), dtype), object, values.size)
@@ -100,15 +100,15 @@ def spans_of(values: Any, dtype: str) -> Any:
         return [spans_of(value, dtype) for value in values]
     if isinstance(values, bool | np.timedelta64) or not isinstance(values, int | np.integer):
         return values
-    return np.int64(values).astype(dtype) if abs(int(values)) <= _MOST else values
+    return np.int64(values).astype(dtype) if abs(int(values)) <= _MAX_COUNT else values
 
 
-_MOST = 2**63 - 1
-"""Largest count; the least one is NaT."""
+_MAX_COUNT = 2**63 - 1
+"""Largest count of a unit; the least int64 is NaT."""
 
 
 def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
-    """Return a moment, or a duration, in the unit that it comes in.
+    """Read a time, or a duration, in its own unit.
 
     Raises
     ------
@@ -118,37 +118,37 @@ def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta6
     >>> read_time("2026-01-02", np.dtype("datetime64[ns]"))
     np.datetime64('2026-01-02')
     """
-    return _moment(value, dtype) if dtype.kind == "M" else _duration(value, dtype)
+    return _read_datetime(value, dtype) if dtype.kind == "M" else _read_duration(value, dtype)
 
 
-def _moments_of_one_form(values: list[Any]) -> NDArray[Any] | None:
-    """Read datetimes, or texts of one unit, without time zones in one go; None for all else."""
+def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
+    """Read datetimes, or strings of one length, without time zones at once; None for any others."""
     kinds = set(map(type, values))
     if kinds == {datetime} and all(value.tzinfo is None for value in values):
         return np.array(values, "datetime64[us]")
     if kinds == {str} and len(set(map(len, values))) == 1:
-        matches = [match for match in map(_MOMENT.fullmatch, values) if match]
+        matches = [match for match in map(_TIME.fullmatch, values) if match]
         if len(matches) == len(values) and not any(match["zone"] for match in matches):
             try:
                 block = np.array(values, "datetime64")
             except ValueError:
-                return None  # which one?
+                return None  # the caller finds the value at fault
             years = [int(match["year"]) for match in matches]
             return block if np.array_equal(_years_of(block), years) else None
     return None
 
 
 def _years_of(times: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the years of moments.
+    """Return the years of times.
 
-    Those of a text tell whether it was read: NumPy wraps nanoseconds of years that they do not
-    reach, without a word.
+    A parsed string must have the year that it says: NumPy silently wraps nanoseconds around for
+    years that they do not reach.
     """
     return times.astype("datetime64[Y]").astype(np.int64) + 1970
 
 
 def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Change the unit of `times`, refusing what changes their value."""
+    """Convert times to another unit. Raises InvalidValueError if that changes their value."""
     if np.datetime_data(times.dtype)[0] == "generic" and not np.isnat(times).all():
         raise _not_a_time(times.reshape(-1)[0], dtype)
     if dtype.kind == "m" and not np.can_cast(times.dtype, dtype, "same_kind"):
@@ -157,17 +157,17 @@ def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         converted = times.astype(dtype)
         lost = (converted.astype(times.dtype) != times) & ~np.isnat(times)
     except OverflowError:
-        lost = _beyond(times, dtype)
+        lost = _find_overflows(times, dtype)
     if lost.any():
         raise InvalidValueError(
-            f"must fit {dtype.name} exactly, got {times[lost][0]}. Declare a column of another "
-            f"unit ({', '.join(UNITS)}), or round with .astype({dtype.name!r})."
+            f"must fit {dtype.name} exactly, but it is {times[lost][0]}. Declare a column of "
+            f"another unit ({', '.join(UNITS)}), or round with .astype({dtype.name!r})."
         )
     return converted
 
 
-def _beyond(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-    """Tell which times the other unit does not reach."""
+def _find_overflows(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Return which times are out of the range of another unit."""
     lost = np.zeros(times.shape, bool)
     for at in np.ndindex(times.shape):
         try:
@@ -177,32 +177,35 @@ def _beyond(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     return lost
 
 
-def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
-    """Read one moment in the unit that it comes in."""
+def _read_datetime(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
+    """Read one time in its own unit."""
     if isinstance(value, np.datetime64):
         return value
     if hasattr(value, "to_datetime64"):  # pandas' Timestamp, which has nanoseconds
         stamp: np.datetime64 = value.to_datetime64()
         return stamp
     if isinstance(value, datetime):
-        return _utc_of(value)
+        return _datetime_to_utc(value)
     if isinstance(value, date):
         return np.datetime64(value, "D")
-    if isinstance(value, str) and (match := _MOMENT.fullmatch(value)):
+    if isinstance(value, str) and (match := _TIME.fullmatch(value)):
         try:
-            return _utc(match)
+            return _match_to_utc(match)
         except ValueError:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                f"must lie in the years that its digits of a second allow, got {brief(value)}. "
-                "Write it with fewer digits of a second."
+                f"must be in the range of years that its fraction of a second allows, but it is "
+                f"{brief(value)}. Write it with fewer digits."
             ) from None
     raise _not_a_time(value, dtype)
 
 
-def _utc(match: re.Match[str]) -> np.datetime64:
-    """Return the moment of a text. Raises ValueError, and OverflowError beyond the unit's years."""
+def _match_to_utc(match: re.Match[str]) -> np.datetime64:
+    """Return the time of a parsed string in UTC.
+
+    Raises ValueError for an impossible date, and OverflowError for a year out of the unit's range.
+    """
     time = np.datetime64(match["time"])
     if _years_of(np.asarray(time)) != int(match["year"]):
         raise OverflowError
@@ -212,27 +215,27 @@ def _utc(match: re.Match[str]) -> np.datetime64:
     return time
 
 
-def _utc_of(moment: datetime) -> np.datetime64:
-    """Return a datetime in UTC, also where that lies in a year that `datetime` does not have.
+def _datetime_to_utc(value: datetime) -> np.datetime64:
+    """Return a datetime in UTC, even if that is in a year that `datetime` does not support.
 
     >>> from datetime import timezone
-    >>> _utc_of(datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=1))))
+    >>> _datetime_to_utc(datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=1))))
     np.datetime64('10000-01-01T00:00:00.000000')
     """
-    offset = moment.utcoffset()
-    local = np.datetime64(moment.replace(tzinfo=None), "us")
+    offset = value.utcoffset()
+    local = np.datetime64(value.replace(tzinfo=None), "us")
     return local if offset is None else local - exact_span(offset)
 
 
 def exact_span(span: timedelta) -> np.timedelta64:
-    """Return a timedelta in microseconds or, where int64 holds too few of them, in a longer unit.
+    """Return a timedelta in microseconds, or in a coarser unit if int64 cannot hold as many.
 
     NumPy's own conversion wraps around beyond 292,271 years.
 
     Raises
     ------
     InvalidValueError
-        For a timedelta that long with microseconds, which no unit holds.
+        For a timedelta that is both too long and too precise for every unit.
 
     >>> exact_span(timedelta(days=110_000_000))
     np.timedelta64(9504000000000000,'ms')
@@ -242,13 +245,13 @@ def exact_span(span: timedelta) -> np.timedelta64:
         if count % size == 0 and abs(count // size) < 2**63:
             return np.timedelta64(count // size, unit)  # type: ignore[call-overload,no-any-return]
     raise InvalidValueError(
-        f"must be at most 2**63 microseconds long, or be whole seconds, got {span}. Round it: "
-        f"timedelta(days={span.days}, seconds={span.seconds})."
+        f"must be shorter than 2**63 microseconds, or be whole seconds, but it is {span}. Round "
+        f"it: timedelta(days={span.days}, seconds={span.seconds})."
     )
 
 
-def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
-    """Read one duration in the unit that it comes in."""
+def _read_duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
+    """Read one duration in its own unit."""
     if isinstance(value, np.timedelta64):
         return value
     if hasattr(value, "to_timedelta64"):  # pandas' Timedelta
@@ -256,7 +259,7 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         return span
     if isinstance(value, timedelta):
         return exact_span(value)
-    if isinstance(value, time) and value.tzinfo is None:  # as Arrow's: since midnight
+    if isinstance(value, time) and value.tzinfo is None:  # since midnight, as in Arrow
         return exact_span(datetime.combine(date.min, value) - datetime.min)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
         unit: Any = match["unit"] or _WORDS[match["word"]]
@@ -267,19 +270,19 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
 
 
 def _not_a_time(value: Any, dtype: np.dtype[Any]) -> InvalidValueError:
-    """Build the error for what is no moment, or no duration."""
+    """Build the error for a value that is not a time, or not a duration."""
     unit = np.datetime_data(dtype)[0]
-    way = (
-        "Give a datetime, an ISO 8601 text such as '2026-01-31T12:00', or np.datetime64"
+    hint = (
+        "Pass a datetime, an ISO 8601 string such as '2026-01-31T12:00', or np.datetime64"
         if dtype.kind == "M"
-        else f"Give a timedelta, a text such as '5 {unit}', or np.timedelta64(5, {unit!r})"
+        else f"Pass a timedelta, a string such as '5 {unit}', or np.timedelta64(5, {unit!r})"
     )
     if value is None:
-        way = (
+        hint = (
             "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
             f"{dtype.name!r}, nullable=True))"
         )
-    kind = "moment" if dtype.kind == "M" else "duration"
+    kind = "time" if dtype.kind == "M" else "duration"
     return InvalidValueError(
-        f"must be a {kind} ({dtype.name}), got {type(value).__name__} {brief(value)}. {way}."
+        f"must be a {kind} ({dtype.name}), but it is {type(value).__name__} {brief(value)}. {hint}."
     )

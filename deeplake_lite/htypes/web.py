@@ -1,4 +1,4 @@
-"""How a file comes from a web server, asking before every address."""
+"""Reading of files from web servers, with a check of every redirect."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _SECONDS = 60  # that a server may stay silent
 
 
 def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
-    """Return what a web server answers.
+    """Return the body of a web server's response.
 
     Parameters
     ----------
     url : str
-        http or https.
+        An http or https URL.
     permit : callable, optional
         Called with every URL that the server redirects to; raises to refuse it.
 
     Raises
     ------
     OSError
-        When there is no good answer.
+        When there is no successful response.
     """
     try:
         with build_opener(_Redirects(permit)).open(url, timeout=_SECONDS) as response:
             data: bytes = response.read()
     except HTTPError as error:
-        error.close()
+        error.close()  # the error holds the response
         raise
     return data
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows redirects to where it is permitted."""
+    """Follows redirects to permitted addresses."""
 
     def __init__(self, permit: Callable[[str], None] | None) -> None:
         self._permit = permit

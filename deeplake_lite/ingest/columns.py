@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.arrow.decimals import first_rounded
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.types import (
@@ -205,7 +205,7 @@ def texts_in(array: pa.Array) -> list[str | None]:
     ['a', None]
     """
     texts = objects_in(array)
-    return [text for text in texts if text is None or half_of_a_pair(text) is None]
+    return [text for text in texts if text is None or find_lone_surrogate(text) is None]
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:

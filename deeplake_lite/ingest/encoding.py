@@ -16,7 +16,7 @@ from deeplake_lite.dataset.write.transfer import Transfer, naming_types, taken_f
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.htypes.files import rebased
-from deeplake_lite.htypes.reencoding import note, noting
+from deeplake_lite.htypes.reencoding import add_notice, collect_notices
 from deeplake_lite.ingest.classes import check_class_numbers
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.pool import Pool
@@ -78,7 +78,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     reasons: dict[int, str] = {}
     reencoded: dict[str, list[str]] = {}
     for f in fields:
-        with noting() as reencoded[f.id]:
+        with collect_notices() as reencoded[f.id]:
             try:
                 cells[f.id] = _encode(f.htype, _values(block, f), check)
             except InvalidValueError as error:
@@ -153,16 +153,16 @@ def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[i
     """Encode rows one by one, blanks in place of bad ones; return the cells, and reasons by row."""
 
     def one(i: int) -> tuple[Cells | str, list[str]]:
-        with noting() as notes:
+        with collect_notices() as notices:
             try:
-                return _encode(htype, _part(values, i), check), notes
+                return _encode(htype, _part(values, i), check), notices
             except InvalidValueError as error:
-                return str(error.args[0]), notes
+                return str(error.args[0]), notices
 
     pairs = _pool().map(one, range(len(values)))
     done = [found for found, _ in pairs]
-    for reason in [reason for _, notes in pairs for reason in notes]:
-        note(reason)
+    for notice in [notice for _, notices in pairs for notice in notices]:
+        add_notice(notice)
     bad = {i: found for i, found in enumerate(done) if isinstance(found, str)}
     blank = htype.encode([htype.blank])
     return concat([blank if isinstance(found, str) else found for found in done]), bad

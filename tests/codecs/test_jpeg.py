@@ -75,9 +75,9 @@ def test_alpha_16_bits_and_no_pixels_are_refused(pixels):
     check_refuses(CODEC, [pixels[kind] for kind in kinds])
     check_refuses(CODEC, [np.zeros((0, 4), UINT8), np.zeros((4, 4, 1), UINT8), np.zeros(4, UINT8)])
     check_refuses(CODEC, [np.zeros((2, 2), bool)])
-    with pytest.raises(InvalidValueError, match="use PNG, which keeps alpha and 16 bits"):
+    with pytest.raises(InvalidValueError, match="use PNG, which holds alpha and 16 bits"):
         CODEC.encode(pixels["rgba"])
-    with pytest.raises(InvalidValueError, match="up to 65,500 pixels a side"):
+    with pytest.raises(InvalidValueError, match="at most 65,500 pixels per side"):
         CODEC.encode(np.zeros((1, 65_501), UINT8))
 
 
@@ -183,7 +183,7 @@ def test_padding_before_the_end_marker_is_ignored_but_not_more(photo, oracle, fi
     check_file(CODEC, data[:-2] + bytes(3) + b"\xff\xd9", oracle(data))
     for wrong in (data[:-2] + bytes(300) + b"\xff\xd9", data[: len(data) // 2] + b"\xff\xd9"):
         assert CODEC.probe(wrong).shape == photo.shape
-        with pytest.raises(DamagedError, match=r"Corrupt JPEG data: .*\. Restore the picture\.$"):
+        with pytest.raises(DamagedError, match=r"Corrupt JPEG data: .*\. Restore the image\.$"):
             CODEC.decode(wrong, photo.shape, UINT8)
 
 
@@ -211,10 +211,10 @@ def test_lossless_jpeg_is_read(oracle):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "got 0 bytes: the file is empty"),
+        (b"", "the file is empty (0 bytes)"),
         (
             b"\x89PNG\r\n\x1a\n" + bytes(20),
-            "must be a JPEG file, got 28 bytes that look like a PNG",
+            "must be a JPEG file, but its 28 bytes look like a PNG",
         ),
         (b"<html>", "look like text '<html>'"),
         (b"\xff\xd8", "must be a JPEG file"),
@@ -248,13 +248,13 @@ def test_headers_that_nothing_reads_are_refused(photo, file_of, at, value, messa
 def test_pictures_of_no_pixels_or_too_many_are_refused(photo, file_of):
     data = file_of(photo, "JPEG")
     frame = data.index(b"\xff\xc0")
-    with pytest.raises(InvalidValueError, match="must have pixels, got a JPEG file of 0 x 128"):
+    with pytest.raises(InvalidValueError, match="must have pixels, but this JPEG file has 0 x 128"):
         CODEC.probe(data[: frame + 5] + bytes(2) + data[frame + 7 :])
     wide = data[: frame + 5] + struct.pack(">HH", 1, 65_535) + data[frame + 9 :]
-    with pytest.raises(InvalidValueError, match="of 1 x 65,535 pixels, over 65,500 a side"):
+    with pytest.raises(InvalidValueError, match="of 1 x 65,535 pixels, over 65,500 per side"):
         CODEC.probe(wide)
     huge = data[: frame + 5] + struct.pack(">HH", 60_000, 60_000) + data[frame + 9 :]
-    with pytest.raises(InvalidValueError, match=f"up to {MAX_BYTES:,} bytes once decoded"):
+    with pytest.raises(InvalidValueError, match=f"decode to at most {MAX_BYTES:,} bytes"):
         CODEC.probe(huge)
 
 

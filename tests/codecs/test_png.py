@@ -50,9 +50,11 @@ def test_configuration_round_trips(codec):
 
 
 def test_configuration_out_of_range_is_refused():
-    with pytest.raises(SchemaError, match="level of 'png' must be an integer from 0 to 9, got 10"):
+    with pytest.raises(
+        SchemaError, match="level of 'png' must be an integer from 0 to 9, but it is 10"
+    ):
         Png(level=10)
-    with pytest.raises(SchemaError, match="indexed of 'png' must be one of False, True, got 1"):
+    with pytest.raises(SchemaError, match="indexed of 'png' must be False or True, but it is 1"):
         Png(indexed=1)
 
 
@@ -212,12 +214,12 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "got 0 bytes: the file is empty"),
-        (b"GIF89a", "must be a PNG file, got 6 bytes that look like a GIF picture"),
+        (b"", r"the file is empty \(0 bytes\)"),
+        (b"GIF89a", "must be a PNG file, but its 6 bytes look like a GIF image"),
         (SIGNATURE, "the header IHDR is cut short or missing"),
         (SIGNATURE + chunk(b"IDAT", bytes(20)) + END, "the header IHDR is cut short or missing"),
         (png(60_000, 60_000, 8, 0, b"\0"), "the IDAT chunks cannot hold the pixels of the header"),
-        (png(0, 1, 8, 0, b"\0"), "must have pixels, got a PNG file"),
+        (png(0, 1, 8, 0, b"\0"), "must have pixels, but this PNG file has"),
         (png(1, 1, 3, 0, b"\0\0"), "must be a whole PNG file"),
     ],
 )

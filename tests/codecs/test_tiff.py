@@ -40,7 +40,7 @@ def test_configuration_round_trips(compression):
 
 def test_configuration_out_of_range_is_refused():
     with pytest.raises(
-        SchemaError, match="compression of 'tiff' must be one of 'none', 'deflate', 'lzw'"
+        SchemaError, match="compression of 'tiff' must be 'none', 'deflate' or 'lzw'"
     ):
         Tiff("jpeg")
 
@@ -88,7 +88,7 @@ def test_files_of_scientists_decode(pixels, oracle, byteorder, bigtiff, tile, ki
     array = pixels[kind]
     data = scientific(array, byteorder=byteorder, bigtiff=bigtiff, tile=tile, rowsperstrip=7)
     if bigtiff and byteorder == ">":
-        with pytest.raises(InvalidValueError, match="offsets of 8 bytes that are big-endian"):
+        with pytest.raises(InvalidValueError, match="big-endian offsets of 8 bytes"):
             CODEC.probe(data)
         return
     check_file(CODEC, data, array)
@@ -143,12 +143,12 @@ def test_a_file_cut_short_in_its_metadata_is_refused(photo, file_of):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "got 0 bytes: the file is empty"),
+        (b"", r"the file is empty \(0 bytes\)"),
         (b"II*\1", "must be a TIFF file"),
         (b"II*\0", "a directory ends at byte 8, so the file is cut short"),
         (
             b"II*\0\x08\0\0\0\0\0\0\0\0\0",
-            "0 strips or tiles make the picture, but only 0 are listed",
+            "the image needs 0 strips or tiles, but only 0 are listed",
         ),
     ],
 )
@@ -163,9 +163,7 @@ def test_strips_that_are_missing_are_noticed(photo):
     data = scientific(photo[..., 0], rowsperstrip=8)
     entry = struct.pack("<HHI", 257, 4, 1)  # ImageLength
     taller = data.replace(entry + struct.pack("<I", 96), entry + struct.pack("<I", 960))
-    with pytest.raises(
-        InvalidValueError, match="120 strips or tiles make the picture, but only 12"
-    ):
+    with pytest.raises(InvalidValueError, match="the image needs 120 strips or tiles, but only 12"):
         CODEC.probe(taller)
 
 

@@ -139,7 +139,7 @@ def test_a_struct_that_makes_no_array_is_an_error_of_its_row(way, values, noted,
             "deeplake_lite.htype": '{"htype": "array", "dtype": "int64", "shape": [null, null]}'
         }
         table = table.cast(pa.schema([table.schema.field("x").with_metadata(note)]))
-    with pytest.raises(dl.InvalidValueError, match=r"row 0: must be int64 .*, got dict"):
+    with pytest.raises(dl.InvalidValueError, match=r"row 0: must be int64 .*, but it is dict"):
         way(table, htype, tmp_path)
 
 

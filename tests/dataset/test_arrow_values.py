@@ -326,7 +326,7 @@ def test_levels_of_an_index_are_columns_if_any_has_a_name(new_url, names, column
 @pytest.mark.parametrize(
     ("name", "column", "message"),
     [
-        ("", "a", "name must be a text that is not empty"),
+        ("", "a", "name must be a non-empty string"),
         (0, "0", "'0' is a column and the index"),
         ("0", 0, "'0' is a column and the index"),
     ],

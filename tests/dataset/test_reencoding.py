@@ -301,7 +301,7 @@ def png16(colours):
 )
 def test_files_with_more_bits_than_are_read_are_told(make_lake, codec, data, kind):
     ds = make_lake({"i": dl.Image(codec)})
-    match = f"column 'i': a {kind} file has colours of 16 bits, which are read as 8 bits"
+    match = f"column 'i': a {kind} file has 16 bits per colour channel, of which 8 are read"
     with pytest.warns(dl.ReencodedWarning, match=match):
         ds.append({"i": [data]})
     assert ds["i"][0].dtype == np.uint8
@@ -318,7 +318,7 @@ def test_images_of_files_with_more_bits_than_are_read_are_told(
     with Pillow.open(tmp_path / "deep.png") as image:
         if is_drawn_on:
             image.putpixel((0, 0), (1,) * len(image.getbands()))
-        match = "PNG file( of a Pillow image)? has colours of 16 bits, which are read as 8 bits"
+        match = "PNG file( of a Pillow image)? has 16 bits per colour channel, of which 8 are read"
         with pytest.warns(dl.ReencodedWarning, match=match):
             ds.append({"i": [image]})
     assert ds["i"][0].dtype == np.uint8
@@ -420,7 +420,7 @@ def test_frames_that_are_dropped_are_said(make_lake, codec, format_, how):
         assert bytes(ds["i"].encoded()[0]) == data
     else:
         [message] = said
-        assert "has 3 frames or pages, and the first alone was encoded" in message
+        assert "has 3 frames or pages, but only the first was encoded" in message
     if codec not in ("jpeg", "webp") and format_ != "GIF":
         np.testing.assert_array_equal(ds["i"][0], PIXELS)
 
@@ -448,7 +448,9 @@ def test_a_mask_is_no_file_of_several_pages(make_lake):
     pages = [Pillow.fromarray(np.full((2, 3), i, "uint8")) for i in range(2)]
     data = saved(pages[0], "TIFF", save_all=True, append_images=pages[1:])
     ds = make_lake({"m": dl.Mask()})
-    with pytest.raises(dl.InvalidValueError, match="has one frame, got a TIFF of 2 frames"):
+    with pytest.raises(
+        dl.InvalidValueError, match="must have one frame, but this TIFF has 2 frames"
+    ):
         ds.append({"m": [data]})
 
 

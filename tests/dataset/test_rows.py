@@ -39,7 +39,9 @@ def test_columns_and_rows_append_the_same(ds):
 
 def test_a_bad_value_in_row_700_of_1000_names_column_row_and_rule_and_appends_nothing(ds):
     values = [*range(700), "many", *range(299)]
-    with pytest.raises(dl.InvalidValueError, match=r"column 'x', row 700: .*got .*'many'") as error:
+    with pytest.raises(
+        dl.InvalidValueError, match=r"column 'x', row 700: .*but it is .*'many'"
+    ) as error:
         ds.append({"x": values, "t": ["t"] * 1000})
     assert (error.value.column, error.value.row) == ("x", 700)
     assert_as_before(ds)
@@ -72,7 +74,7 @@ def test_a_failed_append_leaves_the_rows_of_an_earlier_one_pending(ds):
         ({"x": np.array(1), "t": ["a"]}, dl.InvalidValueError, "one sequence of values"),
         ({"x": {1}, "t": ["a"]}, dl.InvalidValueError, "one sequence of values"),
         ([{"x": 1, "t": "a"}, "b"], dl.InvalidValueError, "row 1: rows come as a dict of columns"),
-        ({"x": [None], "t": ["a"]}, dl.InvalidValueError, "column 'x', row 0: takes no null"),
+        ({"x": [None], "t": ["a"]}, dl.InvalidValueError, "column 'x', row 0: must not be null"),
         ({"x": [2**40], "t": ["a"]}, dl.InvalidValueError, "int32 holds"),
         ({"x": [[1]], "t": ["a"]}, dl.InvalidValueError, "column 'x'"),
     ],
@@ -226,7 +228,7 @@ def test_a_dataset_appends_to_itself(ds):
 
 def test_a_view_that_does_not_fit_appends_nothing(make_lake, ds):
     nulls = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[1, None])
-    with pytest.raises(dl.InvalidValueError, match="column 'x', row 1: takes no null"):
+    with pytest.raises(dl.InvalidValueError, match="column 'x', row 1: must not be null"):
         make_lake({"x": "int32"}).append(nulls)
     with pytest.raises(dl.ColumnNotFoundError, match="no column 't'"):
         nulls.append(ds)
@@ -291,7 +293,7 @@ def test_a_list_of_as_many_values_as_rows_is_one_per_row_wherever_it_can_be(make
     [
         ("t", ["a", "b"], "column 't': .* one for all of them: 3 rows, got 2 values"),
         ("x", [], "column 'x': .* 3 rows, got 0 values"),
-        ("x", "one", "column 'x': must be int32, got str 'one'"),
+        ("x", "one", "column 'x': must be int32, but it is str 'one'"),
         ("x", 2**40, "column 'x': int32 holds"),
         ("t", ["a", 5, "c"], "column 't', row 1: must be text"),
     ],

@@ -114,15 +114,19 @@ def test_decoded_arrays_are_writable_and_do_not_share_memory():
 @pytest.mark.parametrize(
     ("shape", "bad", "match"),
     [
-        ((None, 3), [1, 2, 3], r"must have shape \(…, 3\), got \(3,\). Reshape it"),
-        ((None, 3), np.zeros((2, 4)), r"must have shape \(…, 3\), got \(2, 4\)"),
-        ((2,), [1, 2, 3], r"must have shape \(2,\), got \(3,\)"),
-        ((None,), 5, r"must have shape \(…,\), got \(\)"),
-        ((None, None), [[1], [1, 2]], "must be one array .*got list .lists of different lengths"),
-        ((None,), ["a"], "must be float32, got str 'a'. Convert it to float32 first"),
-        ((None,), "abc", r"must be float32 of shape \(…,\), got str 'abc'"),
+        ((None, 3), [1, 2, 3], r"must have shape \(…, 3\), but it has \(3,\). Reshape it"),
+        ((None, 3), np.zeros((2, 4)), r"must have shape \(…, 3\), but it has \(2, 4\)"),
+        ((2,), [1, 2, 3], r"must have shape \(2,\), but it has \(3,\)"),
+        ((None,), 5, r"must have shape \(…,\), but it has \(\)"),
+        (
+            (None, None),
+            [[1], [1, 2]],
+            "must be one array .*but it is list .lists of different lengths",
+        ),
+        ((None,), ["a"], "must be float32, but it is str 'a'. Convert it to float32 first"),
+        ((None,), "abc", r"must be float32 of shape \(…,\), but it is str 'abc'"),
         ((None,), [1e39], "float32 holds at most"),
-        ((2,), [1, None], "must be float32, got NoneType None"),
+        ((2,), [1, None], "must be float32, but it is NoneType None"),
         ((None,), object(), "must be float32 of shape"),
     ],
 )
@@ -132,9 +136,13 @@ def test_wrong_values_name_the_row_and_both_shapes(shape, bad, match):
 
 def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
     values = [np.zeros(2)] * 700 + [np.zeros(3)]
-    with pytest.raises(InvalidValueError, match=r"^row 700: must have shape \(2,\), got \(3,\)"):
+    with pytest.raises(
+        InvalidValueError, match=r"^row 700: must have shape \(2,\), but it has \(3,\)"
+    ):
         Array("float32", (2,)).encode(values)
-    with pytest.raises(InvalidValueError, match=r"^row 0: must have shape \(2,\), got \(3,\)"):
+    with pytest.raises(
+        InvalidValueError, match=r"^row 0: must have shape \(2,\), but it has \(3,\)"
+    ):
         Array("float32", (2,)).encode(np.zeros((700, 3)))
 
 
@@ -142,13 +150,14 @@ def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
     "shape", [(), (0,), (-1,), (1.5,), ("a",), "ab", (True,), (None,) * 33, (2**20, 2**20), 0]
 )
 def test_impossible_shapes_are_schema_errors(shape):
-    with pytest.raises(SchemaError, match=r"shape must be a tuple|up to 2 GiB"):
+    with pytest.raises(SchemaError, match=r"shape must be a tuple|at most 2 GiB"):
         Array("float32", shape)
 
 
 def test_picture_codecs_are_for_images():
     with pytest.raises(
-        SchemaError, match="codec of an array must be one of raw, zstd, lz4, blosc, got 'jpeg'"
+        SchemaError,
+        match="codec of an array must be 'raw', 'zstd', 'lz4' or 'blosc', but it is 'jpeg'",
     ):
         Array("uint8", (None,), codec="jpeg")
 

@@ -13,7 +13,9 @@ from deeplake_lite.testing.htypes import check_config
 
 
 def test_null_in_a_column_that_takes_none_names_the_row_and_the_way_out():
-    with pytest.raises(InvalidValueError, match=r"^row 2: takes no null, got None.*nullable=True"):
+    with pytest.raises(
+        InvalidValueError, match=r"^row 2: must not be null, but it is None.*nullable=True"
+    ):
         Scalar("int8").encode([1, 2, None])
 
 
@@ -31,7 +33,7 @@ def test_masked_elements_are_null_whatever_lies_under_them():
 
 @pytest.mark.parametrize("values", ["abc", b"abc", {"a": 1}, 5, np.float32(1)])
 def test_a_single_value_is_not_a_block(values):
-    with pytest.raises(InvalidValueError, match=r"takes one value per row, got a single"):
+    with pytest.raises(InvalidValueError, match=r"must be one value per row, but it is a single"):
         Text().encode(values)
 
 

@@ -28,16 +28,19 @@ def test_other_ways_to_write_an_option_mean_the_same(given, kept):
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        (lambda: dl.Image("jpegg"), r"codec of an image must be one of .* Did you mean 'jpeg'\?"),
-        (lambda: dl.Image("png", mode=""), "mode of an image must be one of L, RGB, RGBA, got ''"),
-        (lambda: dl.Image(7), "codec of an image must be one of .*, got 7"),
-        (lambda: dl.Array("int8", (2,), "jpg"), "codec of an array .* Pictures are of type Image"),
-        (lambda: dl.Boxes("xyyx"), r"format of boxes .* got 'xyyx'\. Did you mean 'xyxy'\?"),
+        (lambda: dl.Image("jpegg"), r"codec of an image must be .* Did you mean 'jpeg'\?"),
+        (
+            lambda: dl.Image("png", mode=""),
+            "mode of an image must be 'L', 'RGB' or 'RGBA', but it is ''",
+        ),
+        (lambda: dl.Image(7), "codec of an image must be .*, but it is 7"),
+        (lambda: dl.Array("int8", (2,), "jpg"), "codec of an array .* Images have the type Image"),
+        (lambda: dl.Boxes("xyyx"), r"format of boxes .* but it is 'xyyx'\. Did you mean 'xyxy'\?"),
         (lambda: dl.Boxes("xyxy", "pixel"), r"units of boxes .* Did you mean 'pixels'\?"),
         (lambda: dl.Mask("instances"), r"kind of a mask .* Did you mean 'instance'\?"),
         (lambda: dl.Embedding(4, "float23"), r"dtype of an embedding .* Did you mean 'float32'\?"),
-        (lambda: dl.Scalar("string"), "'string' is no dtype. Declare the column as 'text'"),
-        (lambda: dl.Scalar("floaty32"), r"got 'floaty32'\. Did you mean 'float32'\?"),
+        (lambda: dl.Scalar("string"), "'string' is not a dtype. Declare the column as 'text'"),
+        (lambda: dl.Scalar("floaty32"), r"but it is 'floaty32'\. Did you mean 'float32'\?"),
     ],
 )
 def test_what_is_no_option_is_refused_with_the_nearest(given, match):

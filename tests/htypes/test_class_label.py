@@ -49,24 +49,24 @@ def test_several_classes_per_row_come_back():
         (
             FLOWERS,
             "ros",
-            "must be one of 3 classes, got 'ros'. Did you mean 'rose'. Known: 'rose', 'tulip'",
+            "must be one of 3 classes, but it is 'ros'. Did you mean 'rose'. Known: 'rose', ",
         ),
-        (FLOWERS, 3, "a class number must be 0 to 2, got 3"),
-        (FLOWERS, -1, "a class number must be 0 to 2, got -1.*nullable=True"),
-        (FLOWERS, 1.0, "must be int32, got float64 1.0"),
-        (FLOWERS, ["rose"], r"must be one class per row, got \['rose'\].*multiple=True"),
-        (FLOWERS, {"a": 1}, "must be int32, got dict"),
+        (FLOWERS, 3, "a class number must be 0 to 2, but it is 3"),
+        (FLOWERS, -1, "a class number must be 0 to 2, but it is -1.*nullable=True"),
+        (FLOWERS, 1.0, "must be int32, but it is float64 1.0"),
+        (FLOWERS, ["rose"], r"must be one class per row, but it is \['rose'\].*multiple=True"),
+        (FLOWERS, {"a": 1}, "must be int32, but it is dict"),
         (SEVERAL, [[0]], "item 0: must be one class per row"),
         (
             ClassLabel(),
             "rose",
-            r"must be a class number, got 'rose'. Declare the names: ClassLabel\(",
+            r"must be a class number, but it is 'rose'. Declare the names: ClassLabel\(",
         ),
-        (ClassLabel(), -1, "a class number must be 0 or more, got -1"),
-        (SEVERAL, "rose", "must be a list of classes .*got 'rose'. Put it in a list"),
+        (ClassLabel(), -1, "a class number must be 0 or more, but it is -1"),
+        (SEVERAL, "rose", "must be a list of classes .*but it is 'rose'. Put it in a list"),
         (SEVERAL, 1, "must be a list of classes"),
-        (SEVERAL, [0, "ros"], "item 1: must be one of 3 classes, got 'ros'"),
-        (SEVERAL, [0, 1, 9], "item 2: a class number must be 0 to 2, got 9"),
+        (SEVERAL, [0, "ros"], "item 1: must be one of 3 classes, but it is 'ros'"),
+        (SEVERAL, [0, 1, 9], "item 2: a class number must be 0 to 2, but it is 9"),
     ],
 )
 def test_unknown_classes_are_refused_with_the_nearest_names(htype, bad, match):
@@ -115,7 +115,7 @@ def test_truth_values_are_no_row_of_several_classes(names, values, way):
     ds = dl.create("memory://truths", {"c": htype}, overwrite=True)
     ds.append({"c": [[0]]})
     row = values[0].to_list() if hasattr(values[0], "to_list") else values[0]  # polars' Series
-    wanted = r"is a truth value\. .*np\.flatnonzero\(row\)|no one type for bool, (str|int)"
+    wanted = r"is a boolean\. .*np\.flatnonzero\(row\)|no one type for bool, (str|int)"
     with pytest.raises(dl.LakeError, match=wanted):
         WAYS[way](ds, values=values, row=row)
 
@@ -144,7 +144,7 @@ def test_truth_values_are_classes_of_two(names, values):
         ds.append({"c": made(values)})
         assert ds["c"][:].tolist() == [1, 0]
         return
-    with pytest.raises(InvalidValueError, match=r"row 0: .*is a truth value\. .*astype\(int\)"):
+    with pytest.raises(InvalidValueError, match=r"row 0: .*is a boolean\. .*astype\(int\)"):
         ds.append({"c": made(values)})
 
 
@@ -161,7 +161,7 @@ def test_names_and_numbers_translate():
     assert FLOWERS.to_names(np.ma.masked_array([0, 1], [True, False])) == [None, "tulip"]
     assert ClassLabel().to_names([7]) == ["7"]
     assert SEVERAL.preview(np.array([0, 1])) == "rose, tulip"
-    with pytest.raises(InvalidValueError, match="got 'oak'"):
+    with pytest.raises(InvalidValueError, match="but it is 'oak'"):
         FLOWERS.index("oak")
 
 
@@ -169,5 +169,5 @@ def test_names_and_numbers_translate():
 def test_impossible_names_are_schema_errors(names):
     with pytest.raises(SchemaError, match="names must be"):
         ClassLabel(names)
-    with pytest.raises(SchemaError, match="multiple must be True or False, got 'yes'"):
+    with pytest.raises(SchemaError, match="multiple must be True or False, but it is 'yes'"):
         ClassLabel(multiple="yes")

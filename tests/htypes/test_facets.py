@@ -22,7 +22,7 @@ from deeplake_lite.htypes import (
 )
 from deeplake_lite.htypes.facets import Browser, BrowserKind, Coordinates, Facets, Pixels, Sql
 from deeplake_lite.htypes.layouts import Ragged
-from deeplake_lite.htypes.registry import CLASSES, home
+from deeplake_lite.htypes.registry import CLASSES, load_class
 
 PLAIN = [
     *map(Scalar, ["bool", "int8", "uint64", "float16", "complex64", "datetime64[us]"]),
@@ -85,7 +85,7 @@ def decoded(htype):
 
 
 def test_every_registered_type_is_tried():
-    assert {type(htype) for htype in TYPES} == {home(name) for name in CLASSES}
+    assert {type(htype) for htype in TYPES} == {load_class(name) for name in CLASSES}
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)

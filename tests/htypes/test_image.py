@@ -171,7 +171,7 @@ def test_cmyk_files_become_rgb():
 @pytest.mark.parametrize("codec", ["auto", "png", "webp", "raw", "zstd"])
 def test_a_mode_converts_as_pillow_does(codec, mode, shape):
     if (codec, mode) == ("webp", "L"):
-        with pytest.raises(SchemaError, match="WebP keeps no grey pictures"):
+        with pytest.raises(SchemaError, match="WebP cannot store grey images"):
             Image(codec, mode=mode)
         return
     htype = Image(codec, mode=mode)
@@ -201,14 +201,14 @@ def test_a_mode_drops_alpha_for_jpeg():
         (b"hello world", "."),
         ("nowhere.jpg", "there is no file 'nowhere.jpg'.*Check the path"),
         (Path("nowhere.jpg"), "there is no file 'nowhere.jpg'"),
-        (5, "must be a picture: a path, .*got int 5"),
-        ([[1, 2]], "must be a picture.*got list .*np.asarray"),
-        (np.zeros(5, "uint8"), r"must have shape \(h, w\) or \(h, w, 1 to 4\), got \(5,\)"),
+        (5, "must be an image: a path, .*but it is int 5"),
+        ([[1, 2]], "must be an image.*but it is list .*np.asarray"),
+        (np.zeros(5, "uint8"), r"must have shape \(h, w\) or \(h, w, 1 to 4\), but it has \(5,\)"),
         (
             np.zeros((3, 20, 30), "uint8"),
-            r"got \(3, 20, 30\). Put channels last: x.transpose\(1, 2, 0\)",
+            r"but it has \(3, 20, 30\). Put channels last: x.transpose\(1, 2, 0\)",
         ),
-        (np.zeros((0, 5), "uint8"), r"got \(0, 5\)"),
+        (np.zeros((0, 5), "uint8"), r"but it has \(0, 5\)"),
     ],
 )
 def test_what_is_no_picture_is_refused(codec, bad, match):
@@ -218,7 +218,7 @@ def test_what_is_no_picture_is_refused(codec, bad, match):
 def test_floats_are_no_pixels_of_a_file():
     for codec in ("png", "jpeg", "auto"):
         check_refuses(Image(codec), np.zeros((4, 5)), "uint8")
-    check_refuses(Image("raw"), np.full((4, 5), 0.5), "must be uint8, got float64")
+    check_refuses(Image("raw"), np.full((4, 5), 0.5), "must be uint8, but it is float64")
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF", "BMP"])
@@ -246,7 +246,9 @@ def test_damage_inside_a_file_is_found_by_a_full_check_only():
 
 @pytest.mark.parametrize("channels", [2, 4])
 def test_alpha_into_jpeg_is_refused_with_the_way_out(channels):
-    match = r"JPEG keeps no alpha, got a picture of . channels. Declare Image\('png'\).*mode='RGB'"
+    match = (
+        r"JPEG cannot store alpha, but the image has . channels. Declare Image\('png'\).*mode='RGB'"
+    )
     check_refuses(Image("jpeg"), picture(9, 8, channels), match)
     check_refuses(Image("jpeg"), file_of(picture(9, 8, channels), "PNG"), match)
 
@@ -255,7 +257,7 @@ def test_a_mode_takes_eight_bits():
     pixels = picture(9, 8, dtype="uint16")
     for value in (pixels, file_of(pixels, "PNG")):
         check_refuses(
-            Image("png", mode="RGB"), value, "mode='RGB' takes 8-bit pictures, got uint16"
+            Image("png", mode="RGB"), value, "8-bit image for mode='RGB', but it is uint16"
         )
 
 

@@ -97,7 +97,7 @@ def test_a_file_over_the_limits_is_refused_by_its_header(
 ):
     ds = dl.open(make_lake({"i": dl.Image(codec)}).url, limits=SMALL)
     forbid_decoding(monkeypatch)
-    match = "column 'i', row 0: must decode to at most 4,096 pixels, but has 300 x 500. If you"
+    match = "column 'i', row 0: must decode to at most 4,096 pixels, but it has 300 x 500. If you"
     with pytest.raises(dl.TooLargeError, match=match):
         ds.append({"i": [bomb]}, check=check)
     assert len(ds) == 0
@@ -271,7 +271,7 @@ def test_tiles_larger_than_the_picture_are_refused():
     }
     tags = b"".join(struct.pack("<HHII", tag, 4, 1, n) for tag, n in sorted(entries.items()))
     data = b"II*\0" + struct.pack("<IH", 8, len(entries)) + tags + bytes(4 + 64)
-    with pytest.raises(dl.InvalidValueError, match="its tiles are larger than the picture"):
+    with pytest.raises(dl.InvalidValueError, match="its tiles are larger than the image"):
         dl.Image("tiff").encode([data])
 
 

@@ -104,32 +104,36 @@ def test_other_files_and_images_are_encoded_anew():
 @pytest.mark.parametrize(
     ("htype", "bad", "match"),
     [
-        (Mask(), np.zeros((2, 2, 3), "uint8"), r"must have shape \(…, …\), got \(2, 2, 3\)"),
-        (Mask(), np.full((2, 2), 300), "uint8 holds 0 to 255, got 300"),
-        (Mask(), np.zeros((2, 2)), "must be uint8, got float64"),
-        (Mask(), np.zeros((0, 2), "uint8"), r"a mask must have pixels, got shape \(0, 2\)"),
+        (Mask(), np.zeros((2, 2, 3), "uint8"), r"must have shape \(…, …\), but it has \(2, 2, 3\)"),
+        (Mask(), np.full((2, 2), 300), "uint8 holds 0 to 255, but the value is 300"),
+        (Mask(), np.zeros((2, 2)), "must be uint8, but it is float64"),
+        (Mask(), np.zeros((0, 2), "uint8"), r"a mask must have pixels, but its shape is \(0, 2\)"),
         (
             NAMED,
             np.full((2, 2), 3),
-            "a mask of 3 classes must hold 0 to 2, or 255 for no class, got 3",
+            "a mask of 3 classes must hold 0 to 2, or 255 for no class, but it holds 3",
         ),
         (
             Mask(),
             file_of(np.zeros((4, 4, 3), "uint8")),
-            r"one number per pixel, got a picture of shape \(4, 4, 3\)",
+            r"one number per pixel, but the image has shape \(4, 4, 3\)",
         ),
-        (Mask(), file_of(np.zeros((4, 4), "uint8"), "JPEG"), "JPEG changes the numbers of a mask"),
+        (
+            Mask(),
+            file_of(np.zeros((4, 4), "uint8"), "JPEG"),
+            "lossless format, but JPEG changes its numbers",
+        ),
         (Mask(), file_of(CLASSES)[:-5], "."),
         (Mask(), b"", "."),
         (Mask(), "nowhere.png", "there is no file 'nowhere.png'"),
         (Mask(), file_of(CLASSES.astype("uint16") * 100), "uint8 holds 0 to 255"),
-        (INSTANCE, np.zeros((2, 2), bool), r"must have shape \(…, …, …\), got \(2, 2\)"),
+        (INSTANCE, np.zeros((2, 2), bool), r"must have shape \(…, …, …\), but it has \(2, 2\)"),
         (
             INSTANCE,
             np.full((1, 2, 2), 255, "uint8"),
-            r"must be bool \(or 0 and 1\), got 255. Compare first",
+            r"must be bool \(or 0 and 1\), but it holds 255. Compare first",
         ),
-        (INSTANCE, np.zeros((1, 2, 2)), "must be int64, got float64"),
+        (INSTANCE, np.zeros((1, 2, 2)), "must be int64, but it is float64"),
     ],
 )
 def test_bad_masks_are_refused(htype, bad, match):
@@ -155,7 +159,7 @@ def test_numbers_in_a_file_are_compared_with_names_by_a_full_check():
     data = file_of(np.full((4, 4), 9, "uint8"))
     NAMED.encode([data])
     with pytest.raises(
-        InvalidValueError, match=r"row 0: a mask of 3 classes must hold 0 to 2.* got 9"
+        InvalidValueError, match=r"row 0: a mask of 3 classes must hold 0 to 2.* but it holds 9"
     ):
         NAMED.encode([data], check="full")
 
@@ -211,7 +215,7 @@ BITS, NUMBERS = np.array([[0, 1], [1, 0]], bool), np.array([[0, 3], [1, 2]], "ui
 def test_files_give_the_numbers_that_they_store_or_are_refused(data, numbers):
     mask = Mask()
     if numbers is None:
-        with pytest.raises(InvalidValueError, match="give other numbers than they store"):
+        with pytest.raises(InvalidValueError, match="decode to other numbers than they store"):
             mask.encode([data])
     else:
         [found] = mask.decode_cells(mask.encode([data]))

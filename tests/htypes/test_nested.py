@@ -53,18 +53,22 @@ def test_sequences_of_arrays_and_nullable_items_come_back():
 @pytest.mark.parametrize(
     ("htype", "bad", "match"),
     [
-        (Sequence(Text()), "abc", "must be a list of items, got str 'abc'. Put it in a list"),
-        (Sequence(Text()), {"a": 1}, "must be a list of items, got dict"),
-        (Sequence(Text()), ["a", 5], "item 1: must be text, got int 5"),
-        (Sequence(Text()), ["a", None], "item 1: takes no null"),
-        (Sequence(Sequence("int8")), [[1], [2, 300]], "item 1: item 1: int8 holds .*got 300"),
-        (Polygons(), TRIANGLE, r"item 0: must have shape \(…, 2\), got \(2,\)"),
+        (Sequence(Text()), "abc", "must be a list of items, but it is str 'abc'. Put it in a list"),
+        (Sequence(Text()), {"a": 1}, "must be a list of items, but it is dict"),
+        (Sequence(Text()), ["a", 5], "item 1: must be text, but it is int 5"),
+        (Sequence(Text()), ["a", None], "item 1: must not be null"),
+        (
+            Sequence(Sequence("int8")),
+            [[1], [2, 300]],
+            "item 1: item 1: int8 holds .*the value is 300",
+        ),
+        (Polygons(), TRIANGLE, r"item 0: must have shape \(…, 2\), but it has \(2,\)"),
         (
             Polygons(),
             [TRIANGLE, TRIANGLE[:2]],
-            "item 1: a polygon must have three corners or more, got 2",
+            "item 1: a polygon must have three corners or more, but it has 2",
         ),
-        (Polygons(), [[[0, 0], [1, np.nan], [2, 2]]], "item 0: corner 1 must be finite, got"),
+        (Polygons(), [[[0, 0], [1, np.nan], [2, 2]]], "item 0: corner 1 must be finite, but it is"),
         (Polygons(), 5, "must be a list of items"),
     ],
 )

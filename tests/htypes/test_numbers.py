@@ -24,9 +24,9 @@ def test_embeddings_come_back(dtype):
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        ([1, 2], r"must have shape \(3,\), got \(2,\)"),
-        ([1, np.nan, 3], "an embedding must be finite, got nan at index 1. .*nullable=True"),
-        ([1, 2, -np.inf], "must be finite, got -inf at index 2"),
+        ([1, 2], r"must have shape \(3,\), but it has \(2,\)"),
+        ([1, np.nan, 3], "an embedding must be finite, but it is nan at index 1. .*nullable=True"),
+        ([1, 2, -np.inf], "must be finite, but it is -inf at index 2"),
         ("abc", "must be float32"),
     ],
 )
@@ -67,9 +67,9 @@ def test_boxes_show_what_is_not_the_default():
 @pytest.mark.parametrize(
     ("htype", "bad", "match"),
     [
-        (Boxes(), [1, 2, 3, 4], r"got a single one.*Wrap it"),
-        (Boxes(), np.zeros((2, 5)), r"must have shape \(…, 4\), got \(2, 5\)"),
-        (Boxes(), [[0, 0, 1, np.nan]], "box 0 must be finite, got .*nan"),
+        (Boxes(), [1, 2, 3, 4], r"but it is a single box.*Wrap it"),
+        (Boxes(), np.zeros((2, 5)), r"must have shape \(…, 4\), but it has \(2, 5\)"),
+        (Boxes(), [[0, 0, 1, np.nan]], "box 0 must be finite, but it is .*nan"),
         (
             Boxes(),
             [[0, 0, 1, 1], [5, 0, 4, 1]],
@@ -78,7 +78,7 @@ def test_boxes_show_what_is_not_the_default():
         (Boxes(), [[0, 5, 1, 1]], "box 0 has a negative height: y1 is 5.0 and y2 is 1.0. .*xywh"),
         (Boxes("xywh"), [[5, 5, -1, 1]], "box 0 has a negative width: -1.0. Swap"),
         (Boxes("cxcywh", "fraction"), [[0.5, 0.5, 1.2, 1]], "box 0 must be in fractions, 0 to 1"),
-        (Boxes(units="fraction"), [[-0.1, 0, 1, 1]], "Divide by the picture's width and height"),
+        (Boxes(units="fraction"), [[-0.1, 0, 1, 1]], "Divide by the image's width and height"),
         (Boxes(), [["a", 0, 1, 1]], "must be float32"),
     ],
 )
@@ -94,9 +94,9 @@ def test_fractions_may_pass_their_limits_by_a_rounding():
     "arguments", [{"format": "ltrb"}, {"units": "cm"}, {"dtype": "uint8"}, {"format": 5}]
 )
 def test_impossible_boxes_are_schema_errors(arguments):
-    with pytest.raises(SchemaError, match="of boxes must be one of"):
+    with pytest.raises(SchemaError, match="of boxes must be "):
         Boxes(**arguments)
-    with pytest.raises(SchemaError, match="need a float dtype"):
+    with pytest.raises(SchemaError, match="must be a float"):
         Boxes(units="fraction", dtype="int32")
 
 
@@ -114,7 +114,7 @@ def test_formats_of_boxes_convert_there_and_back(boxes, source, target):
 
 
 def test_an_unknown_format_of_boxes_is_an_error():
-    with pytest.raises(ValueError, match="must be one of xyxy, xywh, cxcywh, got 'ltrb'"):
+    with pytest.raises(ValueError, match="must be 'xyxy', 'xywh' or 'cxcywh', but it is 'ltrb'"):
         convert_boxes(np.zeros((1, 4)), "ltrb", "xyxy")
 
 
@@ -135,8 +135,11 @@ def test_keypoints_come_back():
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (np.zeros((1, 2, 3)), r"must have shape \(n, 3, 3\), got \(1, 2, 3\).*Reshape COCO"),
-        (np.zeros((1, 9)), r"must have shape \(…, …, …\), got \(1, 9\)"),
+        (
+            np.zeros((1, 2, 3)),
+            r"must have shape \(n, 3, 3\), but they have \(1, 2, 3\).*Reshape COCO",
+        ),
+        (np.zeros((1, 9)), r"must have shape \(…, …, …\), but it has \(1, 9\)"),
         (np.full((1, 3, 3), np.nan), r"point 0 of instance 0 must be finite.*\(0, 0, 0\)"),
         (
             [[[0, 0, 0], [0, 0, 3], [0, 0, 0]]],

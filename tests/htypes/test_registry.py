@@ -26,7 +26,7 @@ from deeplake_lite.htypes import (
     resolve,
 )
 from deeplake_lite.htypes.plain import from_json, plain, to_json
-from deeplake_lite.htypes.registry import CLASSES, home
+from deeplake_lite.htypes.registry import CLASSES, load_class
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_what_stands_for_no_type_is_a_schema_error(spec, match):
 def test_every_public_type_is_registered_under_its_name():
     public = {getattr(htypes, name) for name in htypes.__all__}
     types = {t for t in public if isinstance(t, type) and issubclass(t, Htype) and t is not Htype}
-    assert {home(name) for name in CLASSES} == types
-    assert all(name == home(name).name for name in CLASSES)
+    assert {load_class(name) for name in CLASSES} == types
+    assert all(name == load_class(name).name for name in CLASSES)
     assert sorted(htypes.__all__, key=lambda name: (name.islower(), name)) == htypes.__all__
 
 

@@ -39,10 +39,10 @@ def test_texts_may_come_in_arrays():
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (5, r"must be text, got int 5. Convert it: str\(value\)"),
-        (b"a", "must be text, got bytes"),
-        (float("nan"), "takes no null, got nan"),
-        ("a\ud800", "UTF-8 can hold, got a lone surrogate at 1"),
+        (5, r"must be text, but it is int 5. Convert it: str\(value\)"),
+        (b"a", "must be text, but it is bytes"),
+        (float("nan"), "must not be null, but it is nan"),
+        ("a\ud800", "UTF-8 can encode, but it has a lone surrogate at 1"),
     ],
 )
 def test_what_is_no_text_is_refused(bad, match):
@@ -50,7 +50,7 @@ def test_what_is_no_text_is_refused(bad, match):
 
 
 def test_bytes_that_are_no_text_are_damaged():
-    with pytest.raises(DamagedError, match="must be UTF-8, got byte 1 wrong"):
+    with pytest.raises(DamagedError, match="must be UTF-8, but its byte 1 is not"):
         Text().decode(b"a\xff", ())
 
 
@@ -82,16 +82,16 @@ def loop():
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (float("nan"), "must be a JSON value, got float nan .*Use None for NaN"),
-        ({"a": [float("inf")]}, "must be a JSON value, got dict"),
+        (float("nan"), "must be a JSON value, but it is float nan .*Use None for NaN"),
+        ({"a": [float("inf")]}, "must be a JSON value, but it is dict"),
         (np.array([np.nan]), "must be a JSON value"),
-        ({1, 2}, "must be a JSON value, got set"),
+        ({1, 2}, "must be a JSON value, but it is set"),
         (b"a", "bytes is not JSON"),
         (1j, "complex is not JSON"),
         (np.datetime64("2026-01-01"), "datetime64 is not JSON"),
-        ({("a", "b"): 1}, "must be a JSON value, got dict"),
-        ("\ud800", "must be a JSON value, got str"),
-        (loop(), "must be a JSON value, got list"),
+        ({("a", "b"): 1}, "must be a JSON value, but it is dict"),
+        ("\ud800", "must be a JSON value, but it is str"),
+        (loop(), "must be a JSON value, but it is list"),
     ],
 )
 def test_what_is_no_json_is_refused(bad, match):
@@ -121,7 +121,8 @@ def test_bytes_are_copied_from_what_may_change():
 
 
 @pytest.mark.parametrize(
-    ("bad", "match"), [("a", r"must be bytes, got str 'a'. Encode it"), (5, "got int 5")]
+    ("bad", "match"),
+    [("a", r"must be bytes, but it is str 'a'. Encode it"), (5, "but it is int 5")],
 )
 def test_what_is_no_bytes_is_refused(bad, match):
     check_refuses(Bytes(), bad, match)

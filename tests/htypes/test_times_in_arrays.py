@@ -55,7 +55,9 @@ PACKS = {
 def test_a_moment_beyond_the_unit_is_refused_beside_a_finer_one(unit, pack, turned):
     htype, rows = PACKS[pack]
     pair = (far(unit), np.datetime64(1, "ns"))
-    with pytest.raises(dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, got 9999"):
+    with pytest.raises(
+        dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, but it is 9999"
+    ):
         append(htype, rows(*(pair[::-1] if turned else pair)))
 
 
@@ -92,8 +94,8 @@ def test_a_number_beside_times_is_none(number, kind, turned, pack):
     rows = [np.array([v]) for v in pair] if as_rows else [pair]
     rows = [[np.array([v]) for v in pair]] if pack == "arrays" else rows
     shape = {"rows": (1,), "row": (2,), "arrays": (2, 1)}[pack]
-    word = "moment" if kind == "datetime64" else "duration"
-    with pytest.raises(dl.InvalidValueError, match=rf"must be a {word} \({kind}\[s\]\), got"):
+    word = "time" if kind == "datetime64" else "duration"
+    with pytest.raises(dl.InvalidValueError, match=rf"must be a {word} \({kind}\[s\]\), but it is"):
         append(dl.Array(f"{kind}[s]", shape), rows)
 
 
@@ -102,7 +104,7 @@ def test_a_number_beside_times_is_none(number, kind, turned, pack):
 def test_a_duration_is_no_moment_and_a_moment_no_duration(turned, kinds):
     of, other = kinds
     pair = [np.array(5, f"{other}[s]")[()], np.array(2, f"{of}[s]")[()]]
-    word = "moment" if of == "datetime64" else "duration"
+    word = "time" if of == "datetime64" else "duration"
     for rows in ([[np.array([v]) for v in pair]], [pair[::-1] if turned else pair]):
         htype = dl.Array(f"{of}[s]", None)
         with pytest.raises(dl.InvalidValueError, match=f"must be a {word}"):
@@ -117,7 +119,7 @@ def test_counts_of_months_are_no_durations_beside_durations():
 
 @pytest.mark.parametrize("shape", [(2,), (None,), None])
 def test_a_list_of_times_has_no_null(shape):
-    with pytest.raises(dl.InvalidValueError, match="must be a moment"):
+    with pytest.raises(dl.InvalidValueError, match="must be a time"):
         append(dl.Array("datetime64[s]", shape), [[np.datetime64("2020-01-01"), None]])
 
 

@@ -288,7 +288,7 @@ NOT_NULLABLE = ["int8", "datetime64[s]", "text", dl.Array("int8", (2,)), dl.Clas
 @pytest.mark.parametrize("htype", NOT_NULLABLE, ids=str)
 @pytest.mark.parametrize("null", [None, pd.NA, pd.NaT], ids=str)
 def test_the_type_that_is_advised_takes_null(htype, null):
-    with pytest.raises(dl.InvalidValueError, match="takes no null") as raised:
+    with pytest.raises(dl.InvalidValueError, match="must not be null") as raised:
         dl.from_arrays({"x": [null]}, "memory://takes-null", schema={"x": htype})
     ds = dl.from_arrays({"x": [null]}, "memory://takes-null", schema=advised_schema(raised))
     assert ds["x"][0] is None

@@ -49,7 +49,9 @@ def test_spans_without_a_common_length_have_no_type():
 @pytest.mark.parametrize("within", [False, True])
 def test_a_moment_that_the_finest_unit_does_not_reach_is_refused(within):
     rows = [np.array(["9999"], "M8[Y]"), np.array([1], "M8[ns]")]
-    with pytest.raises(dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, got 9999"):
+    with pytest.raises(
+        dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, but it is 9999"
+    ):
         take([rows] if within else rows)
 
 

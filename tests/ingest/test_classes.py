@@ -99,7 +99,7 @@ def test_numbers_are_of_classes_where_no_class_has_a_number_for_a_name(written):
 def test_a_number_that_no_class_is_called_is_refused_beside_those_that_are(tmp_path, url):
     source = Csv(tmp_path, url)
     source.take(["1", "2"], schema={"label": dl.ClassLabel(["1", "2"])})
-    with pytest.raises(dl.InvalidValueError, match="must be one of 2 classes, got '0'"):
+    with pytest.raises(dl.InvalidValueError, match="must be one of 2 classes, but it is '0'"):
         source.take(["0", "1"])
 
 
@@ -374,7 +374,7 @@ def test_words_for_truth_are_no_numbers(photos, url, there, words, way, monkeypa
     schema = {"image": "image", "path": "text"} if way == "folder" else {"file": "text"}
     dl.create(url, {**schema, "label": dl.ClassLabel() if there == "class_label" else there})
     before = take(["3", "0"])["label"][:].tolist()
-    with pytest.raises(dl.InvalidValueError, match=f"got .*'{words[0]}'"):
+    with pytest.raises(dl.InvalidValueError, match=f"but it is .*'{words[0]}'"):
         take(words)
     assert dl.open(url)["label"][:].tolist() == before
 

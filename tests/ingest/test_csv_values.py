@@ -259,7 +259,7 @@ def test_not_a_number_and_null_stay_two_values(take):
 )
 def test_a_value_that_is_not_json_is_an_error_of_its_row(take, type_, written, value):
     text = f'v\n"{written}"\nrose\n'
-    with pytest.raises(dl.InvalidValueError, match=r"row 1: .*got (str |bytes b)?'rose'"):
+    with pytest.raises(dl.InvalidValueError, match=r"row 1: .*but it is (str |bytes b)?'rose'"):
         take(text, schema={"v": type_})
     ds = take(text, schema={"v": type_}, on_error="skip")
     assert np.asarray(ds["v"][0]).tolist() == value

@@ -337,7 +337,7 @@ def interrupted_folder(request, tmp_path, url, monkeypatch):
     pq.write_table(pa.table({"v": range(60, 65)}), folder / "b.parquet")
     asked = folder / request.param
     dl.create(url, {"v": "int64"})
-    with pytest.raises(dl.InvalidValueError, match="takes no null"):
+    with pytest.raises(dl.InvalidValueError, match="must not be null"):
         dl.from_parquet(asked, url, commit_every=10)
     assert len(dl.open(url)) == 50
     return folder, asked

@@ -183,7 +183,7 @@ def test_a_budget_may_be_written_with_its_unit():
 @pytest.mark.parametrize("value", ["much", "1 GBit", "-1GB", -5, True, float("nan"), [1]])
 def test_a_budget_is_a_number_of_bytes(value):
     with pytest.raises(
-        ValueError, match="memory_budget must be a number of bytes, or a text such as"
+        ValueError, match="memory_budget must be a number of bytes, or a string such as"
     ):
         Options.of(batch_size=1, memory_budget=value)
 

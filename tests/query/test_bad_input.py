@@ -453,7 +453,7 @@ def test_a_query_is_a_text(ds, text):
 def test_not_a_number_in_a_struct_has_its_place(query, at):
     ds = dl.create("memory://nan-in-a-struct", {"x": "float64"}, overwrite=True)
     ds.append({"x": [float("nan"), 1.0]})
-    with pytest.raises(dl.InvalidValueError, match="must be a JSON value, got dict") as error:
+    with pytest.raises(dl.InvalidValueError, match="must be a JSON value, but it is dict") as error:
         ds.query(query, sources={"ds": ds})["y"][:]
     assert error.value.place.column == query.index(at) + 1
 

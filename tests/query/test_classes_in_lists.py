@@ -81,7 +81,7 @@ def test_conditions_of_two_lists_of_names(sources: dict[str, dl.Dataset], condit
 
 
 def test_a_misspelt_class_beside_other_classes_is_an_error(sources: dict[str, dl.Dataset]) -> None:
-    with pytest.raises(QueryTypeError, match="one of 3 classes, got 'zz'"):
+    with pytest.raises(QueryTypeError, match="one of 3 classes, but it is 'zz'"):
         dl.query("SELECT x.i FROM x JOIN y ON x.l IN (y.l, 'zz')", sources=sources)
 
 

@@ -156,9 +156,9 @@ def test_json_goes_through_a_function_as_it_is(ds):
     [
         ("datetime64[D]", np.datetime64("2020-01-02T03", "us"), "out of its range"),
         ("datetime64[us]", 5, "got int64"),
-        (dl.ClassLabel(["a", "b"]), "c", "one of 2 classes, got 'c'"),
+        (dl.ClassLabel(["a", "b"]), "c", "one of 2 classes, but it is 'c'"),
         (dl.Bytes(), "text", "must give bytes, got str"),
-        ("object", float("nan"), "must be a JSON value, got float nan"),
+        ("object", float("nan"), "must be a JSON value, but it is float nan"),
         ("object", {1, 2}, "must give JSON"),
         (("float32", (3,)), np.ma.array([1, 2, 3], mask=[0, 1, 0]), "masked in part"),
         (("float32", (3,)), [], r"must give float32 \(3,\)"),
@@ -342,10 +342,10 @@ WRONG = {
     "a line": (dl.Image("png"), [1, 2], r"got an array of shape \(2,\)"),
     "four axes": (dl.Image("png"), np.zeros((1, 2, 2, 3), "u1"), "got an array of shape"),
     "points": (dl.Keypoints(["a", "b"]), np.zeros((1, 1, 3)), "got an array of shape"),
-    "no class": (dl.ClassLabel(["a", "b"]), 2, "a class number must be 0 to 1, got 2"),
-    "a class below": (dl.ClassLabel(["a", "b"]), -1, "a class number must be 0 to 1, got -1"),
-    "none of several": (dl.ClassLabel(["a", "b"], multiple=True), [0, 5], "0 to 1, got 5"),
-    "below several": (dl.ClassLabel(["a", "b"], multiple=True), [-1], "0 to 1, got -1"),
+    "no class": (dl.ClassLabel(["a", "b"]), 2, "a class number must be 0 to 1, but it is 2"),
+    "a class below": (dl.ClassLabel(["a", "b"]), -1, "a class number must be 0 to 1, but it is -1"),
+    "none of several": (dl.ClassLabel(["a", "b"], multiple=True), [0, 5], "0 to 1, but it is 5"),
+    "below several": (dl.ClassLabel(["a", "b"], multiple=True), [-1], "0 to 1, but it is -1"),
 }
 
 

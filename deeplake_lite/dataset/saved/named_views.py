@@ -213,7 +213,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
             f"A view's name is a text, not empty and without a slash, got {brief(name, 80)}. "
             "Choose another."
         )
-    if (half := checks.half_of_a_pair(name)) is not None:
+    if (half := checks.find_lone_surrogate(name)) is not None:
         raise InvalidValueError(
             f"A view's name must be Unicode text, but {brief(name)} has half a surrogate pair at "
             f"character {half}. Choose another."

@@ -21,7 +21,7 @@ from deeplake_lite.dataset.write.tables import Tabular, named_values, table_colu
 from deeplake_lite.dataset.write.transfer import Transfer, naming_types, taken_from, transferred
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
-from deeplake_lite.htypes.reencoding import noting, warn_once
+from deeplake_lite.htypes.reencoding import collect_notices, warn_once
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.storage import chunks
 
@@ -195,10 +195,10 @@ def encode_column(
         if values is None:
             return f.htype.encode_default(stop - start)
         of = values.of if isinstance(values, Transfer) else f.htype
-        with naming_types(of, f.htype), noting() as notes:
+        with naming_types(of, f.htype), collect_notices() as notices:
             cells = f.htype.encode(values[start:stop], check=check)
         if warns:
-            warn_once(f.id, f.name, notes)
+            warn_once(f.id, f.name, notices)
     except InvalidValueError as error:
         row = None if error.row is None else error.row + start
         raise error.at(column=f.name, row=row) from error.__cause__

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.versions.changes import NONE, difference
 from deeplake_lite.dataset.versions.conflicts import check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
@@ -43,7 +43,7 @@ def check_message(message: Any) -> None:
     """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
         raise InvalidValueError(f"a commit's message must be text, but it is {brief(message)}.")
-    if (half := half_of_a_pair(message)) is not None:
+    if (half := find_lone_surrogate(message)) is not None:
         raise InvalidValueError(
             f"a commit's message must be Unicode text, but it has half a surrogate pair at "
             f"character {half}. Leave it out: message.encode(errors='replace').decode()."

@@ -192,7 +192,7 @@ class _Call:
 
     def _text(self, value: str, row: int | None) -> str:
         """Return a text. Raises InvalidValueError for one that UTF-8 does not hold."""
-        if (half := checks.half_of_a_pair(value)) is not None:
+        if (half := checks.find_lone_surrogate(value)) is not None:
             raise self._invalid(
                 f"got half a surrogate pair at {half}, which UTF-8 does not hold. Replace it: "
                 "value.encode(errors='replace').decode().",

@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from deeplake_lite.brief import brief
-from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
 from deeplake_lite.query.parse.dialect import Lakes, paired
 
@@ -56,7 +56,7 @@ def parse(text: str) -> exp.Query:
         raise QueryTypeError(
             f"A query is a text, such as 'SELECT …', got {type(text).__name__} {brief(text)}."
         )
-    if (half := half_of_a_pair(text)) is not None:
+    if (half := find_lone_surrogate(text)) is not None:
         raise _not_unicode(text, half)
     try:
         _check_start(text)

@@ -357,7 +357,7 @@ def test_batches_are_aligned_and_the_users_own(ds):
 def test_pictures_of_more_bits_are_not_cut_to_those_of_the_first(make_lake):
     pixels = [np.full((2, 2), 200, np.uint8), np.full((2, 2), 40_000, np.uint16)]
     ds = make_lake({"i": "image"}, i=pixels)
-    with pytest.raises(dl.LoaderError, match=r"'i'.* uint16 does not go where .* uint8 does"):
+    with pytest.raises(dl.LoaderError, match=r"'i'.* uint16 does not fit into .* uint8"):
         next(iter(ds.batches(2)))
     assert next(iter(ds.batches(2, collate="list")))["i"][1].max() == 40_000
     assert next(iter(ds[::-1].batches(2)))["i"].max(axis=(1, 2)).tolist() == [40_000, 200]
@@ -366,7 +366,7 @@ def test_pictures_of_more_bits_are_not_cut_to_those_of_the_first(make_lake):
 def test_grey_pictures_do_not_become_columns_of_coloured_ones(make_lake):
     pixels = [np.full((3, 3, 3), 1, np.uint8), np.arange(9, dtype=np.uint8).reshape(3, 3)]
     ds = make_lake({"i": dl.Image("png")}, i=pixels)
-    with pytest.raises(dl.LoaderError, match="does not go where"):
+    with pytest.raises(dl.LoaderError, match="does not fit into"):
         next(iter(ds.batches(2, size=(3, 3))))
 
 

@@ -102,9 +102,9 @@ def test_without_a_mode_the_error_names_it(ds):
 def test_pictures_of_16_bits_have_no_mode(make_lake):
     deep = np.full((4, 5), 40_000, "uint16")
     ds = make_lake({"image": dl.Image("png")}, image=[deep, np.zeros((4, 5, 3), "uint8")])
-    with pytest.raises(dl.LoaderError, match="mode='RGB' takes 8-bit pictures, got uint16"):
+    with pytest.raises(dl.LoaderError, match="8-bit image for mode='RGB', but it is uint16"):
         list(ds.batches(2, mode="RGB"))
-    with pytest.raises(dl.InvalidValueError, match="mode='RGB' takes 8-bit pictures, got uint16"):
+    with pytest.raises(dl.InvalidValueError, match="8-bit image for mode='RGB', but it is uint16"):
         ds.set_mode("image", "RGB")
     assert ds["image"][0].max() == 40_000
 

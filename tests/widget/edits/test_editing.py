@@ -74,7 +74,7 @@ def test_values_of_all_kinds_are_taken(lake, page):
     ("column", "value", "message"),
     [
         ("label", 7, "a class number must be 0 to 2, got 7"),
-        ("label", None, "takes no null"),
+        ("label", None, "must not be null"),
         ("label", "  ", "a class has a name"),
         ("x", "many", "takes int32, got 'many'"),
         ("x", 1.5, "1.5"),
@@ -405,7 +405,7 @@ def test_a_new_class_of_tags_is_added_where_classes_can_be(make_lake, page):
     shown.asks("commit", message="y")
     assert lake["a"].names == ("x", "y")
     wanted = [{"positions": [0], "column": "b", "op": "add_tag", "value": "y"}]
-    assert "one of 1 classes, got 'y'" in shown.fails("stage", edits=wanted)["message"]
+    assert "one of 1 classes, but it is 'y'" in shown.fails("stage", edits=wanted)["message"]
 
 
 def test_class_numbers_without_names_are_numbers(make_lake, page):

@@ -88,7 +88,7 @@ def outcome(call):
     try:
         return call(), ""
     except dl.InvalidValueError as error:
-        return None, error.args[0].partition(", got")[0]
+        return None, error.args[0].partition(", but")[0]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

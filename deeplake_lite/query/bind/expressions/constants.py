@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.saved.parameters import plain_value
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes.json_values import canonical_json
@@ -157,7 +157,7 @@ def _no_sql(value: complex) -> exp.Expr:
 
 def _encodable(text: str) -> str:
     """Return a text that UTF-8 can hold. Raises QueryTypeError for half a surrogate pair."""
-    if (half := half_of_a_pair(text)) is not None:
+    if (half := find_lone_surrogate(text)) is not None:
         raise QueryTypeError(
             f"A text as a parameter is Unicode, but {text!a:.60} has half a surrogate pair at "
             f"position {half}. Decode it with errors='replace'."
