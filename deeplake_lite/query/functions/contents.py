@@ -33,7 +33,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
     wanted: Any = None
-    if value.is_constant and isinstance(value.value, str):
+    if x.type.names is not None and value.is_constant and isinstance(value.value, str):
         wanted = class_number(value, x)
     else:
         numbers("CONTAINS", value)

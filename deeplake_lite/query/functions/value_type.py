@@ -106,13 +106,10 @@ class Type:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the classes, or of the points; empty without names, None for other values."""
+        """Names of the classes; empty without names, None for values that are no classes."""
         if self.classes is not None:
             return tuple(self.classes.names)
-        if self.pixels is not None and self.pixels.is_mask:
-            return self.pixels.names
-        places = self.coordinates
-        return places.names if places is not None and places.marks == "keypoints" else None
+        return self.pixels.names if self.pixels is not None and self.pixels.is_mask else None
 
     @property
     def boxes(self) -> Coordinates | None:
