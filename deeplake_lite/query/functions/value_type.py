@@ -65,6 +65,11 @@ class Type:
         return known and np.dtype(self.dtype).kind in "biufc"
 
     @property
+    def is_time(self) -> bool:
+        """Whether the elements are moments or spans of time."""
+        return self.dtype.endswith("]")
+
+    @property
     def items(self) -> Items | None:
         """What is known of a list's items; None of a value that is no list, but an array."""
         return self.meaning if isinstance(self.meaning, Items) else None
