@@ -30,7 +30,9 @@ def times(days, dtype):
 
 
 def arrays_of(dtype):
-    return {"dense": dl.Array(dtype, (2,)), "any": dl.Array(dtype, None)}
+    kinds = {"dense": (2,), "ragged": (None,), "any": None}
+    found = {name: dl.Array(dtype, shape) for name, shape in kinds.items()}
+    return {**found, "packed": dl.Array(dtype, (2,), "zstd")}
 
 
 def lake(dtype):

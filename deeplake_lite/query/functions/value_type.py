@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.htypes.base import Htype
-from deeplake_lite.htypes.layouts import Nested, Ragged
+from deeplake_lite.htypes.layouts import Nested
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes.class_label import ClassLabel
@@ -144,10 +144,7 @@ class Type:
             return cls("str" if layout.dtype == "utf8" else "object", (), htype)
         if htype.sql == "bytes":
             return cls("bytes", (), htype)
-        shape = _shape_of(htype)
-        if isinstance(layout, Ragged) and layout.dtype != "bytes" and shape is not None:
-            return cls(layout.dtype, shape, htype)  # of times, that of their counts
-        return cls(htype.value_dtype or "uint8", shape, htype)
+        return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
     def listed(self, htype: Htype | None = None) -> Type:
         """Return the type of a list of such values: an array where all of them are of one shape.
