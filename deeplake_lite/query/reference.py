@@ -76,9 +76,10 @@ RULES = {
         "them."
     ),
     "Times": (
-        "Moments keep their nanoseconds, also when a duration is added. Durations are in "
-        "microseconds: a difference that has nanoseconds is an error (use `EPOCH_NS(a) - "
-        "EPOCH_NS(b)`), and quotients and averages are rounded to microseconds."
+        "Arrays of times compare element by element, with times, strings and each other; NaT "
+        "compares as NaN does. Moments keep their nanoseconds, also when a duration is added. "
+        "Durations are in microseconds: a difference that has nanoseconds is an error (use "
+        "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "

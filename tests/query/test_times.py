@@ -292,3 +292,11 @@ def test_a_duration_that_sql_does_not_hold_is_refused_as_a_parameter(days):
     for text in ("SELECT * WHERE x < ?", "SELECT x, ? AS y", "SELECT * ORDER BY x + ?"):
         with pytest.raises(dl.QueryTypeError, match=r"up to 292,271 years, but a constant is"):
             ds.query(text, [dt.timedelta(days=days)])["x"][:]
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ms"])
+def test_a_nat_in_an_array_of_durations_is_null(unit):
+    ds = dl.create(f"memory://{uuid4().hex}", {"x": dl.Array(f"timedelta64[{unit}]", (2,))})
+    ds.append({"x": np.array([[1, 2], [3, "NaT"]], f"m8[{unit}]")})
+    assert ds.query("SELECT x[1] IS NULL AS y")["y"][:].tolist() == [False, True]
+    assert len(ds.query("SELECT * WHERE x[1] > x[0]")) == 1

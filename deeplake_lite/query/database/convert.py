@@ -86,7 +86,9 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
 def _times(values: Any, dtype: str) -> pa.Array:
     """Return moments or spans of time; NaT and None are null."""
     moments = np.array([None if v is np.ma.masked else v for v in values], dtype)
-    times = numbers_of(common_times(moments), np.isnat(moments))
+    null = np.isnat(moments)
+    moments[null] = np.zeros(1, dtype)[0]  # DuckDB converts the spans behind nulls, too
+    times = numbers_of(common_times(moments), null)
     check_times(times, "a computed value")
     return times
 

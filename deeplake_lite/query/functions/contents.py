@@ -9,6 +9,7 @@ import numpy as np
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import align, class_number, numbers, weak
+from deeplake_lite.query.functions.times import as_times, check_times, compare_times
 from deeplake_lite.query.functions.value_type import Type
 
 GROUP = "Contents"
@@ -32,8 +33,10 @@ def _contains(x: Arg, value: Arg) -> Bound:
         return Bound(Type("bool"), _in_list, stacks=False)
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
+    if x.type.is_time or value.type.is_time:
+        return _among_times(x, as_times(value, x))
     wanted: Any = None
-    if value.is_constant and isinstance(value.value, str):
+    if x.type.names is not None and value.is_constant and isinstance(value.value, str):
         wanted = class_number(value, x)
     else:
         numbers("CONTAINS", value)
@@ -47,6 +50,22 @@ def _contains(x: Arg, value: Arg) -> Bound:
             raise ValueError(f"value must be one number, {value.text} has axes")
         array, single = align([np.asarray(values), single], (x, value), lead)
         equal = np.equal(array, single)
+        return np.any(equal, axis=tuple(range(lead, equal.ndim)))
+
+    return Bound(Type("bool"), compute)
+
+
+def _among_times(x: Arg, value: Arg) -> Bound:
+    """Return whether a time is among others."""
+    check_times("CONTAINS", x, value)
+    if value.type.ndim != 0:
+        raise QueryTypeError(
+            f"CONTAINS looks for one time among others, but {value.text} is {value.type}."
+        )
+
+    def compute(times: Any, single: Any, *, lead: int) -> Any:
+        single = value.value if value.is_constant else single
+        equal = compare_times(np.equal, *align([np.asarray(times), single], (x, value), lead))
         return np.any(equal, axis=tuple(range(lead, equal.ndim)))
 
     return Bound(Type("bool"), compute)

@@ -27,6 +27,7 @@ from deeplake_lite.query.functions.binding import (
     without_rounding,
 )
 from deeplake_lite.query.functions.guard import null_rows
+from deeplake_lite.query.functions.times import as_times, check_times, compare_times
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -114,9 +115,12 @@ def _comparison(
                 f"Complex numbers are neither less nor greater than others, but {x.text} is "
                 f"{x.type} and {y.text} is {y.type}. Compare them by = or <>, or compare ABS(x)."
             )
+        x, y = as_times(x, y), as_times(y, x)
         _check_truth(x, y)
         if (listed := _listed(sign, x, y, compare)) is not None:
             return listed
+        if x.type.is_time or y.type.is_time:
+            return _between_times(sign, x, y, apply)
         known = x.type.is_number + y.type.is_number
         if "object" in (x.type.dtype, y.type.dtype):
             return Bound(Type("bool"), _between_json(compare), stacks=False)
@@ -168,7 +172,11 @@ def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bo
             f"take an item: {one.text}[0]."
         )
 
+    single = other.value if other.is_constant and other.type.is_time else None
+
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
+        if single is not None:
+            a, b = (a, single) if one is x else (single, b)
         pairs = [(item, b) for item in a] if one is x else [(a, item) for item in b]
         return np.array([_holds(compare, *pair) for pair in pairs], bool)
 
@@ -182,10 +190,27 @@ def _is_texts(arg: Arg) -> bool:
 
 def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
     """Tell whether a comparison holds; null is equal to nothing, a text neither less nor more."""
+    if a is None or b is None:
+        return False
+    if isinstance(a, np.datetime64 | np.timedelta64):
+        return bool(compare_times(compare, a, b))
     try:
-        return a is not None and b is not None and bool(compare(a, b))
+        return bool(compare(a, b))
     except TypeError:
         return False
+
+
+def _between_times(sign: str, x: Arg, y: Arg, apply: Callable[..., Any]) -> Bound:
+    """Return a comparison of times, element by element."""
+    check_times(sign, x, y)
+    fixed = [np.asarray(arg.value) if arg.is_constant else None for arg in (x, y)]
+
+    def compute(*values: Any, lead: int) -> Any:
+        pairs = zip(values, fixed, strict=True)
+        sides = align([np.asarray(v) if f is None else f for v, f in pairs], (x, y), lead)
+        return compare_times(apply, *sides)
+
+    return Bound(result_of(compute, x, y), compute)
 
 
 def _between_text(compare: Callable[[Any, Any], Any]) -> Compute:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.htypes.base import Htype
-from deeplake_lite.htypes.layouts import Nested, Ragged
+from deeplake_lite.htypes.layouts import Nested
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes.class_label import ClassLabel
@@ -65,6 +65,11 @@ class Type:
         return known and np.dtype(self.dtype).kind in "biufc"
 
     @property
+    def is_time(self) -> bool:
+        """Whether the elements are moments or spans of time."""
+        return self.dtype.endswith("]")
+
+    @property
     def items(self) -> Items | None:
         """What is known of a list's items; None of a value that is no list, but an array."""
         return self.meaning if isinstance(self.meaning, Items) else None
@@ -106,13 +111,10 @@ class Type:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the classes, or of the points; empty without names, None for other values."""
+        """Names of the classes; empty without names, None for values that are no classes."""
         if self.classes is not None:
             return tuple(self.classes.names)
-        if self.pixels is not None and self.pixels.is_mask:
-            return self.pixels.names
-        places = self.coordinates
-        return places.names if places is not None and places.marks == "keypoints" else None
+        return self.pixels.names if self.pixels is not None and self.pixels.is_mask else None
 
     @property
     def boxes(self) -> Coordinates | None:
@@ -142,10 +144,7 @@ class Type:
             return cls("str" if layout.dtype == "utf8" else "object", (), htype)
         if htype.sql == "bytes":
             return cls("bytes", (), htype)
-        shape = _shape_of(htype)
-        if isinstance(layout, Ragged) and layout.dtype != "bytes" and shape is not None:
-            return cls(layout.dtype, shape, htype)  # of times, that of their counts
-        return cls(htype.value_dtype or "uint8", shape, htype)
+        return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
     def listed(self, htype: Htype | None = None) -> Type:
         """Return the type of a list of such values: an array where all of them are of one shape.

@@ -65,6 +65,7 @@ from deeplake_lite.query.values import (
     BOOL,
     NUMBER,
     TEXT,
+    TIME,
     Call,
     Constant,
     Given,
@@ -288,10 +289,12 @@ class Lowering:
                 return Tensor(Literal_(*as_array(constant)), {}, text)
             case Sql():
                 node, kind = _of_64_bits(self.types.refined(value))
-                if _is_span(kind):  # as DuckDB gives spans to Arrow, those of 292 years overflow
-                    node = func("epoch_us", node.copy())
+                type_ = _given_type(kind)
+                if _is_span(kind) or (kind == TIME and self.types.of(node) == "INTERVAL"):
+                    # as DuckDB gives spans to Arrow, those of 292 years overflow
+                    node, type_ = func("epoch_us", node.copy()), Type("timedelta64[us]")
                 key = _key(node)
-                return Tensor(Given(key, _given_type(kind)), {key: node}, text)
+                return Tensor(Given(key, type_), {key: node}, text)
 
     def _island(self, tensor: Tensor, scope: Scope) -> exp.Expr:
         """Return the column, or the call, that gives a tree's value."""

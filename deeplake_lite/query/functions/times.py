@@ -1,0 +1,155 @@
+"""Comparisons of moments with moments and of spans with spans, exact whatever their units are."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.database.spans import read_moment
+from deeplake_lite.query.functions.base import Arg
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+
+_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+"""Units of times, the coarsest first."""
+
+
+def as_times(arg: Arg, other: Arg) -> Arg:
+    """Return a constant beside times as times: texts as moments, and Python's dates and spans.
+
+    Raises
+    ------
+    QueryTypeError
+        For texts that are no moments, and for times that no one unit holds.
+    """
+    beside = other.type if other.type.items is None else other.type.items.of
+    if not beside.is_time or not arg.is_constant or arg.value is None:
+        return arg
+    values = np.asarray(arg.value)
+    if values.dtype.kind not in "UO" or not values.size:
+        return arg
+    parts = [_part(value, arg, beside) for value in values.flat]
+    if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
+        return arg  # which is refused beside times
+    found = _in_one_unit(parts, arg).reshape(values.shape)
+    return Arg(arg.text, Type(found.dtype.name, found.shape), found)
+
+
+def _part(value: Any, arg: Arg, beside: Type) -> Any:
+    """Return one value as NumPy's time; anything that is no time as it is."""
+    match value:
+        case None:
+            return np.array("NaT", beside.dtype)[()]
+        case dt.timedelta():
+            return np.timedelta64(value, "us")
+        case dt.datetime():
+            return np.datetime64(value, "us")
+        case dt.date():
+            return np.datetime64(value, "D")
+        case str():
+            return _moment(str(value), arg, beside)
+    return value
+
+
+def _moment(text: str, arg: Arg, beside: Type) -> np.datetime64:
+    """Return the moment that a text gives. Raises QueryTypeError where it gives none."""
+    if beside.dtype.startswith("timedelta"):
+        raise QueryTypeError(
+            f"Durations compare with durations, but {arg.text} is a string. Write INTERVAL 2 HOUR, "
+            "or pass a timedelta as a parameter."
+        )
+    moment = read_moment(text)
+    if moment is None:
+        raise QueryTypeError(
+            f"Times compare with times, but {brief(text, 60)} is none. Write it as "
+            "'2026-01-31 12:30:00'."
+        )
+    return moment
+
+
+def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
+    """Return times in one array. Raises QueryTypeError for times that no one unit holds."""
+    found = np.array(parts)
+    if not all(map(_same, parts, found)):
+        raise QueryTypeError(
+            f"An array of times is of one unit, but no unit holds all of {arg.text}: "
+            f"{brief(arg.value, 80)}. Compare with one time at a time."
+        )
+    return found
+
+
+def _same(part: Any, back: Any) -> bool:
+    """Tell whether a time is still the same in another unit, in which it may have overflowed."""
+    return bool(np.isnat(part) or compare_times(np.equal, part, back))
+
+
+def check_times(sign: str, x: Arg, y: Arg) -> None:
+    """Refuse moments beside spans, and times beside anything else. Raises QueryTypeError."""
+    kinds = {arg.type.dtype.split("[")[0] for arg in (x, y)}
+    if len(kinds) > 1:
+        raise QueryTypeError(
+            f"{sign} compares times with times and durations with durations, got {x.text}, which "
+            f"is {x.type}, and {y.text}, which is {y.type}."
+        )
+
+
+def compare_times(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return a comparison of times, element by element; NaT compares as NaN does.
+
+    Where the units differ, the finer times are cut to the coarser unit: nanoseconds do not hold
+    the year 3000, at which NumPy raises OverflowError.
+
+    >>> days = np.array(["2020-01-01", "3000-01-01", "NaT"], "M8[D]")
+    >>> compare_times(np.less, days, np.datetime64("2020-01-01T00:00:00.000000001"))
+    array([ True, False, False])
+    """
+    a, b = np.asarray(a), np.asarray(b)
+    if not a.dtype.kind == b.dtype.kind in "mM":
+        raise QueryTypeError(
+            f"Times compare with times and durations with durations, got {a.dtype} and {b.dtype}."
+        )
+    return compare(a, b) if a.dtype == b.dtype else compare(_order(a, b), 0)
+
+
+def _order(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Return -1, 0 or 1 where a is less, equal or greater, and NaN where one is NaT."""
+    coarse, fine = (np.datetime_data(side.dtype)[0] for side in (a, b))
+    if _UNITS.index(coarse) > _UNITS.index(fine):
+        return -_order(b, a)
+    cut, has_rest = (_cut_months if coarse in "YM" else _cut)(b, coarse)
+    counts = a.view(np.int64)
+    order = np.where(counts == cut, -1.0 * has_rest, np.where(counts < cut, -1.0, 1.0))
+    return np.where(np.isnat(a) | np.isnat(b), np.nan, order)
+
+
+def _cut(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return how many whole units times have, and whether there is a rest."""
+    fine = np.datetime_data(times.dtype)[0]
+    ratio = np.array(1, f"m8[{unit}]") // np.array(1, f"m8[{fine}]")
+    counts = times.view(np.int64)
+    return counts // ratio, counts % ratio != 0
+
+
+def _cut_months(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return how many whole months or years times have, which differ in their days.
+
+    Raises TypeError for durations in days and less, of which no number is a month.
+    """
+    of = np.datetime_data(times.dtype)[0]
+    if times.dtype.kind == "m" or of == "M":
+        return _cut(times, unit)
+    if of == "W":
+        times = times.astype("M8[D]")
+    counts, has_rest = _cut(times, "D")  # `astype` raises OverflowError near the least nanosecond
+    days = counts.view("M8[D]")
+    whole = days.astype(f"M8[{unit}]")
+    return whole.view(np.int64), has_rest | (whole.astype("M8[D]") != days)
