@@ -118,6 +118,32 @@ def test_whether_a_time_is_among_others(dtype):
         assert read(ds, f"SELECT CONTAINS({name}, {text}) AS y") == [True, False, True, False]
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("nullable", [False, True])
+def test_whether_a_time_is_among_the_items_of_a_list(dtype, nullable):
+    item = dl.Scalar(dtype, nullable=True)
+    ds = dl.create(
+        f"memory://listed-{dtype}-{nullable}",
+        {"seq": dl.Sequence(item, nullable=nullable), "one": item, "text": "text"},
+        overwrite=True,
+    )
+    days = np.array([9, 4], "timedelta64[D]")
+    first, second = days if dtype.startswith("t") else np.datetime64(0, "D") + days
+    ds.append(
+        {
+            "seq": [[first, None], [second], []],
+            "one": [first, None, second],
+            "text": ["1970-01-10"] * 3,
+        }
+    )
+    text = "'1970-01-10'" if dtype.startswith("d") else "INTERVAL 9 DAY"
+    assert read(ds, f"SELECT CONTAINS(seq, {text}) AS y") == [True, False, False]
+    assert read(ds, "SELECT CONTAINS(seq, one) AS y") == [True, None, False]
+    for other in ("text", "9"):
+        with pytest.raises(dl.QueryTypeError, match="CONTAINS compares times with times"):
+            read(ds, f"SELECT CONTAINS(seq, {other}) AS y")
+
+
 def test_items_of_a_list_beside_a_text():
     ds, x = lake("datetime64[s]")
     for sign, compare in SIGNS.items():

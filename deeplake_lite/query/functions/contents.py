@@ -30,6 +30,8 @@ def _contains(x: Arg, value: Arg) -> Bound:
                 f"CONTAINS looks for one value among others, but {x.text} is {x.type}, whose items "
                 f"have axes. Compare HASH({x.text}[0]) with HASH(…)."
             )
+        if x.type.items.of.is_time or value.type.is_time:
+            return _among_listed_times(x, as_times(value, x))
         return Bound(Type("bool"), _in_list, stacks=False)
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
@@ -69,6 +71,19 @@ def _among_times(x: Arg, value: Arg) -> Bound:
         return np.any(equal, axis=tuple(range(lead, equal.ndim)))
 
     return Bound(Type("bool"), compute)
+
+
+def _among_listed_times(x: Arg, value: Arg) -> Bound:
+    """Return whether a time is among those of a list, which may have nulls."""
+    assert x.type.items is not None
+    check_times("CONTAINS", Arg(x.text, x.type.items.of), value)
+
+    def compute(times: Any, single: Any, *, lead: int) -> Any:  # noqa: ARG001
+        single = value.value if value.is_constant else single
+        present = (time for time in times if time is not None)
+        return np.bool_(any(bool(compare_times(np.equal, time, single)) for time in present))
+
+    return Bound(Type("bool"), compute, stacks=False)
 
 
 def _in_text(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
