@@ -42,9 +42,10 @@ class Loads:
         columns : sequence of str, optional
             Those of a batch, all if left out. Others are not read. A state goes on with others.
         shuffle : bool or {"exact", "block"}
-            ``"exact"``: any order is as likely as any other. ``"block"``: blocks of rows, and then
-            rows within some blocks: for lakes far larger than memory, or far away. True: exact up
-            to 8 GiB as stored. The loader's repr says which and why.
+            ``"exact"``: a pseudorandom permutation of all rows, statistically indistinguishable
+            from a uniform shuffle in our tests. ``"block"``: blocks of rows, and then rows within
+            some blocks: for lakes far larger than memory, or far away. True: exact up to 8 GiB as
+            stored. The loader's repr says which and why.
         seed : int
             Of the order, and of what transforms draw.
         drop_last : bool

@@ -11,10 +11,10 @@ CLAUSES = {
         "The columns of the result. `*` and `* EXCLUDE (a, b)` work, too."
     ),
     "`FROM source [VERSION 'v'] [AS a]`": (
-        "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, "
-        "or a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a "
-        "query reads the dataset that `query` was called on. So does a query within it, unless it "
-        "selects only constants."
+        "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or"
+        " a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
+        "reads the dataset that `query` was called on. A subquery without FROM reads the same "
+        "dataset, unless it selects only constants."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
@@ -44,8 +44,7 @@ CLAUSES = {
 
 RULES = {
     "SQL or NumPy": (
-        "A value without axes is a scalar of SQL and behaves as in DuckDB. A value with axes is a "
-        "tensor and behaves as in NumPy."
+        "A scalar behaves as in DuckDB. A tensor, that is, a value with axes, behaves as in NumPy."
     ),
     "Small integers": (
         "Before arithmetic, integers of a tensor are widened to 64 bits, and `SUM` and `PROD` "
@@ -63,21 +62,20 @@ RULES = {
         "`AVG(MEAN(image))`."
     ),
     "`STD`, `VAR`": (
-        "Tensors are divided by n, per row and over a group, as in NumPy. Scalars are divided by "
-        "n - 1, as SQL does for samples; `STDDEV_POP` divides by n. Complex scalars are divided "
-        "by n."
+        "For tensors, the divisor is n, per row and over a group, as in NumPy. For scalars, it is"
+        " n - 1, as in SQL; `STDDEV_POP` uses n. For complex scalars, it is n."
     ),
     "Integers": (
         "Integers are exact or an error, whether they are stored or computed, and comparisons "
-        "with numbers of any size and with fractions are exact. If neither int64 nor uint64 holds "
-        "a result, only `CAST(x AS DOUBLE)` rounds it. Between two tensors, or a tensor and a "
-        "column, NumPy's rules apply: integers combined with floats become floats, which round "
-        "integers beyond 2**53. A column that holds both, as CASE and UNION make, does not round "
-        "them."
+        "with numbers of any size and with fractions are exact. If neither int64 nor uint64 can "
+        "hold a result, only `CAST(x AS DOUBLE)` rounds it. Between two tensors, or a tensor and "
+        "a column, NumPy's rules apply: integers combined with floats become floats, which round "
+        "integers beyond 2**53. A column that mixes the two, such as one from CASE or UNION, does"
+        " not round them."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
-        "compares as NaN does. Moments keep their nanoseconds, also when a duration is added. "
+        "compares as NaN does. Timestamps keep their nanoseconds, even when a duration is added. "
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
         "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds."
     ),
@@ -92,21 +90,21 @@ RULES = {
         "Structs and maps are returned as JSON."
     ),
     "JSON": (
-        "Numbers sort by size, before strings; within lists and structs JSON has no order. "
-        "`LEN` and `CONTAINS` look at items and keys, or at the characters of a string. Values "
-        "are compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
-        'matter, but `true`, `1` and `"1"` are three values. JSON\'s null is null. Arithmetic '
-        "and `SUM` use floats; an integer that no float holds is an error, unless it is kept by "
-        "`CAST(x AS BIGINT)`."
+        "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "
+        "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
+        "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
+        'matter, but `true`, `1` and `"1"` are three different values. JSON\'s null is null. '
+        "Arithmetic and `SUM` use floats; an integer that a float cannot represent is an error, "
+        "unless `CAST(x AS BIGINT)` preserves it."
     ),
     "Conditions": (
         "A condition has one truth value per row. Wrap a tensor in `ANY(…)` or `ALL(…)`."
     ),
     "Division": (
         "`/` never rounds to an integer. For scalars, `//` and `%` round towards zero: `-7 // 3` "
-        "is -2, `-7 % 3` is -1 and `-7.5 // 2` is -3.0; `x / 0` is infinite, `x // 0` and `x % 0` "
-        "are null. For tensors they round down, also with floats: `-7 // 3` is -3 and `-7 % 3` is "
-        "2; with integers, `x // 0` and `x % 0` are 0."
+        "is -2, `-7 % 3` is -1 and `-7.5 // 2` is -3.0; `x / 0` is infinite, `x // 0` and `x % 0`"
+        " are null. For tensors they round down, including with floats: `-7 // 3` is -3 and `-7 %"
+        " 3` is 2; with integers, `x // 0` and `x % 0` are 0."
     ),
     "Powers": (
         "`**` associates to the left, and a sign binds tighter: `a ** b ** c` is `(a ** b) ** c`, "
@@ -117,47 +115,49 @@ RULES = {
         "`x[x > 2]`, `x[None]`. JSON and structs take keys: `meta['key'][0]`, `meta.key`."
     ),
     "Subscripts out of range": (
-        "They give null if shapes or indices differ from row to row: `boxes[2]` of two boxes, "
+        "If shapes or indices differ from row to row, they give null: `boxes[2]` of two boxes, "
         "`image[:, :, 2]` of a greyscale image. For a fixed shape they are an error."
     ),
     "Order of rows": (
         "The order is the same in every run. Without ORDER BY, rows come in the order of their "
         "source. Joined rows come in the order of the left source, then of the right one; groups "
-        "and distinct rows come in the order of their first rows. Ties keep that order, and so do "
-        "the values of a LIST. Only the last bits of sums of floats may differ between runs."
+        "and distinct rows come in the order of their first rows. Ties keep that order, and so do"
+        " the values of a LIST. Only the last bits of floating-point sums may differ between "
+        "runs."
     ),
     "Order of conditions": (
         "Conditions on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and "
-        "`NBYTES`, and last those that read tensors. Each is checked only for the rows that are "
-        "left."
+        "`NBYTES`, and last those that read tensors. Each is checked only for the rows that "
+        "passed the previous ones."
     ),
     "`HASH`": (
-        "Equal values have equal hashes, whatever their types: numbers are hashed by value "
-        "(`true` as 1), classes by name, times by moment; the hash of null is null. The hash of a "
-        "stored tensor column is the digest of its encoded bytes, which is kept with the column; "
-        "columns of floats, and those whose arrays differ in their number of axes, are hashed by "
-        "value. If two hashes are compared, as in `HASH(image) = HASH($p)`, both are computed from "
-        "the values, which are read for that, unless both are columns of one type. Complex "
-        "numbers have hashes of their own."
+        "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by value "
+        "(`true` as 1), classes by name, timestamps by the time they denote. The hash of null is "
+        "null. Complex numbers have hashes of their own.</li>"
+        "<li>The hash of a stored tensor column is the hash of its encoded bytes, which is stored "
+        "with the column. Columns of floats, and columns whose arrays differ in their number of "
+        "axes, are hashed by value.</li>"
+        "<li>If two hashes are compared, as in `HASH(image) = HASH($p)`, the values are read and "
+        "both are hashed by value, unless both are columns of the same type.</li></ul>"
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
-        "columns of one type by their stored bytes, also behind a UNION of them: two image files "
-        "with the same pixels are two values. Computed values, and columns of different types, "
-        "are compared by value: `image + 0` by its pixels. NaN counts as one value, whichever "
-        "part of a complex number is NaN."
+        "columns of the same type by their stored bytes, even after a UNION of them: two image "
+        "files with the same pixels are two values. Computed values, and columns of different "
+        "types, are compared by value: `image + 0` by its pixels. NaN counts as one value, "
+        "whichever part of a complex number is NaN."
     ),
     "Lambdas": (
-        "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b) "
-        "-> a + b)` treat each item like a column of its type. A lambda cannot contain a query or "
-        "an aggregate of an item. A second parameter is the position of the item, from 1. The "
-        "strings that a lambda makes for one list may have 67,108,864 characters altogether."
+        "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b)"
+        " -> a + b)` treat each item like a column of its type. A lambda cannot contain a query "
+        "or an aggregate of an item. A second parameter is the position of the item, from 1. The "
+        "strings that a lambda makes for one list may have 67,108,864 characters in total."
     ),
     "`LOG`": "The natural logarithm, for scalars and for tensors.",
     "NaN": (
-        "Comparisons with NaN are false, and `<>` is true; comparisons with null are null. Within "
-        "lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either direction, also "
-        "in `LIST_SORT`."
+        "Comparisons with NaN are false, except `<>`, which is true; comparisons with null are "
+        "null. Within lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either "
+        "direction, including in `LIST_SORT`."
     ),
     "Null": (
         "An operation on null gives null, and a condition treats null as false. Aggregates skip "
@@ -168,23 +168,24 @@ RULES = {
         "alias, but the column within an expression."
     ),
     "Class labels": (
-        "Labels compare with names and with numbers: `label = 'rose'`. Labels of another lake, "
-        "where the same names may have other numbers, compare by name. `NAME(label)` is the name "
-        "as a string."
+        "Labels can be compared with names and with numbers: `label = 'rose'`. Labels of another "
+        "lake, in which the same names may have other numbers, are compared by name. "
+        "`NAME(label)` is the name as a string."
     ),
     "Strings": (
         "A quoted string next to a number or a time is read exactly, to the last digit: `t < "
-        "'2026-01-02T03:04:05.5'`. UTC offsets count, as in `'2026-01-02T03:04+01:00'`. A column "
-        "of strings compares only with strings; use `CAST(x AS DOUBLE)` for numbers."
+        "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. A"
+        " column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
+        "numbers."
     ),
     "Casts": (
-        "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names "
-        "(`uint8`, `float32`). `int8` has 8 bits for a tensor, but 8 bytes for a scalar, as in "
-        "SQL."
+        "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"
+        " `float32`). `int8` means 8 bits for a tensor, but 8 bytes for a scalar, as in DuckDB."
     ),
     "Subqueries": (
-        "A query in place of a value gives one row, of a scalar or a tensor: "
-        "`COSINE_SIMILARITY(emb, (SELECT emb WHERE id = 3))`. If it has no row, the value is null."
+        "A subquery in place of a value gives one row, holding a scalar or a tensor: "
+        "`COSINE_SIMILARITY(emb, (SELECT emb WHERE id = 3))`. If it has no row, the value is "
+        "null."
     ),
     "Long values": (
         "A query makes strings of at most 67,108,864 characters and lists of at most 10,000,000 "
@@ -193,17 +194,17 @@ RULES = {
     ),
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts, "
-        "which become JSON. A result copies them and keeps them exactly, also when it is saved or "
-        "pickled."
+        "which become JSON. A result copies them and keeps them exactly, even when it is saved or"
+        " pickled."
     ),
     "Randomness": (
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "
-        "keeps it, also when it is saved or pickled. Each `RANDOM()` in a query gives different "
+        "keeps it, even when it is saved or pickled. Each `RANDOM()` in a query gives different "
         "numbers; `RANDOM(seed)` gives the same numbers for the same seed."
     ),
     "Your own functions": (
         "A saved or pickled view of a query runs the query again when it is opened. If one of "
-        "your functions gives different rows then, that is a `DamagedError`. To replace a "
+        "your functions then gives different rows, that is a `DamagedError`. To replace a "
         "built-in function for all types, register yours with `override=True`."
     ),
     "DuckDB's functions": (
@@ -212,8 +213,8 @@ RULES = {
         "something about the process are not."
     ),
     "SQL of other databases": (
-        "Anything not listed here is an error, such as ASOF JOIN, PIVOT, WITH TIES and UNION BY "
-        "NAME."
+        "Anything not listed here, such as ASOF JOIN, PIVOT, WITH TIES or UNION BY NAME, is an "
+        "error."
     ),
 }
 """Where SQL and NumPy differ, and other rules."""
@@ -242,11 +243,11 @@ ROWS = {
         "Values of a group, scalars or tensors, optionally in an order: `FIRST(x ORDER BY y)`."
     ),
     "`ARG_MAX(x, y)`, `ARG_MIN(x, y)`": (
-        "The x, a scalar or a tensor, of the row with the greatest or least y of a group."
+        "The x (a scalar or a tensor) of the row with the greatest or least y in a group."
     ),
-    "`LAG(x)`, `FIRST_VALUE(x)`, … `OVER (…)`": "The value of another row, a scalar or a tensor.",
+    "`LAG(x)`, `FIRST_VALUE(x)`, … `OVER (…)`": "The value, a scalar or a tensor, in another row.",
     "`PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)`": (
-        "A percentile of a group of scalars. `PERCENTILE_DISC` and `MODE` work alike."
+        "A percentile of a group of scalars. `PERCENTILE_DISC` and `MODE` are used in the same way."
     ),
     "`LEN(x)`, `LENGTH(x)`": (
         "The number of characters of a string, or the length of a tensor's first axis."
@@ -260,10 +261,10 @@ def reference() -> str:
     """Return the page as Markdown.
 
     >>> print(reference().splitlines()[0])
-    | Clause | Does |
+    | Clause | Description |
     """
     parts = (
-        _table("Clause | Does", CLAUSES),
+        _table("Clause | Description", CLAUSES),
         _table("Topic | Rule", RULES),
         "<details><summary>Functions of tensors and rows</summary>",
         "**Rows and groups**",

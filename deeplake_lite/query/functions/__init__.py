@@ -42,7 +42,7 @@ def reference() -> str:
     r"""Return a table of all functions in Markdown, by group.
 
     >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
-    | `IOU(boxes, others)` | Agreement of two sets of boxes, 0…1: IoU summed over the best ... |
+    | `IOU(boxes, others)` | Set IoU, 0 to 1: IoUs of the optimal one-to-one matching, summed, ... |
     """
     entries = list({id(entry): entry for entry in REGISTRY.values()}.values())
     lines = []

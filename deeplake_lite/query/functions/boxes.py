@@ -74,7 +74,7 @@ def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 @function("IOU(boxes, others)", group=GROUP)
 def _iou(boxes: Arg, others: Arg) -> Bound:
-    """Agreement of two sets of boxes, 0…1: IoU summed over the best pairs, by the larger count."""
+    """Set IoU, 0 to 1: IoUs of the optimal one-to-one matching, summed, over the larger count."""
     pairs = _pair("IOU", boxes, others)
 
     def compute(value: Any, other: Any, *, lead: int) -> Any:
@@ -87,7 +87,7 @@ def _iou(boxes: Arg, others: Arg) -> Bound:
 
 @function("IOU_MATRIX(boxes, others)", group=GROUP)
 def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
-    """Intersection over union of each box with each other one, (n, m)."""
+    """Intersection over union of every pair of boxes, (n, m)."""
     pairs = _pair("IOU_MATRIX", boxes, others)
 
     def compute(value: Any, other: Any, *, lead: int) -> Any:
@@ -122,7 +122,7 @@ def _count(boxes: Arg) -> int | None:
 
 @function("AREA(x)", group=GROUP)
 def _area(x: Arg) -> Bound:
-    """Area of each box, or count of the pixels of each binary mask."""
+    """Area of each box, or pixel count of each binary mask."""
     numbers("AREA", x)
     if x.type.dtype == "bool":
 
@@ -171,7 +171,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
 
 @function("MASK_TO_BOXES(mask)", group=GROUP)
 def _mask_to_boxes(mask: Arg) -> Bound:
-    """Box around each binary mask, (n, 4) in pixels, xyxy; zeros around an empty one."""
+    """Bounding box of each binary mask, (n, 4) in pixels, xyxy; zeros if the mask is empty."""
     _not_semantic(mask)
     if mask.type.dtype != "bool" or mask.type.ndim not in (None, 2, 3):
         raise ValueError(

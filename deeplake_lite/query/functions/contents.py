@@ -17,7 +17,7 @@ GROUP = "Contents"
 
 @function("CONTAINS(x, value)", group=GROUP)
 def _contains(x: Arg, value: Arg) -> Bound:
-    """Whether an element equals a number or the name of a class; text has words, JSON a key."""
+    """Whether an array contains a number or class, a string a substring, JSON a key or item."""
     if x.type.dtype == "str":
         if value.type.dtype != "str":
             raise QueryTypeError(
@@ -106,7 +106,7 @@ def _in_json(value: Any, member: Any, *, lead: int) -> Any:  # noqa: ARG001
 
 @function("KEYS(x)", group=GROUP)
 def _keys(x: Arg) -> Bound:
-    """Keys of a JSON object, null of anything else."""
+    """Keys of a JSON object; null for anything else."""
     if x.type.dtype != "object":
         raise QueryTypeError(f"KEYS takes JSON, got {x.text}, which is {x.type}.")
 

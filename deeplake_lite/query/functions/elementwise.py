@@ -76,7 +76,7 @@ _extreme("LEAST", "Element by element the lesser number.", np.minimum)
 
 @function("CAST(x AS type)", group=GROUP)
 def _cast(x: Arg, type: str) -> Bound:
-    """Numbers of another type, by its name in SQL or NumPy, as NumPy's `astype` makes them."""
+    """Conversion to a type, by its SQL or NumPy name; converts as NumPy's `astype` does."""
     numbers("CAST", x)
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
@@ -87,7 +87,7 @@ def _cast(x: Arg, type: str) -> Bound:
 
 @function("ROUND(x, decimals=0)", group=GROUP)
 def _round(x: Arg, decimals: int = 0) -> Bound:
-    """Nearest number with so many decimals, halves to the even one."""
+    """Nearest number with the given number of decimals; halves go to the even one."""
     numbers("ROUND", x)
     if type(decimals) is not int:
         raise ValueError(f"decimals must be a whole number, got {brief(decimals)}")
@@ -100,7 +100,7 @@ def _round(x: Arg, decimals: int = 0) -> Bound:
 
 @function("CLIP(x, low, high)", group=GROUP)
 def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
-    """Numbers below low become low, those above high become high."""
+    """Numbers below low become low; numbers above high become high."""
     args = (x, low, high)
     numbers("CLIP", *args)
 
@@ -114,7 +114,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
 
 @function("NORMALIZE(x, range=None)", group=GROUP)
 def _normalize(x: Arg, range: Arg | None = None) -> Bound:
-    """Values of [low, high], or of their own extent, to 0…1; boxes to parts of [x0, y0, x1, y1]."""
+    """Rescales [low, high], or own min and max, to [0, 1]; boxes to fractions of a window."""
     numbers("NORMALIZE", x, *([range] if range else []))
     is_boxes = x.type.boxes is not None
     if range is None:

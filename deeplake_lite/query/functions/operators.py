@@ -70,13 +70,13 @@ _arithmetic("+", "Sum.", np.add)
 _arithmetic("-", "Difference.", np.subtract)
 _arithmetic("*", "Product, element by element.", np.multiply)
 _arithmetic("/", "Quotient, never rounded.", np.true_divide)
-_arithmetic("//", "Quotient, rounded down.", np.floor_divide)
-_arithmetic("%", "Remainder, of the divisor's sign.", np.remainder)
+_arithmetic("//", "Floor division (scalars: truncated, see Division).", np.floor_divide)
+_arithmetic("%", "Remainder with the sign of the divisor (scalars: of the dividend).", np.remainder)
 
 
 @function("x ** y", group=GROUP, name="**")
 def _power(x: Arg, y: Arg) -> Bound:
-    """Power; integers to a negative one, written as a number, give floats."""
+    """Power; an integer to a negative literal exponent gives a float."""
     numbers("**", x, y)
     fraction = y.is_constant and bool(np.any(np.less(y.value, 0)))
 

@@ -34,7 +34,7 @@ def _sized(image: Arg, height: int | None, width: int | None) -> Shape | None:
 
 @function("CROP(image, window)", group=GROUP)
 def _crop(image: Arg, window: Arg) -> Bound:
-    """Part of a picture, [x0, y0, x1, y1] in pixels, x1 and y1 excluded, cut at its edges."""
+    """Part of an image, [x0, y0, x1, y1] in pixels, excluding x1 and y1, clipped at its edges."""
     _picture("CROP", image)
     numbers("CROP", window)
     if window.type.shape not in ((4,), (None,)):
@@ -69,7 +69,7 @@ def _cut(image: Arg, window: Arg, compute: Any) -> tuple[int | None, int | None]
 
 @function("RESIZE(image, height, width)", group=GROUP)
 def _resize(image: Arg, height: Arg, width: Arg) -> Bound:
-    """Picture of another size, bilinear (with antialiasing); of masks, the nearest pixel."""
+    """Resized image, bilinear with antialiasing; masks use the nearest pixel."""
     _picture("RESIZE", image)
     numbers("RESIZE", height, width)
     nearest = image.type.is_mask or image.type.dtype == "bool"

@@ -154,5 +154,11 @@ _reduction(
     lambda x, over: np.all(x, axis=over) & bool(_count(x, over)),
     of_nothing=True,
 )
-_position("ARGMIN", "Position of the smallest element, in C order without an axis.", np.argmin)
-_position("ARGMAX", "Position of the largest element, in C order without an axis.", np.argmax)
+_position(
+    "ARGMIN",
+    "Index of the smallest element; of the flattened array if no axis is given.",
+    np.argmin,
+)
+_position(
+    "ARGMAX", "Index of the largest element; of the flattened array if no axis is given.", np.argmax
+)

@@ -71,7 +71,7 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
 
 @function("RESHAPE(x, shape)", group=GROUP)
 def _reshape(x: Arg, shape: list[int] | int) -> Bound:
-    """Elements in another shape, in which one length may be -1: whatever is left."""
+    """Elements in another shape; one length may be -1 and is then inferred."""
     numbers("RESHAPE", x)
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(type(n) is int and n >= -1 for n in sizes) or sizes.count(-1) > 1:
@@ -95,7 +95,7 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
 
 @function("FLATTEN(x)", group=GROUP)
 def _flatten(x: Arg) -> Bound:
-    """Elements along one axis, in C order."""
+    """Elements along a single axis, in C order."""
     numbers("FLATTEN", x)
 
     def compute(value: Any, *, lead: int) -> Any:
@@ -131,7 +131,7 @@ def _unique(x: Arg) -> Bound:
 
 @function("NONZERO(x)", group=GROUP)
 def _nonzero(x: Arg) -> Bound:
-    """Positions of the elements that are not zero, a row of indices for each."""
+    """Positions of the nonzero elements: one row of indices per nonzero element."""
     numbers("NONZERO", x)
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001

@@ -181,16 +181,16 @@ def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
 _of_two("DOT", "Inner product of vectors.", _products, whole=True)
 _of_two(
     "COSINE_SIMILARITY",
-    "Cosine of the angle of vectors, 0 with a zero vector.",
+    "Cosine of the angle between vectors, 0 if either vector is zero.",
     _cosine,
     squares=True,
 )
-_of_two("L2_DISTANCE", "Euclidean distance of vectors.", _distance, squares=True)
+_of_two("L2_DISTANCE", "Euclidean distance between vectors.", _distance, squares=True)
 
 
 @function("HAMMING_DISTANCE(x, y)", group=GROUP)
 def _hamming(x: Arg, y: Arg) -> Bound:
-    """How many elements of vectors differ."""
+    """How many elements of two vectors differ."""
     shape = _joined("HAMMING_DISTANCE", x, y)
 
     def compute(*values: Any, lead: int) -> Any:
@@ -259,6 +259,6 @@ _norm("L1_NORM", "Sum of absolute values.", lambda a, over: np.sum(np.abs(a), ax
 _norm("L2_NORM", "Euclidean length.", _l2)
 _norm(
     "LINF_NORM",
-    "Greatest absolute value, 0 of no elements.",
+    "Greatest absolute value, 0 if empty.",
     lambda a, over: np.max(np.abs(a), axis=over, initial=0),
 )
