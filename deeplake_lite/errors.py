@@ -31,7 +31,7 @@ The warnings are not LakeErrors::
     UserWarning
     └── ReencodedWarning                    images that lost detail: append files, not pixels
 
-Every message states the rule, the value and the way out.
+Messages state the rule, the value and the way out.
 """
 
 from __future__ import annotations

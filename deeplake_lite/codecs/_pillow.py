@@ -121,7 +121,7 @@ class PillowCodec(ImageCodec):
 
     @abstractmethod
     def _check_whole(self, data: bytes) -> None:
-        """Check by its structure that a file is not cut short. Raises InvalidValueError."""
+        """Check by its structure that a file is not truncated. Raises InvalidValueError."""
 
     @override
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:

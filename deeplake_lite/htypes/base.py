@@ -439,7 +439,7 @@ def _fits_json(default: Any) -> bool:
 
 
 def is_null(kind: type) -> bool:
-    """Tell whether values of a type stand for null: those of None and of pandas' NA.
+    """Tell whether a Python type is that of None or of pandas' NA.
 
     >>> is_null(type(None)), is_null(int)
     (True, False)

@@ -37,7 +37,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Nested:
-    """Items in a column of their own, and the place of its items for each row."""
+    """Items in a column of their own, with the range of items of each row."""
 
     item: Htype
     """Type of the items."""

@@ -121,7 +121,7 @@ class NestedColumn(Column):
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read all items and compare the cells with their hashes; damage to an item is its cell's.
+        """Compare all cells with their hashes; damage to an item is reported for its cell.
 
         The steps follow each other because each relies on the one before: spans must lie within the
         items before the items are read, and items must be sound before they can be hashed.

@@ -174,7 +174,7 @@ class RaggedColumn(Column):
         return staged
 
     async def _verify_bytes(self, slots: Slots) -> list[Damage]:
-        """Compare cells with their hashes; find those that cannot be read by halving the slots."""
+        """Compare cells with their hashes; bisect the slots to find cells that cannot be read."""
         try:
             cells = await self._read(slots)
         except (DamagedError, OSError, ValueError) as error:

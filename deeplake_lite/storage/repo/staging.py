@@ -135,7 +135,7 @@ def _put_in_place(staged: Path, folder: Path) -> None:
     """Rename a staged lake to `folder`, and remove the lake that was there.
 
     A folder cannot be swapped with another in one step on all systems, so there is a moment without
-    a lake. `finish_replacement` ends it if this process is killed.
+    a lake. If this process is killed then, `finish_replacement` completes the swap.
     """
     old = _old(staged)
     if folder.exists():
