@@ -397,7 +397,7 @@ class Image(Htype):
         return _Cell(data, _pad_shape(self._converted_shape(shape)), notice)
 
     def _codec_of(self, data: Buffer) -> ImageCodec:
-        """Return the codec of a file: the column's own if it matches, otherwise the first that does."""
+        """Return the codec of a file: the column's own if it matches, else the first that does."""
         own = self._own
         return own if own is not None and own.matches(data) else codecs.sniff(data)
 

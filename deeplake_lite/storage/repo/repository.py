@@ -359,7 +359,7 @@ class Repository:
                 ) from error
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
-        """Return a session that collects chunks on top of a current or former tip of the branch."""
+        """Return a session based on a current or former tip of the branch, to collect chunks."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
             # The branch has moved, but the engine makes writers only for tips of branches: pin the
@@ -705,8 +705,8 @@ class Repository:
         """Yield the history of `start` without the versions in `seen`, past the engine's cache.
 
         When a vacuum cuts a history, it changes the parent in a snapshot. The engine may still have
-        that snapshot in its cache, and would then follow it to a deleted version. Which of the cached
-        snapshots is out of date is unknown, so the history is read again from its start.
+        that snapshot in its cache, and would then follow it to a deleted version. Which of the
+        cached snapshots is out of date is unknown, so the history is read again from its start.
         """
         try:
             with translated():
