@@ -91,7 +91,7 @@ class Array(Htype):
         if self.codec is not None:
             hint = "Images have the type Image."
             ours = codecs.NUMBERS
-            known = ours if self.codec in ours else codecs.number_codecs()  # looks for plugins
+            known = ours if str(self.codec) in ours else codecs.number_codecs()  # looks for plugins
             self._set(codec=choice("codec of an array", self.codec, known, ALIASES, else_=hint))
         super().__post_init__()
 

@@ -88,7 +88,7 @@ class _Cell(NamedTuple):
 def _known_codecs(given: Any) -> tuple[str, ...]:
     """Return the names of codecs; plugins are looked up only if `given` is not one of ours."""
     ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
-    return ours if given in ours else ("auto", *codecs.names())
+    return ours if str(given) in ours else ("auto", *codecs.names())
 
 
 @dataclass(frozen=True, repr=False, eq=False)

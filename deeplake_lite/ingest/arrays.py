@@ -38,6 +38,7 @@ from deeplake_lite.htypes.base import pasted
 from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of
+from deeplake_lite.htypes.times import spans_of
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
@@ -160,6 +161,11 @@ class MemorySource:
         types = types_of(schema)
         values = {name: _sequence(name, value) for name, value in arrays.items()}
         values |= {n: _with_decimals(v) for n, v in values.items() if n not in types}
+        values |= {  # pandas has no durations in months and years, and tables count them
+            n: spans_of(values[n], resolve(types[n]).value_dtype)
+            for n, v in arrays.items()
+            if n in types and is_series(v)
+        }
         lengths = {name: len(value) for name, value in values.items()}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())

@@ -98,7 +98,7 @@ def check_encode_decode(
 def check_refuses(htype: Htype, bad: Any, match: str) -> None:
     """Check that a bad value raises, with its row and a message that matches.
 
-    >>> check_refuses(htypes.Scalar("int8"), 300, "int8 holds -128 to 127, got 300")
+    >>> check_refuses(htypes.Scalar("int8"), 300, "int8 holds -128 to 127, but the value is 300")
     """
     for before in (0, 2):
         raised = None

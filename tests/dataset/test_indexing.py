@@ -214,7 +214,10 @@ def test_an_ellipsis_means_all_rows(flowers):
 
 
 def test_values_of_several_shapes_make_no_array(flowers):
-    with pytest.raises(ValueError, match="column 'ragged' has values of 3 shapes"):
+    with pytest.raises(
+        ValueError,
+        match="column 'ragged' makes no array, because its values, or the items of one, differ",
+    ):
         np.array(flowers["ragged"])
 
 

@@ -560,7 +560,7 @@ def test_two_writers_that_add_other_classes_are_told_the_column(labelled):
         (["dog"], "has 'dog' already"),
         (["a", "a"], "unique"),
         ("bird", "Put it in a list"),
-        ([""], "not empty"),
+        ([""], "non-empty"),
     ],
 )
 def test_classes_that_cannot_be_added_are_refused(labelled, names, match):

@@ -695,7 +695,7 @@ def test_a_new_column_for_rows_that_are_there_says_what_it_needs(make_lake):
     assert not ds.status()
     ds.add_column("boxes", dl.Boxes("xyxy", nullable=True))
     assert ds["boxes"][:] == [None, None]
-    wrap = r"row 1: .*single one, \[1, 2, 3, 4\]\. Wrap it: \[\["
+    wrap = r"row 1: .*a single box, \[1, 2, 3, 4\]\. Wrap it: \[\["
     with pytest.raises(dl.InvalidValueError, match=wrap):
         ds["boxes"][1] = [1, 2, 3, 4]
     with pytest.raises(dl.InvalidValueError, match="Wrap it"):

@@ -328,7 +328,7 @@ def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
     table = pa.table({"f": pa.array([[1.5, None], [2.0]])})
     ds = dl.from_dataframe(table, url)
     assert np.array_equal(ds["f"][0], [1.5, np.nan], equal_nan=True)
-    with pytest.raises(dl.InvalidValueError, match=r"column 'd': .*row 0: must be a moment"):
+    with pytest.raises(dl.InvalidValueError, match=r"column 'd': .*row 0: must be a time"):
         dl.from_dataframe(pa.table({"d": [[WHEN, None], []]}), url + "1")  # no NaT for null
     whole = pa.table({"x": pa.array([[1], [1, None]])})
     with pytest.raises(
