@@ -169,16 +169,22 @@ def sniff(data: Buffer) -> ImageCodec:
     deeplake_lite.errors.InvalidValueError: must be an image file (JPEG, PNG, WEBP, TIFF, BMP),
     but its 8 bytes look like a PDF document. Convert it, or use another column type.
     """
-    for name in image_codecs():
-        codec = cast("ImageCodec", _build(name, {}))
-        if codec.matches(data):
-            return codec
+    # entry points are looked up only if no codec of ours matches
+    codec = _first_match(data, IMAGES) or _first_match(data, image_codecs())
+    if codec is not None:
+        return codec
     check_begin(data)
     formats = ", ".join(image_codecs()).upper()
     raise InvalidValueError(
         f"must be an image file ({formats}), but its {memoryview(data).nbytes:,} bytes look like "
         f"{looks_like(data)}. Convert it, or use another column type."
     )
+
+
+def _first_match(data: Buffer, names: tuple[str, ...]) -> ImageCodec | None:
+    """Return the first of the codecs of image files that recognises the first bytes of a file."""
+    codecs = (cast("ImageCodec", _build(name, {})) for name in names)
+    return next((codec for codec in codecs if codec.matches(data)), None)
 
 
 def _build_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> Codec:

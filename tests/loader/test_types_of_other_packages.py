@@ -116,7 +116,8 @@ def test_coordinates_and_masks_follow_their_image_to_another_size(ds, cache):
 
 
 def test_frameworks_take_them(ds):
-    torch = pytest.importorskip("torch")
+    import torch
+
     batch = next(iter(ds.pytorch(2, size=(16, 8))))
     assert batch["scan"].dtype == torch.uint8
     assert batch["grade"].dtype == torch.int64, "as losses take classes"

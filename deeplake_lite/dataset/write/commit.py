@@ -61,7 +61,7 @@ def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, empty: bool = 
         if not ds._pinned.edits and not empty:
             return ds.version
         with ds._lake.repository.lock():
-            return _commit_behind_tip(ds, message, note, merges=False)
+            return _commit_behind_tip(ds, message, note, merges=False, empty=empty)
 
 
 def commit_merge(ds: Dataset, message: str, note: Mapping[str, Any]) -> str:
@@ -77,7 +77,9 @@ def commit_merge(ds: Dataset, message: str, note: Mapping[str, Any]) -> str:
     return _commit_behind_tip(ds, message, note, merges=True)
 
 
-def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, merges: bool) -> str:
+def _commit_behind_tip(
+    ds: Dataset, message: str, note: Mapping[str, Any], *, merges: bool, empty: bool = False
+) -> str:
     """Write the edits behind what the branch's tip is, again whenever an object store's moves."""
     repository, branch = ds._lake.repository, str(ds.current_branch)
     for _ in range(TRIES):
@@ -87,15 +89,10 @@ def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, me
         _check_same_branch(ds, tip_id)
         if merges:
             _check_merge_fits(ds, tip_id)
-            overwrites = False
-        else:
-            overwrites = _overwrites(ds, tip_id)
-        if overwrites or _has_other_modes(ds, tip_id):
-            if merges:
-                raise MovedError("The branch has moved to a version that has set a mode.")
+        elif _overwrites(ds, tip_id) or _has_other_modes(ds, tip_id):
             ds._pinned = _copied_onto(ds, ds._open(tip_id), "raise")
-            if not ds._pinned.edits:  # the tip has all of them
-                return ds._go_to(tip_id)
+        if not (ds._pinned.edits or merges or empty):  # the tip has all of them
+            return ds._go_to(tip_id)
         try:
             done = ds._pinned.commit(branch, tip_id, message, note)
         except MovedError:
@@ -210,7 +207,8 @@ def _check_merge_fits(ds: Dataset, tip_id: str) -> None:
     Raises
     ------
     MovedError
-        When the tip has some of the rows, or changed cells that the merge changed, too.
+        When the tip has some of the rows, has changed cells that the merge writes, or has set a
+        mode.
     """
     if tip_id == ds.version:
         return
@@ -224,6 +222,8 @@ def _check_merge_fits(ds: Dataset, tip_id: str) -> None:
         ) from error
     if collides:
         raise MovedError("The branch has moved to a version that the merge would undo.")
+    if _has_other_modes(ds, tip_id):
+        raise MovedError("The branch has moved to a version that has set a mode.")
 
 
 def _copied_onto(
