@@ -140,15 +140,6 @@ def texts(ids: Any) -> list[str]:
     return [str(i) for i in ids.tolist()]
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number of things.
-
-    >>> counted(1, "row"), counted(1_807, "row")
-    ('1 row', '1,807 rows')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def size(count: int) -> str:
     """Return a number of bytes for people.
 

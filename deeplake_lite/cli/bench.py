@@ -12,12 +12,12 @@ from deeplake_lite.cli.app import (
     Version,
     app,
     command,
-    counted,
     open_lake,
     print_json,
     size,
 )
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from deeplake_lite.loader import Loader

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deeplake_lite import checks
-from deeplake_lite.cli.app import Json, Url, Version, app, command, counted, open_lake, print_json
+from deeplake_lite.cli.app import Json, Url, Version, app, command, open_lake, print_json
 from deeplake_lite.dataset.export.whole_files import written_whole
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deeplake_lite.cli.app import Json, Url, app, command, counted, print_json, print_some
+from deeplake_lite.cli.app import Json, Url, app, command, print_json, print_some
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,12 +12,12 @@ from deeplake_lite.cli.app import (
     Version,
     app,
     command,
-    counted,
     open_lake,
     print_json,
     size,
     texts,
 )
+from deeplake_lite.htypes.words import counted
 
 
 @app.command()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deeplake_lite.cli.app import SHOWN, Url, Version, app, command, counted, open_lake
+from deeplake_lite.cli.app import SHOWN, Url, Version, app, command, open_lake
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -37,7 +37,7 @@ type Axes = tuple[int | None, ...]
 """Size of each axis of a value, None where rows differ."""
 
 type Sql = Literal["bool", "number", "time", "class", "text", "bytes", "json"]
-"""What the values of a column are to SQL, which knows values without axes only."""
+"""How SQL sees a column of scalars; it has no tensors."""
 
 type BrowserKind = Literal[
     "image", "mask", "text", "json", "embedding", "boxes", "polygons", "keypoints", "class",
@@ -83,16 +83,16 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Values are places in an image, drawn over it; they move when the image is resized."""
+    """Values are positions in an image, drawn over it; they move when the image is resized."""
 
     marks: Literal["boxes", "keypoints", "polygons"]
-    """What they mark: rectangles, points that may be connected, or outlines."""
+    """Shape of the marks: rectangles, points that may be connected, or outlines."""
 
     parts: tuple[Literal["x", "y", "visibility"], ...]
-    """What each number of the last axis is measured along."""
+    """Meaning of each number of the last axis."""
 
     units: Literal["pixels", "fraction"] = "pixels"
-    """What the numbers count: pixels, or parts of the image's width and height."""
+    """Unit of the numbers: pixels, or fractions of the image's width and height."""
 
     format: str = ""
     """Format of boxes: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``."""
@@ -159,12 +159,12 @@ class Facets(ABC):
 
     @property
     def pixels(self) -> Pixels | None:
-        """What is known of images and masks; None for other values."""
+        """Properties of images and masks; None for other values."""
         return None
 
     @property
     def coordinates(self) -> Coordinates | None:
-        """What is known of places in an image; None for other values."""
+        """Properties of positions in an image; None for other values."""
         return None
 
     # ---- description
@@ -190,7 +190,7 @@ class Facets(ABC):
         return str(getattr(self, "dtype", layout.dtype))
 
     def details(self) -> Iterator[str]:
-        """Yield the rest of what the type says, in words: codec, classes, format."""
+        """Yield the rest of the configuration in words: codec, classes, format."""
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
@@ -204,7 +204,7 @@ class Facets(ABC):
         return in_words(value)
 
     def load(self, value: Any, allow: tuple[str, ...]) -> Any:  # noqa: ARG002 (links look at it)
-        """Return what a value leads to: the content of a linked file; any other value itself.
+        """Return the content of the file that a value links to; any other value itself.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Facets(ABC):
 
     @property
     def sql(self) -> Sql | None:
-        """What the values are to SQL; None for tensors, which NumPy computes with."""
+        """How SQL sees the values; None for tensors, which NumPy evaluates."""
         return None
 
     @property

@@ -307,7 +307,7 @@ class Registration:
 
 
 class Note(TypedDict):
-    """What an open transaction tells other writers."""
+    """The record of an open transaction that other writers read."""
 
     started: str
     """When it began, ISO 8601, UTC. Readers get the time of its files if that is earlier."""

@@ -431,6 +431,15 @@ def test_nothing_is_committed_where_the_branch_has_all_edits(a, b):
     assert not b.status()
 
 
+def test_a_note_is_committed_where_the_branch_has_all_edits(a, b):
+    b["x"][1] = 2
+    a["x"][1] = 99
+    version = a.commit("a")
+    assert commit(b, "noted", {"k": 1}, empty=True) != version
+    assert b.log()[0].message == "noted"
+    assert b["x"][:].tolist() == [1, 99, 3]
+
+
 def test_a_real_conflict_beside_a_cell_that_is_as_it_was_is_one(a, b):
     b["x"][:] = [10, 2, 3]
     a["x"][:2] = [11, 99]

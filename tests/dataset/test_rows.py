@@ -291,8 +291,8 @@ def test_a_list_of_as_many_values_as_rows_is_one_per_row_wherever_it_can_be(make
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("t", ["a", "b"], "column 't': .* one for all of them: 3 rows, got 2 values"),
-        ("x", [], "column 'x': .* 3 rows, got 0 values"),
+        ("t", ["a", "b"], "column 't': .* one for all of them, but for 3 rows there are 2 values"),
+        ("x", [], "column 'x': .* for 3 rows there are 0 values"),
         ("x", "one", "column 'x': must be int32, but it is str 'one'"),
         ("x", 2**40, "column 'x': int32 holds"),
         ("t", ["a", 5, "c"], "column 't', row 1: must be text"),
@@ -342,7 +342,12 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
 @pytest.mark.parametrize(
     ("rows", "data", "error", "match"),
     [
-        ([0], {"x": [1, 2]}, dl.InvalidValueError, "one for all of them: 1 row, got 2 values"),
+        (
+            [0],
+            {"x": [1, 2]},
+            dl.InvalidValueError,
+            "one for all of them, but for 1 row there are 2 values",
+        ),
         ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "names each row once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
         ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block
-from deeplake_lite.dataset.repr.exact import apart
+from deeplake_lite.dataset.repr.apart import apart
 from deeplake_lite.dataset.versions.changes import NONE, Changes, Ids
 from deeplake_lite.dataset.versions.summary import plain_pair
 from deeplake_lite.errors import ConflictError

@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read import preview
 from deeplake_lite.dataset.read.values import decode_block, is_image, with_none
-from deeplake_lite.dataset.repr.exact import apart
+from deeplake_lite.dataset.repr.apart import apart
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions.apply import slots_of

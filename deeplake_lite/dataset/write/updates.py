@@ -65,7 +65,7 @@ def _one_for_all(f: Field, value: Any, rows: int) -> Cells:
 
 def _miscounted(f: Field, values: Any, rows: int) -> InvalidValueError:
     return InvalidValueError(
-        "an update takes one value per row, or one for all of them: "
-        f"{counted(rows, 'row')}, got {counted(len(values), 'value')}.",
+        "an update takes one value per row, or one for all of them, but for "
+        f"{counted(rows, 'row')} there are {counted(len(values), 'value')}.",
         column=f.name,
     )

@@ -86,12 +86,12 @@ class Type:
 
     @property
     def pixels(self) -> Pixels | None:
-        """What is known of images and masks; None for other values, and for numbers from them."""
+        """Properties of images and masks; None for other values, and for numbers from them."""
         return None if self.htype is None else self.htype.pixels
 
     @property
     def coordinates(self) -> Coordinates | None:
-        """What is known of places in an image; None for other values, and for numbers from them."""
+        """Properties of positions in an image; None for other values, and for numbers from them."""
         return None if self.htype is None else self.htype.coordinates
 
     @property
@@ -118,7 +118,7 @@ class Type:
 
     @property
     def boxes(self) -> Coordinates | None:
-        """What is known of boxes; None for other values, and for numbers computed from boxes."""
+        """Properties of boxes; None for other values, and for numbers computed from boxes."""
         places = self.coordinates
         return places if places is not None and places.marks == "boxes" else None
 

@@ -125,7 +125,7 @@ def _in(e: exp.Expr, spans: list[tuple[exp.Expr, exp.Expr]], instance: Instance)
 
 
 _NUMBERS = ("bool", "number", "time", "class")
-"""What SQL compares by the numbers that are stored, whose bounds are noted."""
+"""Kinds that SQL compares by their stored numbers, whose bounds are recorded."""
 
 
 def _noted(e: exp.Expr, instance: Instance) -> _Noted | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block, with_none
-from deeplake_lite.dataset.repr.exact import apart
+from deeplake_lite.dataset.repr.apart import apart
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.repr.exact import apart
+from deeplake_lite.dataset.repr.apart import apart
 from deeplake_lite.dataset.repr.show import diff_html
 
 LONG = "x" * 90
