@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+from importlib import metadata
 from itertools import count
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import deeplake_lite as dl
+from deeplake_lite import codecs, plugins
+from deeplake_lite.htypes.registry import load_class
 from deeplake_lite.testing.tiny import tiny_chunks
 
 SLOW_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -48,6 +51,38 @@ def make_lake():
         return ds
 
     return make
+
+
+@pytest.fixture
+def points(monkeypatch):
+    """Pretend that packages with some entry points are installed: a list to add them to."""
+    added, real = [], metadata.entry_points
+
+    def entry_points(*, group, name=None):
+        if group not in (plugins.HTYPES, plugins.CODECS):
+            return real(group=group) if name is None else real(group=group, name=name)
+        return [p for p in added if p.group == group and name in (None, p.name)]
+
+    def forget():
+        for cached in (plugins.names, plugins.load, codecs._load_class, load_class):
+            cached.cache_clear()
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
+    forget()
+    yield added
+    forget()
+
+
+@pytest.fixture
+def install(points):
+    """Let lakes have column types, as an installed package would."""
+
+    def install(*types):
+        for cls in types:
+            where = f"{cls.__module__}:{cls.__name__}"
+            points.append(metadata.EntryPoint(cls.name, where, plugins.HTYPES))
+
+    return install
 
 
 @pytest.fixture

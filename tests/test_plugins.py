@@ -181,24 +181,6 @@ class Unnamed(Htype):
     name = "other"
 
 
-@pytest.fixture
-def points(monkeypatch):
-    """Pretend that packages with some entry points are installed."""
-    added = []
-
-    def entry_points(*, group, name=None):
-        return [p for p in added if p.group == group and name in (None, p.name)]
-
-    def forget():
-        for cached in (plugins.names, plugins.load, codecs._load_class):
-            cached.cache_clear()
-
-    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    forget()
-    yield added
-    forget()
-
-
 def test_a_codec_of_another_package_keeps_arrays(points, tmp_path):
     url = str(tmp_path / "a.lake")
     points.append(EntryPoint("shifted", f"{__name__}:Shifted", plugins.CODECS))

@@ -8,7 +8,7 @@ asked by         questions
 everyone         `item`, `target`, `load`, `classes`, `scalar`, `is_array`, `is_embedding`
 ``dataset``      `axes`, `value_dtype`, `details`, `to_words`; `is_plain` (Arrow)
 ``query``        `sql`, `axes`, `value_dtype`
-``loader``       `pixels`, `coordinates`
+``loader``       `pixels`, `is_image`, `is_mask`, `coordinates`
 ``widget``       `browser`, `pixels`, `coordinates`
 versions, mixes  `continues`, `united`, `with_mode`
 ``ingest``       `widened`, `describes`
@@ -161,6 +161,16 @@ class Facets(ABC):
     def pixels(self) -> Pixels | None:
         """Properties of images and masks; None for other values."""
         return None
+
+    @property
+    def is_image(self) -> bool:
+        """Whether values are images, rather than masks or anything else."""
+        return self.pixels is not None and self.pixels.is_image
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether values are masks."""
+        return self.pixels is not None and self.pixels.is_mask
 
     @property
     def coordinates(self) -> Coordinates | None:

@@ -106,7 +106,7 @@ def compared(
 
 
 def _is_share(f: Field) -> bool:
-    return _boxes(f.htype) is not None or _is_mask(f.htype)
+    return _boxes(f.htype) is not None or f.htype.is_mask
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
@@ -116,7 +116,7 @@ def _measure(truth: Field, prediction: Field) -> str | None:
     boxes, others = _boxes(ours), _boxes(theirs)
     if boxes is not None and others is not None and boxes.units == others.units:
         return f"IOU({a}, {b})"
-    if _is_mask(ours) and _is_mask(theirs):
+    if ours.is_mask and theirs.is_mask:
         return f"MEAN({a} = {b})"
     if ours.sql == "class" and _are_scores(theirs):
         return f"{a} = ARGMAX({b})"
@@ -130,10 +130,6 @@ def _boxes(htype: Htype) -> Coordinates | None:
     """Return what is known of boxes; None for another type."""
     places = htype.coordinates
     return places if places is not None and places.marks == "boxes" else None
-
-
-def _is_mask(htype: Htype) -> bool:
-    return htype.pixels is not None and htype.pixels.is_mask
 
 
 def _are_scores(htype: Htype) -> bool:

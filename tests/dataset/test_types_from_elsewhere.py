@@ -1,16 +1,14 @@
 """A dataset takes a type by its answers: one that it has never seen works like those it knows."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.repr.show import diff_html
-from deeplake_lite.htypes import ClassLabel, Text, registry
+from deeplake_lite.htypes import ClassLabel, Text
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.facets import Pixels
@@ -134,12 +132,8 @@ ROWS = {
 
 
 @pytest.fixture
-def ds(monkeypatch, make_lake):
-    for cls in (Grade, Grey, Visits, Note):
-        module = ModuleType(f"deeplake_lite.htypes.{cls.name}")
-        setattr(module, cls.__name__, cls)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(registry.CLASSES, cls.name, cls.__name__)
+def ds(install, make_lake):
+    install(Grade, Grey, Visits, Note)
     return make_lake(SCHEMA, **ROWS)
 
 

@@ -1,14 +1,12 @@
 """A loader takes a type by its answers: one that it has never seen works like those it knows."""
 
-import sys
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.htypes import ClassLabel, registry
+from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
@@ -85,12 +83,8 @@ class Grade(_Numbers):
 
 
 @pytest.fixture
-def ds(monkeypatch, make_lake):
-    for cls in (Scan, Region, Spots, Grade):
-        module = ModuleType(f"deeplake_lite.htypes.{cls.name}")
-        setattr(module, cls.__name__, cls)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(registry.CLASSES, cls.name, cls.__name__)
+def ds(install, make_lake):
+    install(Scan, Region, Spots, Grade)
     region = np.zeros((8, 4), "uint8")
     region[0, 0] = 2
     return make_lake(

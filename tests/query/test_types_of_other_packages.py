@@ -1,14 +1,12 @@
 """A query takes a type by its answers: one that it has never seen works like those it knows."""
 
-import sys
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.htypes import ClassLabel, registry
+from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.facets import Coordinates
@@ -63,12 +61,8 @@ class Face(_Numbers):
 
 
 @pytest.fixture
-def ds(monkeypatch):
-    for cls in (Grade, Celsius, Face):
-        module = ModuleType(f"deeplake_lite.htypes.{cls.name}")
-        setattr(module, cls.__name__, cls)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(registry.CLASSES, cls.name, cls.__name__)
+def ds(install):
+    install(Grade, Celsius, Face)
     schema = {"grade": Grade(), "heat": Celsius(), "face": Face(), "truth": dl.Boxes()}
     ds = dl.create("memory://types-of-other-packages", schema, overwrite=True)
     ds.append(

@@ -15,7 +15,7 @@ import pyarrow.types as kinds
 from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in, tensors_in
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
-from deeplake_lite.dataset.read.values import is_image, items_of, with_none
+from deeplake_lite.dataset.read.values import items_of, with_none
 from deeplake_lite.htypes import Array
 from deeplake_lite.htypes.times import spans_of
 
@@ -111,7 +111,7 @@ def _values(array: pa.Array, of: Htype | None) -> Any:
         return _numbers(array)
     if is_list(kind):
         return _lists(array, of)
-    if kinds.is_struct(kind) and of is not None and (is_image(of) or of.sql == "bytes"):
+    if kinds.is_struct(kind) and of is not None and (of.is_image or of.sql == "bytes"):
         return [_file(item) for item in objects_in(array)]
     return objects_in(array)
 

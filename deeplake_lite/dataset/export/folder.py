@@ -25,7 +25,6 @@ from deeplake_lite.dataset.export.folder_names import Folders
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
 from deeplake_lite.dataset.export.strings import fits_table, text_of
 from deeplake_lite.dataset.export.whole_files import refusals_of
-from deeplake_lite.dataset.read.values import is_image
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ class _Files:
 def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
     """Return an array as a file and what its name ends with: pixels as PNG if it holds them."""
     is_png = value.dtype == np.uint8 or (value.dtype == np.uint16 and value.ndim == 2)
-    if is_image(htype) and is_png:
+    if htype.is_image and is_png:
         return bytes(codecs.get("png").encode(value)), "png"
     file = BytesIO()
     np.save(file, value, allow_pickle=False)
@@ -173,10 +172,10 @@ def _new_folder(path: Path) -> Iterator[None]:
 
 def _choose_image(view: View, image: str | None) -> Field:
     """Return the column whose samples become files: the one that is named, or the only one."""
-    known = [f for f in view.schema if is_file(f.htype) or is_image(f.htype)]
+    known = [f for f in view.schema if is_file(f.htype) or f.htype.is_image]
     if image is not None:
         return _among(view, image, known, "image", "holds no files")
-    pictures = [f for f in known if is_image(f.htype)]
+    pictures = [f for f in known if f.htype.is_image]
     if len(pictures) == 1:
         return pictures[0]
     if not known:

@@ -104,16 +104,6 @@ def items_of(htype: Htype) -> Htype | None:
     return htype.item if htype.classes is None else None
 
 
-def is_image(htype: Htype) -> bool:
-    """Tell whether values are images, rather than masks or anything else.
-
-    >>> from deeplake_lite.htypes import Image, Mask
-    >>> is_image(Image()), is_image(Mask())
-    (True, False)
-    """
-    return htype.pixels is not None and htype.pixels.is_image
-
-
 def freeze(values: Any) -> None:
     """Make an array, and its mask, read-only before it is shared; leave anything else alone.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read import preview
-from deeplake_lite.dataset.read.values import decode_block, is_image, with_none
+from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.dataset.repr.apart import apart
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
@@ -193,7 +193,7 @@ class Side:
 
     def pictures(self, ids: Ids) -> list[Picture | None]:
         """Return the rows' pictures, from the first column that has any."""
-        f = next((f for f in self.table.schema if is_image(f.htype)), None)
+        f = next((f for f in self.table.schema if f.htype.is_image), None)
         found: list[Content] = self.values(f, ids) if f else [None] * len(ids)
         return [content if isinstance(content, Picture) else None for content in found]
 
@@ -235,7 +235,7 @@ def _told_apart(before: str | None, after: str | None) -> list[Content]:
 
 def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:
     """Yield rows that only one side has, with a few of their values."""
-    fields = [f for f in side.table.schema if not is_image(f.htype)][:_FIELDS]
+    fields = [f for f in side.table.schema if not f.htype.is_image][:_FIELDS]
     values = [side.values(f, ids) for f in fields]
     for i, (row, picture) in enumerate(zip(side.positions(ids), side.pictures(ids), strict=True)):
         pairs = zip(fields, (column[i] for column in values), strict=True)

@@ -19,7 +19,7 @@ from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
-from deeplake_lite.loader.make.sizes import depth, is_image, is_of_pictures, sized
+from deeplake_lite.loader.make.sizes import depth, is_of_pictures, sized
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
@@ -212,11 +212,11 @@ class FlatLoader(Loader):
         htype = f.htype.target or f.htype
         dtype = htype.value_dtype
         axes: tuple[Any, ...] = htype.axes or ()
-        if is_of_pictures(htype) and not is_image(f.htype):  # those of links, or of sequences
+        if is_of_pictures(htype) and not f.htype.is_image:  # those of links, or of sequences
             axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
         elif f.htype.target is None:
             axes = self._axes_of(f)
-        if not axes and is_image(htype):  # all are null
+        if not axes and htype.is_image:  # all are null
             axes = (None, None)
         if not dtype and is_of_pictures(htype):
             dtype = self._shown(f).dtype.name

@@ -18,8 +18,6 @@ from deeplake_lite.loader.make.sizes import (
     followed,
     in_mode,
     innermost,
-    is_image,
-    is_mask,
     nearest,
 )
 from deeplake_lite.loader.memory import aligned
@@ -95,7 +93,7 @@ def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -
         put(decode_one(recipe, cells, row), out)
     elif recipe.size is None:
         recipe.htype.decode_into(cells.buffers[row], out.shape, out)
-    elif is_image(recipe.htype):
+    elif recipe.htype.is_image:
         decode_sized(recipe.htype, cells.buffers[row], tuple(cells.shapes[row].tolist()), out)
     else:
         out[...] = decode_one(recipe, cells, row)
@@ -121,7 +119,7 @@ def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, .
     if recipe.size is None:
         return value
     height, width = recipe.size
-    change = nearest if is_mask(innermost(htype)) else resized
+    change = nearest if innermost(htype).is_mask else resized
     return each(htype, value, lambda picture: change(picture, height, width))
 
 

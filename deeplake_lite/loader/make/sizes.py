@@ -41,7 +41,7 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
     """
     given = list(fields)
     pixels = [f for f in given if counts_pixels(_linked(f.htype))]
-    pictures = [f.name for f in given if is_image(_linked(f.htype))]
+    pictures = [f.name for f in given if _linked(f.htype).is_image]
     if not resized or not pixels:
         return None
     links = [f.name for f in pixels if _linked(f.htype) is not innermost(f.htype)]
@@ -56,16 +56,6 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
     return pictures[0]
 
 
-def is_image(htype: Htype) -> bool:
-    """Tell whether a value is a picture."""
-    return htype.pixels is not None and htype.pixels.is_image
-
-
-def is_mask(htype: Htype) -> bool:
-    """Tell whether a value is a mask, or the masks of several objects."""
-    return htype.pixels is not None and htype.pixels.is_mask
-
-
 def is_of_pictures(htype: Htype) -> bool:
     """Tell whether values are pictures, or sequences of them.
 
@@ -73,7 +63,7 @@ def is_of_pictures(htype: Htype) -> bool:
     >>> [is_of_pictures(h) for h in (Image(), Sequence(Image()), Mask())]
     [True, True, False]
     """
-    return is_image(innermost(htype))
+    return innermost(htype).is_image
 
 
 def innermost(htype: Htype) -> Htype:
@@ -172,7 +162,7 @@ def counts_pixels(htype: Htype) -> bool:
     """
     if htype.coordinates is not None:
         return htype.coordinates.units == "pixels"
-    return is_mask(htype)
+    return htype.is_mask
 
 
 def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
@@ -228,7 +218,7 @@ def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[A
     """
     if htype.item is not None:
         return (*axes[:1], *(sized(htype.item, axes[1:], size) if axes[1:] else ()))
-    return (*axes[:-2], *size) if is_mask(htype) else (*size, *axes[2:])
+    return (*axes[:-2], *size) if htype.is_mask else (*size, *axes[2:])
 
 
 def axes_in_mode(htype: Htype, axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:

@@ -200,7 +200,7 @@ def _shape_of(htype: Htype) -> Shape | None:
 
     Images say row by row how many axes they have. Of keypoints, only the number of axes is used.
     """
-    if htype.pixels is not None and htype.pixels.is_image:
+    if htype.is_image:
         return None
     places, axes = htype.coordinates, htype.axes
     if places is not None and places.marks == "keypoints" and axes is not None:

@@ -372,7 +372,8 @@ def _has_files(htype: Htype) -> bool:
         return _has_files(htype.target)
     if isinstance(htype.layout, Nested):
         return _has_files(htype.layout.item)
-    return htype.pixels is not None and htype.pixels.is_image and htype.pixels.dtype is None
+    pixels = htype.pixels
+    return pixels is not None and pixels.is_image and pixels.dtype is None
 
 
 def _pictures(value: Any) -> Iterator[NDArray[Any]]:

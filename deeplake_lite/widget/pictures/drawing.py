@@ -139,7 +139,7 @@ def _draw_stored(
     """Draw a ragged cell. Raises LakeError."""
     if draws_itself(htype):
         return _own_picture(htype.preview_stored(data, shape))
-    if htype.pixels is not None and htype.pixels.is_image:
+    if htype.is_image:
         return draw_image(htype, data, shape, side)
     if htype.target is not None:
         value = htype.load(htype.decode(data, shape), allow)
@@ -151,7 +151,7 @@ def _draw_value(htype: Htype, value: Any, side: int, *, numbers: bool) -> Drawn 
     """Draw a decoded value. Raises LakeError."""
     if draws_itself(htype):
         return _own_picture(htype.preview(value))
-    if htype.pixels is not None and htype.pixels.is_mask:
+    if htype.is_mask:
         return draw_numbers(value, side) if numbers else draw_mask(value, side)
     return draw_pixels(np.asarray(value), side)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,7 +17,6 @@ from deeplake_lite.htypes.base import Htype, Picture
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.facets import Browser, Coordinates, Pixels
 from deeplake_lite.htypes.layouts import Dense, Ragged
-from deeplake_lite.htypes.registry import CLASSES
 from deeplake_lite.schema import Schema
 from deeplake_lite.widget.pictures.drawing import drawings
 from deeplake_lite.widget.pictures.kinds import first_picture, names_of
@@ -91,10 +89,9 @@ def part(data, span):
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    """Let lakes have the type, as one line of the registry would."""
-    monkeypatch.setitem(CLASSES, "signal", "Signal")
-    monkeypatch.setitem(sys.modules, "deeplake_lite.htypes.signal", sys.modules[__name__])
+def registered(install):
+    """Let lakes have the type."""
+    install(Signal)
 
 
 @pytest.fixture
