@@ -147,7 +147,7 @@ def _values(view: View, f: Field, cells: Any) -> list[Any]:
 
     if not _is_pixels(f.htype):
         return [_size(v) if isinstance(v, bytes) else v for v in values_of(f.htype, cells)]
-    values = with_none(decode_block(f.htype, cells, view._lake.allow))
+    values = with_none(decode_block(f.htype, cells, view.rows.lake.allow))
     return [_shape(value) for value in values]
 
 

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.repr import show
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.dataset.write import edits
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field
 else:
+    edits = LazyModule("deeplake_lite.dataset.write.edits")
     show = LazyModule("deeplake_lite.dataset.repr.show")
 
 
@@ -43,12 +46,17 @@ class Column:
     """
 
     def __init__(self, view: View, name: str) -> None:
-        self._view, self.name = view, name
+        self.view, self.name = view, name
+
+    @property
+    def field(self) -> Field:
+        """The schema's entry for the column."""
+        return self._now[1]
 
     @property
     def htype(self) -> Htype:
         """What the values mean."""
-        return self._field.htype
+        return self.field.htype
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,24 +72,24 @@ class Column:
     @property
     def metadata(self) -> MutableMapping[str, Any]:
         """Notes on the column, JSON. On a writable dataset they can be set."""
-        return Notes(lambda: self._field.metadata, self._change_notes)
+        return Notes(lambda: self.field.metadata, self._change_notes)
 
     @property
     def shapes(self) -> NDArray[np.int32]:
         """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
         view, f = self._now
-        table, slots = view._located()
+        table, slots = view.rows.locate()
         return owned(table.shapes(f.id, slots))
 
     @property
     def nbytes(self) -> int:
         """Stored size of the values, bytes."""
         view, f = self._now
-        table, slots = view._located()
+        table, slots = view.rows.locate()
         return table.nbytes(f.id, slots)
 
     def __len__(self) -> int:
-        return len(self._view)
+        return len(self.view)
 
     def __iter__(self) -> Iterator[Any]:
         view, f = self._now
@@ -108,7 +116,7 @@ class Column:
         if not is_position(index):
             ds.update(in_brackets(index, len(ds)), {self.name: values})
             return
-        ds._set_one(self.name, int(index), values)
+        edits.set_one(ds.handle, self.name, int(index), values)
 
     def __eq__(self, other: Any) -> Any:
         """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
@@ -208,24 +216,20 @@ class Column:
     @property
     def _now(self) -> tuple[View, Field]:
         """The rows and the column as they are, which stay so while they are read."""
-        view = self._view._as_it_is()
-        return view, view._table.schema[self.name]
+        view = self.view.pin()
+        return view, view.rows.table.schema[self.name]
 
-    @property
-    def _field(self) -> Field:
-        return self._now[1]
-
-    def _writable(self) -> Any:
+    def _writable(self) -> Dataset:
         from deeplake_lite.dataset.dataset import Dataset
 
-        if not isinstance(self._view, Dataset):
+        if not isinstance(self.view, Dataset):
             raise ReadOnlyError(
                 "Views are read-only. Edit through the dataset: ds.update(rows, {…})."
             )
-        return self._view
+        return self.view
 
     def _change_notes(self, change: Change) -> None:
-        self._writable()._change_column_notes(self.name, change)
+        edits.change_notes(self._writable().handle, self.name, change)
 
 
 def _names_of(htype: Htype) -> Sequence[str] | None:

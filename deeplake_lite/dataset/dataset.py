@@ -6,24 +6,23 @@ knows.
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, Concatenate, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.dataset.view import Lake, View
+from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.write.transaction import Transaction
-from deeplake_lite.errors import ReadOnlyError, UncommittedError
+from deeplake_lite.errors import ReadOnlyError
 from deeplake_lite.lazy import LazyModule
-from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, MutableMapping
-    from contextlib import AbstractContextManager
 
     from deeplake_lite.dataset import maintenance
+    from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.repr.report import Report
     from deeplake_lite.dataset.saved import named_views, pickles
+    from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.versions import changes
     from deeplake_lite.dataset.versions import diff as diffs
     from deeplake_lite.dataset.versions import merge as merging
@@ -70,38 +69,37 @@ class Dataset(View):
     array([1, 2, 3], dtype=int32)
     """
 
-    def __init__(self, lake: Lake, table: Table, *, branch: str | None, name: str) -> None:
-        super().__init__(lake.at(branch, name), table, None, (), "")
-        self._guard = threading.RLock()
-        self._editor: int | None = None
-        """The thread that makes an edit, if one does."""
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle.rows(), (), "")
+        self.handle = handle
+        """The state behind the methods: for code that edits tables itself."""
 
     # ---- what it is
 
     @property
     def current_branch(self) -> str | None:
         """The branch that commits go to; None for a version that never moves."""
-        return self._branch
+        return self.handle.branch
 
     @property
     def read_only(self) -> bool:
         """Whether this is a version that never moves."""
-        return self._branch is None
+        return self.handle.branch is None
 
     @property
     def metadata(self) -> MutableMapping[str, Any]:
         """Notes on the dataset, JSON: ``ds.metadata["licence"] = "CC-BY"``."""
-        return Notes(lambda: self._table.state.metadata, self._change_notes)
+        return Notes(lambda: self.handle.table.state.metadata, self._change_notes)
 
     @property
     def branches(self) -> dict[str, str]:
         """Commit id of each branch's tip."""
-        return history.branches(self._lake.repository)
+        return history.branches(self.handle.repository)
 
     @property
     def tags(self) -> dict[str, str]:
         """Commit id of each tag."""
-        return history.tags(self._lake.repository)
+        return history.tags(self.handle.repository)
 
     # ---- rows
 
@@ -138,7 +136,7 @@ class Dataset(View):
         >>> ds["x"][:], ds["t"][:]
         (array([1, 2, 3, 4], dtype=int32), ['a', 'b', '?', 'd'])
         """
-        edits.append(self, data, check)
+        edits.append(self.handle, data, check)
 
     def extend(self, data: Data | View, *, check: Check = "header") -> None:
         """Add rows; another name of `append`."""
@@ -187,10 +185,7 @@ class Dataset(View):
         >>> ds["part"][:]
         ['10 of 3', '2 of 3', '30 of 3']
         """
-        edits.update(self, rows, data, ids)
-
-    def _set_one(self, name: str, index: int, value: Any) -> None:
-        edits.set_one(self, name, index, value)
+        edits.update(self.handle, rows, data, ids)
 
     def delete(self, rows: Any) -> None:
         """Remove some rows; older versions keep them.
@@ -220,7 +215,7 @@ class Dataset(View):
         >>> ds["x"][:]
         array([1, 4], dtype=int32)
         """
-        edits.delete(self, rows)
+        edits.delete(self.handle, rows)
 
     def upsert(self, data: Data, *, on: str, check: Check = "header") -> upserts.Upserted:
         """Append the rows whose key is new, change those that differ, leave the rest.
@@ -261,7 +256,7 @@ class Dataset(View):
         >>> ds["n"][:]
         array([ 1, 20,  3], dtype=int32)
         """
-        return upserts.upsert(self, data, on, check)
+        return upserts.upsert(self.handle, data, on, check)
 
     # ---- columns
 
@@ -309,7 +304,7 @@ class Dataset(View):
         >>> ds[1]
         {'x': np.int32(2), 'note': None, 'double': np.int32(4)}
         """
-        edits.add_column(self, name, htype, values, compute, metadata)
+        edits.add_column(self.handle, name, htype, values, compute, metadata)
 
     def rename_column(self, old: str, new: str) -> None:
         """Give a column another name; nothing is rewritten, and merges know that it is the same.
@@ -336,15 +331,15 @@ class Dataset(View):
         >>> ds.columns
         ('count',)
         """
-        edits.change_schema(self, lambda schema: schema.rename(old, new))
+        edits.change_schema(self.handle, lambda schema: schema.rename(old, new))
 
     def set_default(self, name: str, value: Any) -> None:
         """Set what a column holds in rows whose append leaves it out; rows that are there stay."""
-        edits.change_schema(self, lambda schema: edits.retype(schema, name, default=value))
+        edits.change_schema(self.handle, lambda schema: edits.retype(schema, name, default=value))
 
     def set_nullable(self, name: str) -> None:
         """Let a column take nulls from now on; values that are there stay."""
-        edits.set_nullable(self, name)
+        edits.set_nullable(self.handle, name)
 
     def set_mode(self, name: str, mode: str | None) -> None:
         """Convert the pictures of a column, those that are there and those to come, when read.
@@ -375,7 +370,7 @@ class Dataset(View):
         >>> [image.shape for image in ds["image"][:]]
         [(2, 3, 3), (2, 3, 3)]
         """
-        edits.set_mode(self, name, mode)
+        edits.set_mode(self.handle, name, mode)
 
     def add_classes(self, name: str, names: Iterable[str]) -> None:
         """Give a column of labels more classes; those that it has keep their numbers.
@@ -405,7 +400,7 @@ class Dataset(View):
         >>> ds["label"].names, ds["label"][:]
         (('cat', 'dog', 'bird'), array([2, 0], dtype=int32))
         """
-        edits.add_classes(self, name, names)
+        edits.add_classes(self.handle, name, names)
 
     def drop_column(self, name: str) -> None:
         """Remove a column; older versions keep it.
@@ -430,7 +425,7 @@ class Dataset(View):
         >>> ds.columns
         ('x',)
         """
-        edits.change_schema(self, lambda schema: schema.drop(name))
+        edits.change_schema(self.handle, lambda schema: schema.drop(name))
 
     # ---- versions
 
@@ -465,7 +460,7 @@ class Dataset(View):
         >>> ds.commit("two rows") == ds.version == ds.log()[0].id
         True
         """
-        return commits.commit(self, message, {})
+        return commits.commit(self.handle, message, {})
 
     def log(self) -> list[Commit]:
         """Return the commits that led to this version.
@@ -485,7 +480,7 @@ class Dataset(View):
         >>> [commit.message for commit in ds.log()]
         ['one row', 'created']
         """
-        return history.history(self._lake.repository, self.version)
+        return history.history(self.handle.repository, self.version)
 
     def status(self) -> Status:
         """Return what the open transaction has done so far.
@@ -506,7 +501,7 @@ class Dataset(View):
         >>> ds.status(), ds.status().added
         (2 rows added, 2)
         """
-        return diffs.Status.of(self._table)
+        return diffs.Status.of(self.handle.table)
 
     def discard(self) -> None:
         """Forget the edits of the open transaction, and stay at the version that they build on.
@@ -520,8 +515,7 @@ class Dataset(View):
         >>> len(ds)
         0
         """
-        with self._locked():
-            self._go_to(self.version)
+        self.handle.discard()
 
     def transaction(self, message: str = "") -> Transaction:
         """Commit what happens within, or discard it when an error leaves the block.
@@ -582,7 +576,7 @@ class Dataset(View):
         >>> ds.current_branch, sorted(ds.branches)
         ('main', ['fix', 'main'])
         """
-        repository = self._lake.repository
+        repository = self.handle.repository
         with repository.lock():
             known = history.check_new_name(repository, "branch", name)
             with history.kept(repository, self.version):
@@ -617,20 +611,15 @@ class Dataset(View):
         >>> ds.checkout("fix").current_branch
         'fix'
         """
-        with self._locked():
-            is_same = isinstance(branch, str) and branch == self._branch
-            what = "a newer version" if is_same else "another branch"
-            self._check_clean(f"{what} is checked out")
-            self._go_to(history.check_branch(self._lake.repository, branch))
-            self._lake = self._lake.at(branch, branch)  # views that there are stay where they were
+        self.handle.checkout(branch)
         return self
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
-        repository = self._lake.repository
+        repository = self.handle.repository
         with repository.lock():
             history.check_branch(repository, name)
-            if name in (self._branch, "main"):
+            if name in (self.handle.branch, "main"):
                 raise ReadOnlyError(
                     f"Branch {name!r} is in use. Check out another one first; 'main' stays."
                 )
@@ -661,8 +650,8 @@ class Dataset(View):
         >>> dl.open(ds.url, version="v1.0").version == ds.version
         True
         """
-        self._check_clean("a version is tagged")
-        repository = self._lake.repository
+        self.handle.check_clean("a version is tagged")
+        repository = self.handle.repository
         with repository.lock():
             known = history.check_new_name(repository, "tag", name)
             with history.kept(repository, self.version):
@@ -694,14 +683,15 @@ class Dataset(View):
         >>> ds.tags
         {}
         """
-        repository = self._lake.repository
+        repository = self.handle.repository
         with repository.lock():
             history.check_tag(repository, name)
             repository.delete_tag(name)
 
     def refresh(self) -> Self:
         """Go to what the branch's tip has become. Raises UncommittedError when there are edits."""
-        return self if self._branch is None else self.checkout(self._branch)
+        self.handle.refresh()
+        return self
 
     def diff(self, a: Version | None = None, b: Version | None = None) -> Diff:
         """Return what changed from version `a` to version `b`, by row id, never by position.
@@ -736,12 +726,16 @@ class Dataset(View):
         >>> diff.before("x"), diff.after("x")
         (array([1], dtype=int32), array([10], dtype=int32))
         """
-        repository = self._lake.repository
-        older = self._open(self.version if a is None else history.resolve(repository, a))
-        newer = self._table if b is None else self._open(history.resolve(repository, b))
-        names = [history.version_name(v) for v in (a or self.version, b or self._name)]
+        repository = self.handle.repository
+        older = self.handle.open(self.version if a is None else history.resolve(repository, a))
+        newer = self.handle.table if b is None else self.handle.open(history.resolve(repository, b))
+        names = [history.version_name(v) for v in (a or self.version, b or self.handle.lake.name)]
         return diffs.Diff(
-            self._lake, older, newer, changes.difference(older, newer, by_meaning=True), *names
+            self.handle.lake,
+            older,
+            newer,
+            changes.difference(older, newer, by_meaning=True),
+            *names,
         )
 
     def merge(
@@ -797,7 +791,7 @@ class Dataset(View):
         >>> ds["x"][:]
         array([10, 20], dtype=int32)
         """
-        return merging.merge(self, branch, on_conflict, message)
+        return merging.merge(self.handle, branch, on_conflict, message)
 
     def rebase(self, *, on_conflict: Resolution = "raise") -> Self:
         """Put the open transaction's edits onto what the branch's tip has become.
@@ -834,7 +828,7 @@ class Dataset(View):
         >>> ds.refresh()["x"][:]
         array([20], dtype=int32)
         """
-        commits.rebase(self, on_conflict)
+        commits.rebase(self.handle, on_conflict)
         return self
 
     def restore(self, version: Version) -> None:
@@ -868,7 +862,7 @@ class Dataset(View):
         >>> ds["x"][:]
         array([1, 2], dtype=int32)
         """
-        merging.restore(self, version)
+        merging.restore(self.handle, version)
 
     # ---- views and upkeep
 
@@ -890,7 +884,7 @@ class Dataset(View):
         >>> list(ds.views()), ds.views()["large"]["x"][:]
         (['large'], array([2, 3], dtype=int32))
         """
-        return named_views.SavedViews(self._lake)
+        return named_views.SavedViews(self.handle.lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
         """Rewrite the lake contiguously, in the rows' order or shuffled.
@@ -930,10 +924,10 @@ class Dataset(View):
         >>> ds["x"][:]
         array([1, 3], dtype=int32)
         """
-        with self._locked():
-            self._check_clean("a lake is optimised")
-            self._check_writable()
-            return maintenance.optimize(self, shuffle=shuffle, seed=seed)
+        with self.handle.locked():
+            self.handle.check_clean("a lake is optimised")
+            self.handle.check_writable()
+            return maintenance.optimize(self.handle, shuffle=shuffle, seed=seed)
 
     def vacuum(
         self, *, older_than: Any = None, spare: Any = "24h", dry_run: bool = False
@@ -971,7 +965,7 @@ class Dataset(View):
         >>> done.bytes, done.why
         (0, 'No version expires without older_than=; versions need every object.')
         """
-        return maintenance.vacuum(self, older_than, spare, dry_run=dry_run)
+        return maintenance.vacuum(self.handle, older_than, spare, dry_run=dry_run)
 
     def verify(self) -> Report:
         """Read everything again and compare it with hashes and checksums.
@@ -1002,121 +996,25 @@ class Dataset(View):
         >>> ds.verify()
         version ...: 3 rows, 1 column: all bytes are what was written
         """
-        return maintenance.verify(self)
+        return maintenance.verify(self.handle)
 
-    # ---- within the package
-
-    @property
-    def _table(self) -> Table:
-        return self._pinned
+    # ---- for code that builds on datasets
 
     @property
-    def _branch(self) -> str | None:
-        return self._lake.branch
+    def rows(self) -> RowSelection:
+        """The rows as storage has them at this moment: for code that reads cells itself."""
+        return self.handle.rows()
 
-    @property
-    def _name(self) -> str:
-        return self._lake.name
+    def pin(self) -> View:
+        """Return a view of the rows as they are now, which later edits and commits don't change."""
+        rows = self.rows
+        return View(rows, rows.table.schema.names, self.origin)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickles.dataset_parts(self)
 
-    def _as_it_is(self) -> View:
-        table = self._pinned
-        return View(self._lake, table, None, table.schema.names, self.origin)
-
     def _fields(self) -> tuple[Field, ...]:
-        return self._pinned.schema.fields
-
-    def _open(self, snapshot_id: str) -> Table:
-        if snapshot_id == self.version:
-            return self._pinned.clean()
-        repository = self._lake.repository
-        return Table.open(repository, repository.reader(snapshot_id))
-
-    def _locked(self) -> AbstractContextManager[object]:
-        """Return what keeps other threads from changing the handle within a ``with`` block.
-
-        That takes and releases a lock of the interpreter's, so that no interrupt comes between, as
-        one can in the Python code of a context manager of ours.
-
-        Raises
-        ------
-        UncommittedError
-            Within an edit, whose values may come from code of the user's: what that edit builds on
-            must not move under it.
-        """
-        if self._editor == threading.get_ident():
-            raise UncommittedError(
-                "A handle makes one edit at a time, but this call comes from a generator or a "
-                "function that gives the values of another edit, which is still under way. "
-                "Make it before or after that edit, or with a handle of its own: "
-                f"dl.open({self.url!r})."
-            )
-        return self._guard
-
-    def _edit[**P, T](
-        self, change: Callable[Concatenate[Table, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Have a function change a table; others read the one before until that is done.
-
-        If it fails, or is interrupted, the handle stays at the table before. It is no context
-        manager: an interrupt at the end of a ``with`` block may come instead of that end.
-        """
-        with self._locked():
-            self._check_writable()
-            before, branch, table = self._pinned, str(self._branch), None
-            clean = before.edits is None
-            try:
-                self._editor = threading.get_ident()
-                table = before.edit().on_branch(branch) if clean else before.forked()
-                done = change(table, *args, **kwargs)
-            except BaseException:
-                if table is not None:
-                    self._abandon(table, clean=clean)
-                raise
-            else:
-                self._pinned = table
-                return done
-            finally:
-                self._editor = None
-
-    @staticmethod
-    def _abandon(table: Table, *, clean: bool) -> None:
-        """Leave a table to itself whose edit failed, and its place where it is the first."""
-        try:
-            table.abandon()
-        finally:
-            if clean:
-                table.release()
-
-    def _go_to(self, version: str) -> str:
-        """Read a version instead of the open transaction, whose place is free then."""
-        opened = self._open(version)
-        self._pinned.release()
-        self._pinned = opened
-        return version
+        return self.handle.table.schema.fields
 
     def _change_notes(self, change: Change) -> None:
-        self._edit(lambda table: table.set_document(metadata=change(table.state.metadata)))
-
-    def _change_column_notes(self, name: str, change: Change) -> None:
-        edits.change_schema(
-            self, lambda schema: schema.replace_metadata(name, change(schema[name].metadata))
-        )
-
-    def _check_writable(self) -> None:
-        if self._branch is None:
-            raise ReadOnlyError(
-                f"Version {self._name!r} never moves. "
-                f"Open a branch to write: dl.open({self.url!r})."
-            )
-
-    def _check_clean(self, purpose: str) -> None:
-        if self._pinned.edits and not self.status():  # such as a row that was added and deleted
-            self.discard()
-        if self._pinned.edits:
-            raise UncommittedError(
-                f"There are uncommitted edits ({self.status()}): before {purpose}, "
-                "keep them with ds.commit('…') or drop them with ds.discard()."
-            )
+        self.handle.edit(lambda table: table.set_document(metadata=change(table.state.metadata)))

@@ -25,7 +25,7 @@ from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
 
@@ -58,31 +58,31 @@ class Vacuumed:
     """Why no bytes were freed; empty where some were."""
 
 
-def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
+def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
     """Rewrite a lake contiguously; see `Dataset.optimize`."""
     shuffle, seed = checks.flag("shuffle", shuffle), checks.integer("seed", seed, 0)
-    branch, message = str(ds.current_branch), "optimised" + (", shuffled" if shuffle else "")
-    with ds._lake.repository.lock():
+    branch, message = str(handle.branch), "optimised" + (", shuffled" if shuffle else "")
+    with handle.repository.lock():
         for _ in range(TRIES):
-            ds.refresh()
-            order = ds._table.rows.live()
+            handle.refresh()
+            order = handle.table.rows.live()
             if shuffle:
                 order = order[np.random.default_rng(seed).permutation(len(order))]
             try:
-                done = ds._table.rewrite(branch, order, message)
+                done = handle.table.rewrite(branch, order, message)
             except ConflictError:  # on an object store, somebody else has committed meanwhile
                 continue
-            ds.refresh()
+            handle.refresh()
             return done
     raise ConflictError(f"The branch moved {TRIES} times while it was optimised. Try again.")
 
 
-def verify(ds: Dataset) -> Report:
+def verify(handle: Handle) -> Report:
     """Read everything again; see `Dataset.verify`."""
-    ds._check_committed("verification")
-    repository = ds._lake.repository
+    handle.rows().check_committed("verification")
+    repository = handle.repository
     repository = repository.checking()
-    fresh = Table.open(repository, repository.reader(ds.version))  # nothing of it is in a cache
+    fresh = Table.open(repository, repository.reader(handle.version))  # nothing of it is in a cache
     live = fresh.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
     every = np.arange(fresh.slots)  # rows that were deleted, too: older versions may have them
@@ -107,13 +107,13 @@ def verify(ds: Dataset) -> Report:
         Damaged(None, None, None, finding(reason), version=version)
         for version, reason in damaged_versions(repository).items()
     ]
-    return Report(ds.version, len(live), len(fresh.schema), found)
+    return Report(handle.version, len(live), len(fresh.schema), found)
 
 
-def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
+def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
     dry_run = checks.flag("dry_run", dry_run)
-    repository, now = ds._lake.repository, datetime.now(UTC)
+    repository, now = handle.repository, datetime.now(UTC)
     grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
     if local_folder(repository.url) is None:
         _check_grace_of_store(grace, spare)

@@ -8,8 +8,9 @@ from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.handle import Handle
+from deeplake_lite.dataset.selection import Lake
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.dataset.view import Lake
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage.repo import Repository, settled
@@ -152,9 +153,8 @@ def open(
     if version is None:
         return at_branch(lake, branch)
     reader = repository.reader(history.resolve(repository, version))
-    return Dataset(
-        lake, Table.open(repository, reader), branch=None, name=history.version_name(version)
-    )
+    lake = lake.at(None, history.version_name(version))
+    return Dataset(Handle(lake, Table.open(repository, reader)))
 
 
 def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Dataset:
@@ -215,4 +215,4 @@ def at_branch(lake: Lake, branch: str) -> Dataset:
     """Return a branch's tip, to write on. Raises VersionNotFoundError."""
     tip = history.check_branch(lake.repository, branch)
     table = Table.open(lake.repository, lake.repository.reader(tip))
-    return Dataset(lake, table, branch=branch, name=branch)
+    return Dataset(Handle(lake.at(branch, branch), table))

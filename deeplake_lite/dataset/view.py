@@ -7,8 +7,7 @@ with a name gives a column, with an integer a row, with anything else another vi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,48 +19,27 @@ from deeplake_lite.dataset.querying import Asks
 from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.read.reading import read_row, read_rows
 from deeplake_lite.dataset.read.values import owned
-from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
+from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.lazy_calls import Browser
     from deeplake_lite.dataset.repr import show
     from deeplake_lite.dataset.saved import named_views, pickles
+    from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.splits import parts as splitting
     from deeplake_lite.dataset.splits.parts import Fold
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.repo import Repository
-    from deeplake_lite.storage.table import Table
 else:
     named_views = LazyModule("deeplake_lite.dataset.saved.named_views")
     pickles = LazyModule("deeplake_lite.dataset.saved.pickles")
     show = LazyModule("deeplake_lite.dataset.repr.show")
     splitting = LazyModule("deeplake_lite.dataset.splits.parts")
-
-
-@dataclass(frozen=True)
-class Lake:
-    """The lake of a handle and its views, and the branch or version that the handle was at."""
-
-    repository: Repository
-    """Where the versions are."""
-    options: Mapping[str, Any]
-    """What the object store needs."""
-    allow: tuple[str, ...] = ()
-    """Roots under which linked files are read."""
-    branch: str | None = None
-    """The branch that the handle was on; None for a version that never moves."""
-    name: str = ""
-    """The branch, tag, commit or time that the handle was opened at, if any."""
-
-    def at(self, branch: str | None, name: str) -> Lake:
-        """Return the same lake for a handle that is on a branch, or at a version."""
-        return replace(self, branch=branch, name=name)
 
 
 class View(LoadsRows, Exports, Asks):
@@ -81,29 +59,29 @@ class View(LoadsRows, Exports, Asks):
 
     def __init__(
         self,
-        lake: Lake,
-        table: Table,
-        slots: NDArray[np.int64] | None,
+        rows: RowSelection,
         names: tuple[str, ...],
         origin: str,
+        *,
+        record: object = None,
     ) -> None:
-        """Make a view of the rows in some slots of a table; None for all rows, in their order."""
-        self._lake, self._pinned, self._slots, self._names = lake, table, slots, names
+        self._rows, self._names = rows, names
         self.origin = origin
         """How the rows were chosen, such as ``"[3:9]"`` or a query."""
-        self._record: Any = None  # of the query that made it
+        self.record = record
+        """How a query made the view, for `explain`; None for rows that were chosen directly."""
 
     # ---- what it is
 
     @property
     def url(self) -> str:
         """Where the lake is."""
-        return self._lake.repository.url
+        return self.rows.lake.repository.url
 
     @property
     def version(self) -> str:
         """Id of the commit that the view reads, or builds on."""
-        return self._table.snapshot_id
+        return self.rows.table.snapshot_id
 
     @property
     def schema(self) -> Schema:
@@ -118,18 +96,23 @@ class View(LoadsRows, Exports, Asks):
     @property
     def row_ids(self) -> NDArray[np.int64]:
         """Ids of the rows, (n,) int64: the same on every branch and in every version."""
-        table, slots = self._located()
+        table, slots = self.rows.locate()
         return owned(table.ids(slots))
+
+    @property
+    def rows(self) -> RowSelection:
+        """The rows as storage has them at this moment: for code that reads cells itself."""
+        return self._rows
 
     @property
     def nbytes(self) -> int:
         """Stored size of the rows' cells, bytes."""
-        view = self._as_it_is()
-        table, slots = view._located()
-        return sum(table.nbytes(f.id, slots) for f in view._fields())
+        view = self.pin()
+        table, slots = view.rows.locate()
+        return sum(table.nbytes(f.id, slots) for f in view.schema)
 
     def __len__(self) -> int:
-        return len(self._pinned) if self._slots is None else len(self._slots)
+        return len(self.rows)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.columns
@@ -145,19 +128,20 @@ class View(LoadsRows, Exports, Asks):
     def __getitem__(self, index: Any) -> Any:
         """Return a column (by name), a row (by position), or a view (slice, list, mask, names)."""
         if isinstance(index, str):
-            return self._column(index)
-        view = self._as_it_is()
+            self._check_columns([index])
+            return Column(self, index)
+        view = self.pin()
         if is_position(index):
-            return read_row(view, view._fields(), one_position(int(index), len(view)))
+            return read_row(view, view.schema.fields, one_position(int(index), len(view)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
-            return view._select(tuple(index))
+            return view.select(tuple(index))
         positions = in_brackets(index, len(view))
-        return View(view._lake, *view._located(positions), view._names, _origin(index))
+        return View(view.rows.take(positions), view.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows, read a block at a time."""
-        view = self._as_it_is()
-        return read_rows(view, view._fields())
+        view = self.pin()
+        return read_rows(view, view.schema.fields)
 
     # ---- going elsewhere
 
@@ -250,11 +234,13 @@ class View(LoadsRows, Exports, Asks):
         """
         names = tuple(fractions) if isinstance(fractions, Mapping) else ()
         sizes = list(fractions.values()) if isinstance(fractions, Mapping) else fractions
-        view = self._as_it_is()
-        found = splitting.split(view, sizes, by=by, group=group, seed=seed, names=names)
-        called = names or range(len(found))
-        parts = [view[rows]._called(f"split {n}") for n, rows in zip(called, found, strict=True)]
-        return dict(zip(names, parts, strict=True)) if names else tuple(parts)
+        view = self.pin()
+        parts = splitting.split(view, sizes, by=by, group=group, seed=seed, names=names)
+        views = [
+            View(view.rows.take(positions), view.columns, f"split {name}")
+            for name, positions in zip(names or range(len(parts)), parts, strict=True)
+        ]
+        return dict(zip(names, views, strict=True)) if names else tuple(views)
 
     def folds(
         self, k: int, *, by: str | None = None, group: str | None = None, seed: int = 0
@@ -294,15 +280,18 @@ class View(LoadsRows, Exports, Asks):
         8 [0, 1]
         8 [0, 1]
         """
-        view = self._as_it_is()
-        found = splitting.folds(view, k, by=by, group=group, seed=seed)
-        every = np.arange(len(view))
+        view = self.pin()
+        tests = splitting.folds(view, k, by=by, group=group, seed=seed)
+        all_positions = np.arange(len(view))
+
+        def part(positions: NDArray[np.int64], fold: int, name: str) -> View:
+            return View(view.rows.take(positions), view.columns, f"fold {fold} of {k}, {name}")
+
         return tuple(
             splitting.Fold(
-                view[np.setdiff1d(every, rows)]._called(f"fold {n} of {k}, train"),
-                view[rows]._called(f"fold {n} of {k}, test"),
+                part(np.setdiff1d(all_positions, test), n, "train"), part(test, n, "test")
             )
-            for n, rows in enumerate(found)
+            for n, test in enumerate(tests)
         )
 
     def save(self, name: str, *, overwrite: bool = False) -> None:
@@ -336,7 +325,7 @@ class View(LoadsRows, Exports, Asks):
         >>> dl.open(ds.url).views()["backwards"]["x"][:]
         array([3, 2, 1], dtype=int32)
         """
-        named_views.save(self._as_it_is(), name, overwrite=overwrite)
+        named_views.save(self.pin(), name, overwrite=overwrite)
 
     def materialize(
         self,
@@ -377,7 +366,7 @@ class View(LoadsRows, Exports, Asks):
         >>> copy.columns, copy["t"][:]
         (('t',), ['c', 'a'])
         """
-        return named_views.materialize(self._as_it_is(), url, message, storage_options)
+        return named_views.materialize(self.pin(), url, message, storage_options)
 
     # ---- showing
 
@@ -421,70 +410,45 @@ class View(LoadsRows, Exports, Asks):
     def _repr_html_(self) -> str:
         return show.view_html(self)
 
-    # ---- within the package
+    # ---- for code that builds on views
 
-    @property
-    def _table(self) -> Table:
-        return self._pinned
-
-    def _live(self) -> NDArray[np.int64]:
-        """Return the slots of the rows."""
-        return self._located()[1]
-
-    def _at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the slots of some rows."""
-        return self._located(positions)[1]
-
-    def _located(
-        self, positions: NDArray[np.int64] | None = None
-    ) -> tuple[Table, NDArray[np.int64]]:
-        """Return a table and the slots in it of some rows, or of all: slots mean nothing elsewhere.
-
-        A handle's table may be another one a moment later, when a thread commits.
-        """
-        table, slots = self._pinned, self._slots
-        if slots is None:
-            return table, table.rows.live() if positions is None else table.rows.at(positions)
-        return table, slots if positions is None else slots[positions]
-
-    def _as_it_is(self) -> View:
-        """Return what stays when the dataset, if it is one, moves on: rows of one moment."""
+    def pin(self) -> View:
+        """Return a view of the rows as they are now, which later edits and commits don't change."""
         return self
 
+    def select(self, names: tuple[str, ...]) -> View:
+        """Return the same rows with some columns, which may be none.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            For a column that the view does not have.
+        """
+        self._check_columns(names)
+        return View(self.rows, names, self.origin)
+
+    def field(self, name: str) -> Field:
+        """Return the schema's entry for a column.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            For a column that the view does not have.
+        """
+        self._check_columns([name])
+        return self.rows.table.schema[name]
+
     def _fields(self) -> tuple[Field, ...]:
-        schema = self._table.schema
+        schema = self.rows.table.schema
         return tuple(schema[name] for name in self._names)
 
-    def _column(self, name: str) -> Column:
-        if name not in self:
-            raise ColumnNotFoundError.named("column", name, self.columns)
-        return Column(self, name)
-
-    def _select(self, names: tuple[str, ...]) -> View:
+    def _check_columns(self, names: Iterable[str]) -> None:
         for name in names:
-            self._column(name)
-        return View(self._lake, *self._located(), names, self.origin)
-
-    def _taken(self, slots: NDArray[np.int64], names: tuple[str, ...], origin: str) -> View:
-        """Return some slots of the same table."""
-        taken = View(self._lake, self._table, slots, names, origin)
-        taken._record = self._record
-        return taken
+            if name not in self:
+                raise ColumnNotFoundError.named("column", name, self.columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickles.view_parts(self)
-
-    def _called(self, origin: str) -> Self:
-        self.origin = origin
-        return self
-
-    def _check_committed(self, purpose: str) -> None:
-        """Refuse what only a commit can stand behind. Raises UncommittedError."""
-        if self._table.edits:
-            raise UncommittedError(
-                f"{purpose} needs a version that stays. Commit first: ds.commit('…'). A view shows "
-                "what was there when it was made: ask for it again after the commit."
-            )
 
 
 def _origin(index: Any) -> str:

@@ -125,7 +125,7 @@ class LakeColumn:
 
     def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
         """Return the column of some rows, whose values the lake's type takes."""
-        return Column(self.column._view[start:stop], self.column.name)
+        return Column(self.column.view[start:stop], self.column.name)
 
 
 @dataclass(frozen=True)

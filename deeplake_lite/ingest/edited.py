@@ -214,4 +214,4 @@ class History:
         return by_id or next((f for f in table.schema if f.name == self._key.name), None)
 
     def _open(self, version: str) -> Table:
-        return self._ds._open(version)
+        return self._ds.handle.open(version)

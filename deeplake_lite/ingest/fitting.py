@@ -109,7 +109,7 @@ def is_said_of(given: Htype, there: Htype) -> bool:
 def _retype(ds: Dataset, there: Field, htype: Htype) -> None:
     """Give a column a wider type of the same layout."""
     changed = tuple(replace(f, htype=htype) if f is there else f for f in ds.schema)
-    ds._edit(lambda table: table.set_document(schema=Schema(changed)))
+    ds.handle.edit(lambda table: table.set_document(schema=Schema(changed)))
 
 
 def _check_rest(ds: Dataset, columns: Mapping[str, Htype]) -> None:

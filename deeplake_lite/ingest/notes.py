@@ -139,7 +139,7 @@ class Notes:
         brought = False
         for commit in self._parts(at):
             added = self._added(commit)
-            if added is None or (self._ds._table.find(added) >= 0).any():
+            if added is None or (self._ds.handle.table.find(added) >= 0).any():
                 return True
             brought |= len(added) > 0
         return not brought
@@ -158,7 +158,9 @@ class Notes:
     def _added(self, commit: Commit) -> NDArray[np.int64] | None:
         """Return the ids of the rows that a commit added; None where a vacuum took what tells."""
         try:
-            new, old = (self._ds._open(str(version)) for version in (commit.id, commit.parent))
+            new, old = (
+                self._ds.handle.open(str(version)) for version in (commit.id, commit.parent)
+            )
             return new.ids(np.arange(old.state.slots, new.state.slots))
         except LakeError:
             return None

@@ -47,7 +47,7 @@ class Past:
         """Read the history behind a lake's version."""
         starts = [ds.version]
         while True:
-            graph = Graph.read(ds._lake.repository, starts)
+            graph = Graph.read(ds.rows.lake.repository, starts)
             marks = map(_restored, graph.commits.values())
             more = {older for _, older in filter(None, marks)} - graph.commits.keys() - {*starts}
             if not more:

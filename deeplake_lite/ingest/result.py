@@ -76,7 +76,7 @@ class IngestedDataset(Dataset):
     """
 
     def __init__(self, dataset: Dataset, ingested: Ingested) -> None:
-        super().__init__(dataset._lake, dataset._pinned, branch=dataset._branch, name=dataset._name)
+        super().__init__(dataset.handle)
         self._ingested = ingested
 
     @property

@@ -191,7 +191,7 @@ class Run:
         for f in self.fields:
             warn_once(f.id, f.name, block.reencoded.get(f.id, ()))
         if len(block):
-            self.ds._edit(self._write, block, on_error)
+            self.ds.handle.edit(self._write, block, on_error)
 
     def _write(self, table: Table, block: Encoded, on_error: OnError) -> None:
         if self.keys is None:
@@ -286,19 +286,19 @@ class Run:
         note = Note(self.source.fingerprint, self.read, done, self._columns, content, runs)
         went_on = self.keys is None and self.start > 0
         if went_on:
-            self.ds._edit(lambda _: None)  # a run that finds nothing left to do says so, too
-        commit(self.ds, self.message, {NOTE: note.to_json()}, empty=went_on)
+            self.ds.handle.edit(lambda _: None)  # a run that finds nothing left to do says so, too
+        commit(self.ds.handle, self.message, {NOTE: note.to_json()}, empty=went_on)
         self.pending, self.start = 0, self.read
         if not done and self.key is not None and slots != _slots(self.ds):
             self._find_keys()
-        newest = history.history(self.ds._lake.repository, self.ds.version, 1)[0]
+        newest = history.history(self.ds.rows.lake.repository, self.ds.version, 1)[0]
         if self.ds.version != before and newest.parent != before:  # others have committed meanwhile
             self.__dict__.pop("edited", None)
 
     def _find_keys(self) -> None:
         assert self.key is not None
         key = self.key
-        self.keys = self.ds._edit(lambda table: Keys(table, key).unique())
+        self.keys = self.ds.handle.edit(lambda table: Keys(table, key).unique())
 
     def result(self, seconds: float) -> Ingested:
         """Return what was done."""
@@ -315,7 +315,7 @@ def pick(values: Any, rows: list[int]) -> Any:
     ['c', 'a']
     """
     if isinstance(values, Column):
-        return Column(values._view[rows], values.name)
+        return Column(values.view[rows], values.name)
     if isinstance(values, Exported):
         return replace(values, values=pick(values.values, rows))
     return values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows]
@@ -329,5 +329,5 @@ def _part(block: Block, rows: list[int]) -> Block:
 
 def _slots(ds: Dataset) -> tuple[int, int]:
     """Tell whether other writers have moved our rows: the lake's generation and number of slots."""
-    table = ds._table
+    table = ds.handle.table
     return table.state.generation, table.rows.slots

@@ -314,4 +314,4 @@ class Equipment:
     @property
     def _allow(self) -> tuple[str, ...]:
         """Roots under which linked files are read."""
-        return self._samples.sources[0]._lake.allow
+        return self._samples.sources[0].rows.lake.allow

@@ -120,15 +120,15 @@ def _answer(
     asked = None if sources.default is None else sources.default.view
     kept = replace(question, seed=plan.seed, asked=asked, sources=sources.opened)
     found = to_view(plan, table, rows, kept)
-    found._record = Record(plan, tuple(done.steps))
+    found.record = Record(plan, tuple(done.steps))
     return found
 
 
 def explain(view: View) -> str:
     """Return the plan of the query that made a view, with rows and times as it went."""
-    if view._record is None:
+    if not isinstance(view.record, Record):
         return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}: no query made them"
-    return plan_text(view._record.plan, view._record.steps)
+    return plan_text(view.record.plan, view.record.steps)
 
 
 def make_plan(

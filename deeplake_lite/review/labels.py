@@ -41,7 +41,7 @@ class Labels:
         SchemaError
             For a column that holds no one label per row.
         """
-        f = view._column(name)._field
+        f = view.field(name)
         if f.htype.sql not in ("class", "text") and f.htype.scalar is None:
             raise SchemaError(
                 f"labels are one per row, of a ClassLabel, text or numbers; column {name!r} is "

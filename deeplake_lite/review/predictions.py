@@ -27,7 +27,7 @@ def pairs(view: View) -> Iterator[tuple[str, str]]:
     >>> list(pairs(dl.create("memory://pairs-doc", schema)))
     [('label', 'pred_label')]
     """
-    fields = view._fields()
+    fields = view.schema.fields
     for prediction in fields:
         if _MARK.search(prediction.name):
             truths = [f for f in fields if not _MARK.search(f.name) and _measure(f, prediction)]
@@ -52,7 +52,7 @@ def agreement(view: View, truth: str, prediction: str) -> str:
     >>> agreement(ds, "boxes", "found")
     'IOU(boxes, found)'
     """
-    a, b = view._column(truth)._field, view._column(prediction)._field
+    a, b = view.field(truth), view.field(prediction)
     found = _measure(a, b)
     if found is None:
         raise SchemaError(
@@ -100,7 +100,7 @@ def compared(
     1
     """
     measure = agreement(view, truth, prediction)
-    if not _is_share(view._column(truth)._field):
+    if not _is_share(view.field(truth)):
         return f"SELECT * WHERE {'' if agree else 'NOT '}{measure}"
     return f"SELECT * WHERE {measure} {'>=' if agree else '<'} {threshold:g} ORDER BY {measure}"
 

@@ -15,6 +15,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.dataset.read.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
 from deeplake_lite.dataset.saved.question import Question
+from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import Scalar
@@ -65,7 +66,7 @@ def suspects(
             f"by must be 'embedding' or 'scores', but it is {brief(by, 80)}. {_way_out(view, by)}"
         )
     neighbours = checks.integer("neighbours", neighbours, 1)
-    asked = View(view._lake, *view._located(), view.columns, view.origin)
+    asked = View(view.rows, view.columns, view.origin)
     labels = Labels.of(asked, label)
     f = _column(asked, by, column, other_than=label)
     rows = np.flatnonzero((labels.codes >= 0) & _present(asked, f, by))
@@ -122,18 +123,18 @@ def _ranked(some: View, added: dict[str, VirtualColumn], order: Rows, question: 
         len(some),
         some.version,
         ids=some.row_ids,
-        uncommitted=bool(some._table.edits),
+        uncommitted=bool(some.rows.table.uncommitted),
         question=question,
     )
     names = tuple(columns)
-    return View(some._lake, table, order, names, question.text)  # type: ignore[arg-type]
+    return View(RowSelection(some.rows.lake, table, order), names, question.text)
 
 
 def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
     """Return the column to judge by: as named, called as `by` is, or the only one of its kind."""
-    fits = [f for f in view._fields() if f.name != other_than and _fits(f, by)]
+    fits = [f for f in view.schema.fields if f.name != other_than and _fits(f, by)]
     if name is not None:
-        found = view._column(name)._field
+        found = view.field(name)
         if not _fits(found, by):
             raise SchemaError(f"by={by!r} takes {_WANTED[by]}, column {name!r} is {found.htype}.")
         return found
@@ -151,9 +152,9 @@ def _way_out(view: View, name: str) -> str:
     """Return what to write where a name, perhaps that of a column, is no way to judge."""
     ways: tuple[By, ...] = ("embedding", "scores")
     for way in ways:
-        if name in view and _fits(view._column(name)._field, way):
+        if name in view and _fits(view.field(name), way):
             return f"Name the column: by={way!r}, column={name!r}."
-    there = ", ".join(repr(f.name) for f in view._fields() if f.htype.is_embedding)
+    there = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
     return f"Columns of embeddings: {there or 'none; add one of dl.Embedding'}."
 
 

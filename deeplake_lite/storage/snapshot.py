@@ -94,8 +94,26 @@ class Snapshot:
         """Number of slots, including those of deleted rows."""
         return self.rows.slots
 
+    @property
+    def uncommitted(self) -> bool:
+        """Whether the table has edits that are not committed."""
+        return False
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the rows have ids: those of a lake always do."""
+        return True
+
     def __len__(self) -> int:
         return len(self.rows)
+
+    def live(self) -> Slots:
+        """Return the slots of all rows, in order."""
+        return self.rows.live()
+
+    def at(self, positions: NDArray[np.int64]) -> Slots:
+        """Return the slots of the rows at some positions."""
+        return self.rows.at(positions)
 
     def read(
         self,

@@ -85,6 +85,11 @@ class Table(Snapshot):
         self._forked: set[str] = set()
         """Ids of the columns in `_columns` that are not shared with another table."""
 
+    @property
+    def uncommitted(self) -> bool:
+        """Whether there are edits that are not committed."""
+        return bool(self.edits)
+
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
         """Write the first version of a lake; return its snapshot id."""

@@ -26,7 +26,7 @@ def check_content(view: View, content: Content) -> None:
         (c, column.name, column.htype) for c, column in content.columns.items()
     ]
     assert view.row_ids.tolist() == list(content.rows), "rows, in order"
-    assert same_json(dict(view._table.state.metadata), content.notes)
+    assert same_json(dict(view.rows.table.metadata), content.notes)
     for c, f in fields.items():
         got = [freeze(value) for value in view[f.name][:]]
         assert got == [row[c] for row in content.rows.values()], f"column {f.name!r}"
@@ -36,7 +36,7 @@ def check_consistent(ds: Dataset) -> None:
     """Check that a committed dataset's indexes fit its data, and that every byte is as written."""
     report = ds.verify()
     assert report, report
-    table = ds._table
+    table = ds.handle.table
     live, ids = table.rows.live(), ds.row_ids
     assert len(np.unique(live)) == len(live) == len(ds), "a slot holds one row"
     assert len(np.unique(ids)) == len(ids), "row ids are unique"
@@ -68,21 +68,21 @@ def _check_shapes(ds: Dataset, f: Field) -> None:
 
 def _check_statistics(ds: Dataset, f: Field) -> None:
     """Check that the bounds of every chunk hold for its rows, one entry per chunk."""
-    found = ds._table.statistics(f.id)
+    found = ds.handle.table.statistics(f.id)
     if found is None:
         return
     bounds, counts = found
-    layout, slots = f.htype.layout, ds._table.rows.slots
+    layout, slots = f.htype.layout, ds.handle.table.rows.slots
     assert isinstance(layout, Dense)
-    data = ds._table._column(f.id).arrays["data"]
+    data = ds.handle.table._column(f.id).arrays["data"]
     size = data.spec.chunk_rows
     assert len(bounds) == len(counts) == -(-slots // size), "one entry per chunk"
-    cells = ds._table.read([f.id], ds._table.rows.live())[f.id]
+    cells = ds.handle.table.read([f.id], ds.handle.table.rows.live())[f.id]
     values = cells.values  # type: ignore[union-attr]
     valid = np.ones(len(values), bool) if cells.valid is None else cells.valid
     nan = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
     for slot, value, is_valid, is_nan in zip(
-        ds._table.rows.live().tolist(), values, valid, nan, strict=True
+        ds.handle.table.rows.live().tolist(), values, valid, nan, strict=True
     ):
         nulls, nans = counts[slot // size]
         if not is_valid:
@@ -95,6 +95,6 @@ def _check_statistics(ds: Dataset, f: Field) -> None:
 
 def _check_id_blocks(ds: Dataset) -> None:
     """Check that every block of row ids that is in use is noted as taken."""
-    blocks = ds._table.rows.blocks
+    blocks = ds.handle.table.rows.blocks
     taken = run(blocks.read(np.arange(run(blocks.length()))))
     assert set((ds.row_ids >> COUNTER_BITS).tolist()) <= set(taken.tolist())

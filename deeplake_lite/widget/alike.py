@@ -78,7 +78,7 @@ def check_row(text: str, base: View) -> None:
 
 def _has_vector(base: View, name: str, row_id: int) -> bool | None:
     """Tell whether a row of what is browsed has a value; None where it has no such row."""
-    table: Any = base._table
+    table: Any = base.rows.table
     if not getattr(table, "has_ids", True):
         return None
     at = np.flatnonzero(base.row_ids == row_id)[:1]

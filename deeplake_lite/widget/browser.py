@@ -433,14 +433,14 @@ class Browser(Display):
 
     # ---- traits
 
-    def _take_query(self, text: str) -> str:
+    def take_query(self, text: str) -> str:
         """Run a query that is set; called before the trait has it."""
         with self._lock, shown_briefly():  # another thread may be about to show something else
             if not self._applying:
                 self._now_shown(self._shown.asked(text))
             return self._shown.text
 
-    def _take_view(self, view: View) -> View:
+    def take_view(self, view: View) -> View:
         """Show a view that is set; called before the trait has it."""
         with self._lock:
             if view is not self._shown.view and not self._applying:

@@ -50,7 +50,7 @@ class Difference(Display):
     def __init__(self, diff: Diff, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self.diff, self._lock, self._generation = diff, threading.RLock(), 1
         self.thumbnails = Thumbnails(
-            diff._lake.repository.url, checks.integer("cache_bytes", cache_bytes, 0)
+            diff.lake.repository.url, checks.integer("cache_bytes", cache_bytes, 0)
         )
         tab = next((name for name in TABS if len(ids_of(diff, name))), TABS[0])
         self._pairs = Pairs.of(diff, tab, None)
@@ -157,14 +157,14 @@ class Difference(Display):
     # ---- what is known
 
     def _picture(self) -> str | None:
-        return picture_column(whole_view(self.diff, self.diff._newer))
+        return picture_column(whole_view(self.diff, self.diff.newer))
 
     def _about(self) -> dict[str, Any]:
-        diff, newer = self.diff, whole_view(self.diff, self.diff._newer)
+        diff, newer = self.diff, whole_view(self.diff, self.diff.newer)
         return {
             "mode": "diff",
-            "title": title_of(diff._lake.repository.url),
-            "url": diff._lake.repository.url,
+            "title": title_of(diff.lake.repository.url),
+            "url": diff.lake.repository.url,
             "version": newer.version,
             "a": diff.a,
             "b": diff.b,

@@ -11,6 +11,7 @@ import numpy as np
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.dataset.read.virtual import VirtualTable, question_of
+from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import ReadOnlyError, UncommittedError
 
@@ -37,14 +38,14 @@ def handle_of(view: View) -> Dataset:
     (True, 'main')
     """
     if isinstance(view, Dataset):
-        view._check_writable()
+        view.handle.check_writable()
         return view
-    if view._table.edits:
+    if view.rows.table.uncommitted:
         raise UncommittedError(
             "The view has edits that are not committed, in a dataset that it does not know. "
             "Browse the dataset, ds.browse(), or commit first: ds.commit('…')."
         )
-    lake = view._lake
+    lake = view.rows.lake
     if lake.branch is None:
         whose = f"of version {lake.name!r}, which never moves" if lake.name else "of no branch"
         raise ReadOnlyError(
@@ -63,15 +64,15 @@ def renewed(view: View, ds: Dataset) -> View:
     question = question_of(view)
     if question is not None:
         return _asked_again(view, ds)
-    elsewhere = (view.url, view._lake.branch) != (ds.url, ds.current_branch)
-    if elsewhere or isinstance(view._table, VirtualTable):
+    elsewhere = (view.url, view.rows.lake.branch) != (ds.url, ds.current_branch)
+    if elsewhere or isinstance(view.rows.table, VirtualTable):
         return view
     if isinstance(view, Dataset):
         return ds
-    table = ds._table
+    table = ds.handle.table
     slots = table.find(view.row_ids)
     names = tuple(name for name in view.columns if name in ds.columns)
-    return View(ds._lake, table, slots[slots >= 0], names, view.origin)
+    return View(RowSelection(ds.handle.lake, table, slots[slots >= 0]), names, view.origin)
 
 
 def _asked_again(view: View, ds: Dataset) -> View:
@@ -82,7 +83,7 @@ def _asked_again(view: View, ds: Dataset) -> View:
     asked = None if question.asked is None else renewed(question.asked, ds)
     sources = {name: renewed(source, ds) for name, source in question.sources.items()}
     again = replace(question, asked=asked, sources=sources).ask()
-    if not len(view) or not again._table.has_ids:  # type: ignore[attr-defined]
+    if not len(view) or not again.rows.table.has_ids:
         return again
     ids = again.row_ids
     kept = ids[np.isin(ids, view.row_ids)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
@@ -52,9 +53,11 @@ class Side:
     @classmethod
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
         """Return some rows, all of which are there."""
-        newer = {f.id: f.name for f in diff._newer.schema}
+        newer = {f.id: f.name for f in diff.newer.schema}
         names = {f.name: newer.get(f.id) or unlike(f.name, newer.values()) for f in table.schema}
-        return cls(View(diff._lake, table, slots_of(table, ids), tuple(names), ""), names)
+        return cls(
+            View(RowSelection(diff.lake, table, slots_of(table, ids)), tuple(names), ""), names
+        )
 
     def name_of(self, name: Any) -> str | None:
         """Return what a column of the newer version is called here; None where it is not."""
@@ -90,9 +93,9 @@ class Pairs:
             )
         name = str(column) if column is not None and tab == "changed" else None
         ids = ids_of(diff, tab, name)
-        tables = {"a": diff._older, "b": diff._newer}
+        tables = {"a": diff.older, "b": diff.newer}
         if tab == "changed":
-            ids = ids[np.argsort(slots_of(diff._newer, ids), kind="stable")]
+            ids = ids[np.argsort(slots_of(diff.newer, ids), kind="stable")]
         else:
             del tables["a" if tab == "added" else "b"]
         sides = {side: Side.of(diff, table, ids) for side, table in tables.items()}
@@ -170,7 +173,7 @@ def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:
 
 def whole_view(diff: Diff, table: Table) -> View:
     """Return all rows of one of the versions."""
-    return View(diff._lake, table, table.rows.live(), tuple(f.name for f in table.schema), "")
+    return View(RowSelection(diff.lake, table), table.schema.names, "")
 
 
 @dataclass(eq=False)

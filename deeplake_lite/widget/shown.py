@@ -66,8 +66,8 @@ class Shown:
     @classmethod
     def of(cls, view: View) -> Shown:
         """Show a view as it is now."""
-        base = view._as_it_is()
-        name = base._lake.name
+        base = view.pin()
+        name = base.rows.lake.name
         if base.version.startswith(name):  # the page shows the commit anyway
             name = ""
         return cls(view, base, base, branch=branch_of(base), name=name)
@@ -99,7 +99,7 @@ class Shown:
 
     def named(self, name: str, view: View) -> Shown:
         """Return the same with a view that queries know by name."""
-        return replace(self, sources={**self.sources, name: view._as_it_is()})
+        return replace(self, sources={**self.sources, name: view.pin()})
 
     def based(self, view: View) -> Shown:
         """Return the same query asked of another view, or of the same one as it is now."""
@@ -109,7 +109,7 @@ class Shown:
     def renewed(self, ds: Dataset) -> Shown:
         """Return the same rows and the same query, as they are in a dataset by now."""
         handle = ds if isinstance(self.handle, Dataset) else renewed(self.handle, ds)
-        sources = {name: renewed(v, ds)._as_it_is() for name, v in self.sources.items()}
+        sources = {name: renewed(v, ds).pin() for name, v in self.sources.items()}
         return replace(self, sources=sources).based(handle)
 
     @property
@@ -120,7 +120,10 @@ class Shown:
     @property
     def is_gone(self) -> bool:
         """Whether it shows edits of a transaction that has ended: their place may be empty."""
-        return bool(self.base._table.edits) and self.handle._table is not self.base._table
+        return (
+            bool(self.base.rows.table.uncommitted)
+            and self.handle.rows.table is not self.base.rows.table
+        )
 
     def check_branch(self) -> None:
         """Refuse edits once the dataset has gone to another branch. Raises UncommittedError.
@@ -148,12 +151,12 @@ on branch 'fix' by now, ...
     def is_writable(self) -> bool:
         """Whether edits may be staged: of a branch, and not of a view of a transaction."""
         is_handle = isinstance(self.handle, Dataset)
-        return self.branch is not None and (is_handle or not self.base._table.edits)
+        return self.branch is not None and (is_handle or not self.base.rows.table.uncommitted)
 
     @property
     def has_ids(self) -> bool:
         """Whether each row shown is a row of the browsed lake, with its id."""
-        table: Any = self.view._table
+        table: Any = self.view.rows.table
         known = not isinstance(table, VirtualTable) or table.has_ids
         return known and self.view.url == self.base.url
 
@@ -161,7 +164,7 @@ on branch 'fix' by now, ...
         """Return the ids of some rows shown; None where they are no rows of the lake."""
         if not self.has_ids:
             return None
-        table, slots = self.view._located(positions)
+        table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
     def places(self, ids: Positions) -> Positions:
@@ -176,15 +179,15 @@ on branch 'fix' by now, ...
         """Return a selection made in another answer: the same rows, those that are shown."""
         if not len(selected):
             return selected
-        table, slots = before.view._located(selected)
-        if table is self.view._table and isinstance(table, Snapshot):  # slots tell rows apart
+        table, slots = before.view.rows.locate(selected)
+        if table is self.view.rows.table and isinstance(table, Snapshot):  # slots tell rows apart
             marked = np.zeros(table.slots, bool)
             marked[slots] = True
-            return np.flatnonzero(marked[self.view._live()])
+            return np.flatnonzero(marked[self.view.rows.live()])
         ids = before.ids(selected)
         return np.empty(0, np.int64) if ids is None else self.places(ids)
 
 
 def branch_of(view: View) -> str | None:
     """Return the branch that a dataset is on now, or a view was taken from; None for versions."""
-    return view._lake.branch
+    return view.rows.lake.branch

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable, source_of
+from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.schema import Field, Schema
 
 
@@ -41,7 +43,7 @@ def stored_field(view: View, f: Field) -> Field | None:
     return by_id(table.schema, field_id) if isinstance(table, Table) else None
 
 
-type Place = tuple[Table, Field, NDArray[np.int64]]
+type Place = tuple[ReadTable, Field, NDArray[np.int64]]
 """Where some cells are stored: version, column, slots."""
 
 
@@ -64,14 +66,14 @@ def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None
     """
     if by_id(view.schema, f.id) is None:
         return None
-    table, slots = view._located(positions)
+    table, slots = view.rows.locate(positions)
     while isinstance(table, VirtualTable):
         column = table.column(f.id)
         if not isinstance(column, TakenColumn):
             return None
         rows = np.where(slots < 0, -1, column.positions[slots])
         found = np.full(len(rows), -1, np.int64)
-        table, found[rows >= 0] = column.view._located(rows[rows >= 0])
+        table, found[rows >= 0] = column.view.rows.locate(rows[rows >= 0])
         f, slots = column.field, found
     stored = by_id(table.schema, f.id)
     return None if stored is None else (table, stored, slots)
@@ -93,7 +95,7 @@ def version_read(view: View) -> Table | None:
     >>> version_read(ds.query("SELECT x AS y")) is version_read(ds[:])
     True
     """
-    return next(_versions(view._table), None)
+    return next(_versions(view.rows.table), None)
 
 
 def _versions(table: Any) -> Iterator[Table]:
@@ -103,7 +105,7 @@ def _versions(table: Any) -> Iterator[Table]:
         for f in table.schema:
             column = table.column(f.id)
             if isinstance(column, TakenColumn):
-                yield from _versions(column.view._table)
+                yield from _versions(column.view.rows.table)
 
 
 def rows_with(
@@ -135,11 +137,11 @@ def rows_with(
     >>> rows_with(few, ds.schema["x"].id, few.row_ids, lambda: ds)["x"][:]
     array([2], dtype=int32)
     """
-    lake, table = view._lake, version_read(view)
+    lake, table = view.rows.lake, version_read(view)
     if table is None or by_id(table.schema, field_id) is None:
         ds = dataset()
-        lake, table = ds._lake, ds._table
+        lake, table = ds.handle.lake, ds.handle.table
     slots = table.find(ids)
     if (slots < 0).any():
         raise LakeError("The row is gone: another writer has removed it. Refresh the browser.")
-    return View(lake, table, slots, tuple(f.name for f in table.schema), "")
+    return View(RowSelection(lake, table, slots), table.schema.names, "")

@@ -23,7 +23,7 @@ class QueryText(t.Unicode[str, str]):
     @override
     def validate(self, obj: Any, value: Any) -> str:
         browser: Browser = obj
-        return browser._take_query(super().validate(obj, value))
+        return browser.take_query(super().validate(obj, value))
 
 
 class ShownView(t.TraitType[View, View]):
@@ -36,7 +36,7 @@ class ShownView(t.TraitType[View, View]):
         browser: Browser = obj
         if not isinstance(value, View):
             self.error(obj, value)
-        return browser._take_view(value)
+        return browser.take_view(value)
 
 
 class Positions(t.TraitType["NDArray[np.int64]", Any]):

@@ -202,7 +202,7 @@ def _choose_label(view: View, label: str | None) -> Field | None:
 
 
 def _among(view: View, name: str, known: Iterable[Field], role: str, why: str) -> Field:
-    field = view._column(name)._field
+    field = view.field(name)
     if field not in known:
         names = ", ".join(repr(f.name) for f in known) or "none"
         raise SchemaError(

@@ -40,7 +40,7 @@ class Exports:
         >>> ds.to_arrow().to_pylist()
         [{'label': 'b', 'v': [1.0, 2.0]}, {'label': 'a', 'v': [3.0, 4.0]}]
         """
-        return rows.to_arrow(cast("View", self)._as_it_is())
+        return rows.to_arrow(cast("View", self).pin())
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a DataFrame.
@@ -63,7 +63,7 @@ class Exports:
         0     1  a
         1  <NA>  b
         """
-        return rows.to_pandas(cast("View", self)._as_it_is())
+        return rows.to_pandas(cast("View", self).pin())
 
     def to_xarray(self) -> xr.Dataset:
         """Return the columns of fixed shape as lazy variables over a ``row`` dimension.
@@ -83,7 +83,7 @@ class Exports:
         >>> ds.to_xarray()["v"][:, 1].values
         array([2., 4.], dtype=float32)
         """
-        return rows.to_xarray(cast("View", self)._as_it_is())
+        return rows.to_xarray(cast("View", self).pin())
 
     def to_folder(
         self, path: str | Path, *, image: str | None = None, label: str | None = None
@@ -131,4 +131,4 @@ class Exports:
         >>> sorted(p.relative_to(root).as_posix() for p in root.rglob("*.*"))
         ['metadata.csv', 'rose/000000.png']
         """
-        return rows.to_folder(cast("View", self)._as_it_is(), path, image=image, label=label)
+        return rows.to_folder(cast("View", self).pin(), path, image=image, label=label)

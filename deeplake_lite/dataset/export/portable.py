@@ -38,7 +38,7 @@ def read_blocks(
     view: View, fields: Sequence[Field], what: str, rows: int | None = None
 ) -> Iterator[dict[str, Cells]]:
     """Yield the cells of some columns by name, block by block; a bar comes up after a second."""
-    table, slots = view._located()
+    table, slots = view.rows.locate()
     ids = [f.id for f in fields]
     rows = rows or (FILE_ROWS if any(is_file(f.htype) for f in fields) else BLOCK_ROWS)
     with bars.bar(what, len(slots)) as bar:

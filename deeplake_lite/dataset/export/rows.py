@@ -27,7 +27,7 @@ def to_arrow(view: View) -> pa.Table:
     from deeplake_lite.dataset.arrow.cells import array_of, field_of, notes_of
 
     fields = view.schema.fields
-    schema = pa.schema([field_of(f) for f in fields], notes_of(view._table.metadata))
+    schema = pa.schema([field_of(f) for f in fields], notes_of(view.rows.table.metadata))
     batches = [
         pa.record_batch([array_of(f.htype, block[f.name]) for f in fields], schema=schema)
         for block in read_blocks(view, fields, "to_arrow")

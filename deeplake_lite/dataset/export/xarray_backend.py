@@ -180,7 +180,7 @@ def _variable(view: View, f: Field, row: str, taken: set[str]) -> xr.Variable:
     empty = _filled(f, f.htype.encode([]))
 
     def read(rows: NDArray[np.int64]) -> NDArray[Any]:
-        table, slots = view._located(rows)
+        table, slots = view.rows.locate(rows)
         return _filled(f, table.read([f.id], slots)[f.id])
 
     array = LakeArray(read, (len(view), *layout.shape), empty.dtype)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.repr.html.values import Content
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.arrays import Slots
-    from deeplake_lite.storage.table import Table
 
 ROWS = 8
 """Rows that are shown."""
@@ -66,7 +66,7 @@ def spread(positions: NDArray[np.int64], count: int = ROWS) -> NDArray[np.int64]
     return positions[np.linspace(0, len(positions) - 1, count).astype(np.int64)]
 
 
-def contents(table: Table, f: Field, slots: Slots) -> list[Content]:
+def contents(table: ReadTable, f: Field, slots: Slots) -> list[Content]:
     """Return some cells as their type shows them: None for null, a sign for what is too large.
 
     Raises nothing: a damaged cell says what is wrong with it.
@@ -103,7 +103,7 @@ def _shown_value(htype: Htype, value: Any) -> Content:
     return content
 
 
-def _affordable(table: Table, f: Field, slots: Slots) -> int:
+def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
     """Return how many of the cells can be read and decoded in passing; nearly always the first."""
     numbers = np.maximum(table.shapes(f.id, slots), 1).prod(axis=1, dtype=np.int64)
     if table.nbytes(f.id, slots) / _READ_BYTES + numbers.sum() / _DECODED <= 1:
@@ -113,7 +113,7 @@ def _affordable(table: Table, f: Field, slots: Slots) -> int:
     return int((effort <= 1).sum()) or int(effort[0] <= _LARGEST)
 
 
-def class_counts(table: Table, f: Field, slots: Slots) -> Tally | None:
+def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
     """Return how many rows have which class; None for too many rows, or other columns."""
     classes = f.htype.classes
     if classes is None:
@@ -140,7 +140,7 @@ def _nulls(cells: Cells) -> int:
     return 0 if cells.valid is None else int((~cells.valid).sum())
 
 
-def sum_up(table: Table, f: Field, slots: Slots) -> tuple[list[tuple[str, str]], Tally | None]:
+def sum_up(table: ReadTable, f: Field, slots: Slots) -> tuple[list[tuple[str, str]], Tally | None]:
     """Return facts about a column of numbers, and its histogram; nothing for too many rows."""
     if not _is_ordered(f.htype) or not 0 < len(slots) <= COUNTED_ROWS:
         return [], None

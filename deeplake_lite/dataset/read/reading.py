@@ -62,7 +62,7 @@ def read_blocks(
     places = {f.id: into[f.name] for f in fields if f.name in into}
 
     def read(some: Sequence[Field], at: Positions) -> dict[str, Cells]:
-        table, slots = view._located(at)
+        table, slots = view.rows.locate(at)
         if not places or not isinstance(table, Snapshot) or len(at) < len(positions):
             return _stored(view, some, at)
         return table.read([f.id for f in some], slots, places)
@@ -75,7 +75,7 @@ def read_value(view: View, f: Field, position: int) -> Any:
     """Return the value of one row, by position. Raises as `read_cells`."""
 
     def read(some: Sequence[Field], at: Positions) -> Any:
-        return owned(decode_one(f.htype, _stored(view, some, at)[f.id], view._lake.allow))
+        return owned(decode_one(f.htype, _stored(view, some, at)[f.id], view.rows.lake.allow))
 
     return _named(view, [f], np.array([position]), read)
 
@@ -86,7 +86,7 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, An
     def read(some: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells = _stored(view, some, at)
         htypes = {f.name: f.htype for f in some}
-        row = decode_row(htypes, {f.name: cells[f.id] for f in some}, view._lake.allow)
+        row = decode_row(htypes, {f.name: cells[f.id] for f in some}, view.rows.lake.allow)
         return {name: owned(value) for name, value in row.items()}
 
     return _named(view, fields, np.array([position]), read)
@@ -107,7 +107,7 @@ def read_values(
     """Return the values of some rows, an array or a list per column. Raises as `read_cells`."""
 
     def read(some: Sequence[Field], at: Positions) -> dict[str, Any]:
-        cells, allow = _stored(view, some, at), view._lake.allow
+        cells, allow = _stored(view, some, at), view.rows.lake.allow
         return {
             f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in some
         }
@@ -116,7 +116,7 @@ def read_values(
 
 
 def _stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
-    table, slots = view._located(positions)
+    table, slots = view.rows.locate(positions)
     return table.read([f.id for f in fields], slots)
 
 

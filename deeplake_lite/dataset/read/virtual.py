@@ -79,7 +79,9 @@ class TakenColumn:
         positions = self.positions[rows]
         missing = positions < 0
         present = positions[~missing]
-        cells = self.view._table.read([self.field.id], self.view._at(present))[self.field.id]
+        cells = self.view.rows.table.read([self.field.id], self.view.rows.at(present))[
+            self.field.id
+        ]
         if not missing.any():
             return cells
         null = self.htype.encode([None])
@@ -95,7 +97,7 @@ class TakenColumn:
         """Return (n, ndim) int32 shapes of cells of varying size; nothing else is read."""
         positions = self.positions[rows]
         there = positions >= 0
-        found = self.view._table.shapes(self.field.id, self.view._at(positions[there]))
+        found = self.view.rows.table.shapes(self.field.id, self.view.rows.at(positions[there]))
         out = np.full((len(rows), found.shape[1]), -1, np.int32)
         out[there] = found
         return out
@@ -105,7 +107,7 @@ class TakenColumn:
         positions = self.positions[rows]
         there = positions >= 0
         out = np.zeros(len(rows), np.int64)
-        out[there] = self.view._table.sizes(self.field.id, self.view._at(positions[there]))
+        out[there] = self.view.rows.table.sizes(self.field.id, self.view.rows.at(positions[there]))
         return out
 
 
@@ -158,7 +160,7 @@ class VirtualTable:
     ) -> None:
         fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
         self.schema = Schema(tuple(fields))
-        self.snapshot_id, self.edits = version, uncommitted
+        self.snapshot_id, self.uncommitted = version, uncommitted
         self.metadata: dict[str, Any] = {}
         """Notes on the dataset, of which what is derived has none."""
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
@@ -166,6 +168,14 @@ class VirtualTable:
 
     def __len__(self) -> int:
         return self.slots
+
+    def live(self) -> Rows:
+        """Return the slots of all rows: their positions."""
+        return np.arange(self.slots)
+
+    def at(self, positions: Rows) -> Rows:
+        """Return the slots of the rows at some positions: the positions."""
+        return positions
 
     def column(self, column: str) -> VirtualColumn:
         """Return what gives the cells of a column, by its id."""
@@ -272,21 +282,21 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
 
 def source_of(view: View, f: Field) -> tuple[Any, str]:
     """Return where the values of a column are taken from: a table, and the id that it has there."""
-    table: Any = view._table
+    table: Any = view.rows.table
     while isinstance(table, VirtualTable):
         column = table.column(f.id)
         if not isinstance(column, TakenColumn):
             break
-        table, f = column.view._table, column.field
+        table, f = column.view.rows.table, column.field
     return table, f.id
 
 
 def is_computed(view: View, f: Field) -> bool:
     """Tell whether the rows of a column are computed whenever they are read."""
-    table = view._table
+    table = view.rows.table
     return isinstance(table, VirtualTable) and table.column(f.id).computed
 
 
 def question_of(view: View) -> Question | None:
     """Return the query whose result a view's rows are; None for rows of a lake."""
-    return view._table.question if isinstance(view._table, VirtualTable) else None
+    return view.rows.table.question if isinstance(view.rows.table, VirtualTable) else None

@@ -31,6 +31,7 @@ from deeplake_lite.dataset.repr.html import (
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions import history, summary
 from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -118,7 +119,10 @@ def title_of(url: str) -> str:
 
 def version_of(view: View) -> tuple[str, str]:
     """Return the branch, tag or time that a dataset was opened at, if any, and the commit."""
-    name = str(getattr(view, "current_branch", None) or getattr(view, "_name", ""))
+    name = str(
+        getattr(view, "current_branch", None)
+        or (getattr(view, "handle", None) and view.rows.lake.name)
+    )
     return ("" if view.version.startswith(name) else name), view.version
 
 
@@ -126,7 +130,8 @@ def dirty_of(view: View) -> str:
     """Say what the open transaction has done; empty when nothing."""
     from deeplake_lite.dataset.versions.diff import Status  # which shows itself through this module
 
-    status = Status.of(view._table)
+    table = view.rows.table
+    status = Status.of(table) if isinstance(table, Table) else None
     return repr(status) if status else ""
 
 
@@ -156,7 +161,7 @@ VERSIONS = 8
 
 def _some_slots(view: View) -> Slots:
     """Return the slots of the first rows: all that a page may read, and one more if there is."""
-    return view._at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
+    return view.rows.at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
 
 
 def _at_once[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
@@ -176,7 +181,7 @@ def _seen(view: View, f: Field, slots: Slots) -> ColumnSummary:
     """Describe a column with the shapes of the rows nearby, and its size where that is cheap."""
     near = preview.nearby(slots)
     whole = len(near) == len(view)
-    table = view._table
+    table = view.rows.table
     nbytes = None
     if whole or isinstance(f.htype.layout, Dense):  # whose cells are of one size
         nbytes = _or(None, lambda: table.nbytes(f.id, slots) * len(view) // max(len(slots), 1))
@@ -190,7 +195,7 @@ def _seen(view: View, f: Field, slots: Slots) -> ColumnSummary:
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:
     """Show a few rows: evenly spread over those that share the first one's index chunk."""
     rows = preview.spread(preview.nearby(slots))
-    found = _at_once(lambda f: preview.contents(view._table, f, slots[rows]), fields)
+    found = _at_once(lambda f: preview.contents(view.rows.table, f, slots[rows]), fields)
     cells = {f.name: contents for f, contents in zip(fields, found, strict=True)}
     label = next((f.name for f in fields if f.htype.classes is not None), None)
     return tuple(
@@ -209,7 +214,7 @@ def _caption(content: Content) -> str:
 
 def _tallies(view: View, fields: Sequence[Field], slots: Slots) -> Iterable[Tally]:
     labels = [f for f in fields if f.htype.classes is not None] if len(slots) else []
-    found = (_or(None, lambda f=f: preview.class_counts(view._table, f, slots)) for f in labels)  # type: ignore[misc]
+    found = (_or(None, lambda f=f: preview.class_counts(view.rows.table, f, slots)) for f in labels)  # type: ignore[misc]
     return filter(None, found)
 
 
@@ -217,7 +222,7 @@ def _versions(view: View) -> Iterable[VersionLine]:
     """Yield the history of a dataset, newest first; a view is of one version."""
     if not hasattr(view, "log"):
         return
-    repository = view._lake.repository
+    repository = view.rows.lake.repository
     names: dict[str, list[str]] = {}
     for name, commit in chain(
         history.branches(repository).items(), history.tags(repository).items()
@@ -229,7 +234,7 @@ def _versions(view: View) -> Iterable[VersionLine]:
 
 def _column_outline(column: Column) -> ColumnPage:
     """Return what is known of a column without reading its cells; notes on it are facts."""
-    view, f = column._view, column._field
+    view, f = column.view, column.field
     facts = tuple((name, str(value)) for name, value in f.metadata.items())
     version = "@".join(filter(None, version_of(view)))
     return ColumnPage(describe(f), len(view), title_of(view.url), version, facts)
@@ -237,8 +242,8 @@ def _column_outline(column: Column) -> ColumnPage:
 
 def _column_page(column: Column) -> ColumnPage:
     """Gather the page of a column."""
-    view, f = column._view, column._field
-    slots, table = _some_slots(view), view._table
+    view, f = column.view, column.field
+    slots, table = _some_slots(view), view.rows.table
     nothing: tuple[list[tuple[str, str]], Tally | None] = [], None
     facts, histogram = _or(nothing, lambda: preview.sum_up(table, f, slots))
     bare = _column_outline(column)

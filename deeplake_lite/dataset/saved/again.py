@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def fingerprint(view: View, slots: NDArray[np.int64]) -> str:
     """Return a hash of which rows some of a table's rows are."""
-    table = view._table
+    table = view.rows.table
     if isinstance(table, VirtualTable):
         return table.fingerprint(slots)
     return xxhash.xxh3_64_hexdigest(table.ids(slots).tobytes())
@@ -47,8 +47,8 @@ def answered_again(question: Question, count: int, slots: NDArray[np.int64], exp
         When the rows are others.
     """
     found = question.ask(count)
-    if found._table.slots != count:
-        now = f"{found._table.slots:,}" if found._table.slots < count else "more"
+    if found.rows.table.slots != count:
+        now = f"{found.rows.table.slots:,}" if found.rows.table.slots < count else "more"
         changed = f"returned {count:,} rows then, but now returns {now}"
     elif fingerprint(found, slots) != expected:
         changed = "now returns other rows than it did then"

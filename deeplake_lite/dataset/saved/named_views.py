@@ -17,7 +17,6 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.dataset.saved.rows import (
     Keeper,
     Opener,
@@ -44,7 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.view import Lake, View
+    from deeplake_lite.dataset.selection import Lake, ReadTable
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.storage.repo import Session
 
 TRIES = 20
@@ -154,7 +154,9 @@ class SavedViews(Mapping[str, "View"]):
         """Open a view. Raises NotFoundError, and DamagedError where its document is none."""
         kept = self.info(name)
         with damage_named(name):
-            return self._opener().open(kept.to_json())._called(kept.origin)
+            view = self._opener().open(kept.to_json())
+        view.origin = kept.origin
+        return view
 
     def _opener(self) -> Opener:
         session = self._session
@@ -206,7 +208,7 @@ def damage_named(name: str) -> Iterator[None]:
 
 def save(view: View, name: str, *, overwrite: bool) -> None:
     """Keep a view under a name; see `View.save`."""
-    view._check_committed("a saved view")
+    view.rows.check_committed("a saved view")
     overwrite = checks.flag("overwrite", overwrite)
     if not isinstance(name, str) or not name or "/" in name:
         raise InvalidValueError(
@@ -244,7 +246,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
             "A query of a query of a view, and so on, is saved up to some depth, and this one is "
             "deeper. Materialize one of them first."
         ) from error
-    _write(view._lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
+    _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
 
 def versions_needed(repository: Repository) -> set[str]:
@@ -260,25 +262,25 @@ def materialize(
 ) -> Dataset:
     """Write the rows of a view as a lake of their own; see `View.materialize`."""
     from deeplake_lite.dataset.opening import at_branch, open
-    from deeplake_lite.dataset.view import Lake
+    from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.storage import chunks
 
     place, options = checks.location("url", url), checks.mapping("storage_options", storage_options)
-    schema, (source, slots) = view.schema, view._located()
+    schema, (source, slots) = view.schema, view.rows.locate()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
     with Repository.creating(place, options) as repository:
         Table.create(repository, schema, source.metadata)
-        repository.limits = view._lake.repository.limits
+        repository.limits = view.rows.lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
         with copy.transaction(message):
             blocks = (source.read(names, slots[span]) for span in spans)
-            copy._edit(lambda table: table.append(blocks, _ids_to_keep(source, slots)))
-    return open(place, limits=view._lake.repository.limits, storage_options=options)
+            copy.handle.edit(lambda table: table.append(blocks, _ids_to_keep(source, slots)))
+    return open(place, limits=view.rows.lake.repository.limits, storage_options=options)
 
 
-def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _ids_to_keep(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Return the rows' ids, unless they have none of their own, or two rows have one."""
-    if isinstance(table, VirtualTable) and not table.has_ids:
+    if not table.has_ids:
         return None
     ids = table.ids(slots)
     return None if len(np.unique(ids)) < len(ids) else ids

@@ -14,7 +14,8 @@ import numpy as np
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.read.virtual import question_of
 from deeplake_lite.dataset.saved.again import answered_again, fingerprint
-from deeplake_lite.dataset.view import Lake, View
+from deeplake_lite.dataset.selection import Lake, RowSelection
+from deeplake_lite.dataset.view import View
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import (
     MEMORY,
@@ -61,8 +62,8 @@ class Address:
     @classmethod
     def of(cls, view: View) -> Address:
         """Return where a view's version is. Raises UncommittedError when it has edits."""
-        view._check_committed("pickling")
-        lake = view._lake
+        view.rows.check_committed("pickling")
+        lake = view.rows.lake
         folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
         return cls(
             view.url,
@@ -116,19 +117,19 @@ class Stranded:
 
 def view_parts(view: View) -> tuple[Any, ...]:
     """Return what `pickle` is to keep of a view."""
-    slots = view._live()
+    slots = view.rows.live()
     rows = chunks.contiguous(slots)
     question = question_of(view)
     if question is not None:
-        view._check_committed("pickling")
-        kept = (question, view._table.slots, slots if rows is None else rows)
-        return open_answer, (*kept, fingerprint(view, slots), view._names, view.origin)
-    return open_view, (Address.of(view), slots if rows is None else rows, view._names, view.origin)
+        view.rows.check_committed("pickling")
+        kept = (question, view.rows.table.slots, slots if rows is None else rows)
+        return open_answer, (*kept, fingerprint(view, slots), view.columns, view.origin)
+    return open_view, (Address.of(view), slots if rows is None else rows, view.columns, view.origin)
 
 
 def dataset_parts(ds: Dataset) -> tuple[Any, ...]:
     """Return what `pickle` is to keep of a dataset."""
-    return open_dataset, (Address.of(ds), ds._branch, ds._name)
+    return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 
 
 def open_view(
@@ -137,7 +138,7 @@ def open_view(
     """Return the view that was pickled."""
     if engine_is_lost():
         return Stranded()
-    return View(*address.open(), _slots(rows), names, origin)
+    return View(RowSelection(*address.open(), _slots(rows)), names, origin)
 
 
 def open_answer(
@@ -152,7 +153,8 @@ def open_answer(
     if engine_is_lost():
         return Stranded()
     slots = _slots(rows)
-    return answered_again(question, count, slots, expected)._taken(slots, names, origin)
+    answer = answered_again(question, count, slots, expected)
+    return View(answer.rows.with_slots(slots), names, origin, record=answer.record)
 
 
 def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -162,7 +164,9 @@ def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:
 def open_dataset(address: Address, branch: str | None, name: str) -> Dataset | Stranded:
     """Return the dataset that was pickled: the same version, to commit to the same branch."""
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.handle import Handle
 
     if engine_is_lost():
         return Stranded()
-    return Dataset(*address.open(), branch=branch, name=name)
+    lake, table = address.open()
+    return Dataset(Handle(lake.at(branch, name), table))

@@ -18,6 +18,7 @@ from deeplake_lite.dataset.read.virtual import question_of
 from deeplake_lite.dataset.saved.again import answered_again, fingerprint
 from deeplake_lite.dataset.saved.parameters import params_from_json, params_to_json
 from deeplake_lite.dataset.saved.question import Question
+from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import DamagedError, InvalidValueError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.view import Lake
+    from deeplake_lite.dataset.selection import Lake
 
 DEEPEST = 32
 """Queries of queries that a document may hold within each other."""
@@ -69,13 +70,13 @@ class Keeper:
     def keep(self, view: View, *, whole: bool = True) -> Document:
         """Return the document of a view; where it is a whole version, without an array."""
         question = question_of(view)
-        rows = view._live() if question is not None else view.row_ids
+        rows = view.rows.live() if question is not None else view.row_ids
         document: Document = {"version": view.version, "columns": list(view.columns)}
         if view.url != self._url:
             document["url"] = view.url
         if question is not None:
             document["query"] = self._query(question, view)
-        elif whole and np.array_equal(view._live(), view._table.rows.live()):
+        elif whole and np.array_equal(view.rows.live(), view.rows.table.live()):
             return document
         document["array"] = f"views/{uuid4().hex}"
         document["hash"] = _hash(rows)
@@ -89,8 +90,8 @@ class Keeper:
             "text": question.text,
             "params": params_to_json(question.params),
             "seed": question.seed,
-            "rows": view._table.slots,
-            "fingerprint": fingerprint(view, view._live()),
+            "rows": view.rows.table.slots,
+            "fingerprint": fingerprint(view, view.rows.live()),
             "asked": None if asked is None else self._source(asked, "the view that is asked"),
             "sources": [
                 {"name": name, "label": label, **self._source(view, f"the source {name!r}")}
@@ -131,11 +132,12 @@ class Opener:
             assert rows is not None
             answer = self._answer(document["query"], rows)
             self._check_columns(names, answer.columns)
-            return answer._taken(rows, names, document["query"]["text"])
+            text = document["query"]["text"]
+            return View(answer.rows.with_slots(rows), names, text, record=answer.record)
         lake, table = self._version(document)
         self._check_columns(names, table.schema.names)
         slots = table.rows.live() if rows is None else slots_of(table, rows)
-        return View(lake, table, slots, names, "")
+        return View(RowSelection(lake, table, slots), names, "")
 
     @staticmethod
     def _check_columns(names: Collection[str], there: Collection[str]) -> None:
@@ -161,7 +163,7 @@ class Opener:
 
         if document.get("url") is not None:
             ds = open_for(self._lake, document["url"], document["version"])
-            return ds._lake, ds._table
+            return ds.handle.lake, ds.handle.table
         repository, version = self._lake.repository, document["version"]
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 

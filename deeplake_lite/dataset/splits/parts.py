@@ -94,7 +94,7 @@ def _parts(
     """Return the part of each row."""
     for name in (by, group):
         if name is not None:
-            view._column(name)
+            view.field(name)
     if not len(view):
         return np.empty(0, np.int64)
     ids = view.row_ids
@@ -241,7 +241,7 @@ def _labels(view: View, column: str) -> Labels:
     """Return the labels of all rows; a null has none."""
     f = view.schema[column]
     if isinstance(f.htype.layout, Nested):
-        table, slots = view._located()
+        table, slots = view.rows.locate()
         cells: Any = canonical(f.htype, table.read([f.id], slots)[f.id])
         counts, labels = cells.counts, digests_of(f.htype.layout.item.layout, cells.items)
     else:
@@ -253,5 +253,5 @@ def _labels(view: View, column: str) -> Labels:
 
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
     """Return a number per row, equal for equal values, (n,) uint64."""
-    table, slots = view._located()
+    table, slots = view.rows.locate()
     return digests_by_value(table, view.schema[column], slots)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.dataset.versions.changes import Changes, Ids
-    from deeplake_lite.dataset.view import Lake
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import SchemaChanges
     from deeplake_lite.storage.table import Table
@@ -49,7 +49,7 @@ class Diff:
     def __init__(
         self, lake: Lake, older: Table, newer: Table, changes: Changes, a: str, b: str
     ) -> None:
-        self._lake, self._older, self._newer, self._changes = lake, older, newer, changes
+        self.lake, self.older, self.newer, self._changes = lake, older, newer, changes
         self.a, self.b = a, b
 
     @property
@@ -65,7 +65,7 @@ class Diff:
     @property
     def changed(self) -> Mapping[str, Ids]:
         """Ids of the rows whose value changed, by (newer) name of the column."""
-        names = {f.id: f.name for f in self._newer.schema}
+        names = {f.id: f.name for f in self.newer.schema}
         return {names[c]: ids.copy() for c, ids in self._changes.cells.items()}
 
     @property
@@ -86,11 +86,11 @@ class Diff:
 
         Classes are numbers of the older version's names.
         """
-        return self._values(self._older, column, ids)
+        return self._values(self.older, column, ids)
 
     def after(self, column: str, ids: Ids | None = None) -> Any:
         """Return a changed column's new values, all of them or those of some row ids."""
-        return self._values(self._newer, column, ids)
+        return self._values(self.newer, column, ids)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line per row added or removed and per cell changed.
@@ -128,17 +128,17 @@ class Diff:
 
     def _htypes(self, column: str) -> tuple[Htype, Htype]:
         """Return the types that a column has in the older and in the newer version."""
-        new = self._newer.schema[column]
-        return next(f.htype for f in self._older.schema if f.id == new.id), new.htype
+        new = self.newer.schema[column]
+        return next(f.htype for f in self.older.schema if f.id == new.id), new.htype
 
     def _values(self, table: Table, column: str, ids: Ids | None) -> Any:
         if not isinstance(column, str) or column not in self.changed:
             raise ColumnNotFoundError.named("changed column", column, self.changed)
-        f = self._newer.schema[column]
-        htype = self._htypes(column)[table is self._newer]
+        f = self.newer.schema[column]
+        htype = self._htypes(column)[table is self.newer]
         slots = slots_of(table, self.changed[column] if ids is None else np.asarray(ids))
         cells = table.read([f.id], slots)[f.id]
-        return owned(decode_block(htype, cells, self._lake.allow, follow=False))
+        return owned(decode_block(htype, cells, self.lake.allow, follow=False))
 
 
 @dataclass(frozen=True, repr=False)

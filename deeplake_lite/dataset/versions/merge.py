@@ -28,32 +28,34 @@ from deeplake_lite.storage.table import MovedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.versions.merge_plan import MergePlan
     from deeplake_lite.storage.table import Table
 
 
-def merge(ds: Dataset, version: history.Version, on_conflict: Resolution, message: str) -> str:
+def merge(handle: Handle, version: history.Version, on_conflict: Resolution, message: str) -> str:
     """Bring the edits of another version into a branch; see `Dataset.merge`."""
     check_message(message)
     check_resolution(on_conflict)
-    with ds._locked():
-        ds._check_clean("branches are merged")
-        ds._check_writable()
-        repository, name = ds._lake.repository, history.version_name(version)
+    with handle.locked():
+        handle.check_clean("branches are merged")
+        handle.check_writable()
+        repository, name = handle.repository, history.version_name(version)
         theirs_id = history.resolve(repository, version)
         note, message = {"merge": theirs_id, "merged": name}, message or f"merge {name}"
         for attempt in range(TRIES):
             try:  # others wait only where the branch has moved under us
                 with repository.lock() if attempt else contextlib.nullcontext():
-                    return _merge_into_tip(ds, theirs_id, on_conflict, message, note, attempt > 0)
+                    return _merge_into_tip(
+                        handle, theirs_id, on_conflict, message, note, attempt > 0
+                    )
             except MovedError:
                 continue
     raise ConflictError(f"The branch moved {TRIES} times while it was merged into. Try again.")
 
 
 def _merge_into_tip(
-    ds: Dataset,
+    handle: Handle,
     theirs_id: str,
     on_conflict: Resolution,
     message: str,
@@ -67,28 +69,28 @@ def _merge_into_tip(
     MovedError
         When the branch has moved meanwhile, and the merge is another one on its new tip.
     """
-    ds.refresh()
-    bases = history.merge_bases(ds._lake.repository, [ds.version], theirs_id)
+    handle.refresh()
+    bases = history.merge_bases(handle.repository, [handle.version], theirs_id)
     if bases == [theirs_id]:
-        return ds.version
-    before, theirs = ds._pinned, ds._open(theirs_id)
-    plan = _plan(ds, bases, theirs, on_conflict)
-    merged = before.edit().on_branch(str(ds.current_branch))
+        return handle.version
+    before, theirs = handle.table, handle.open(theirs_id)
+    plan = _plan(handle, bases, theirs, on_conflict)
+    merged = before.edit().on_branch(str(handle.branch))
     try:
         merge_rows(plan, merged, theirs)
-        ds._pinned = merged
-        with contextlib.nullcontext() if locked else ds._lake.repository.lock():
-            return commit_merge(ds, message, note)
+        handle.table = merged
+        with contextlib.nullcontext() if locked else handle.repository.lock():
+            return commit_merge(handle, message, note)
     except BaseException:
         merged.release()
-        ds._pinned = before
+        handle.table = before
         raise
 
 
-def _plan(ds: Dataset, bases: list[str], theirs: Table, on_conflict: Resolution) -> MergePlan:
+def _plan(handle: Handle, bases: list[str], theirs: Table, on_conflict: Resolution) -> MergePlan:
     """Plan the merge of a version into the handle's, whose common ancestors are `bases`."""
-    before = ds._pinned
-    base, doubts = _virtual_base(ds, bases)
+    before = handle.table
+    base, doubts = _virtual_base(handle, bases)
     try:
         sides = Sides(base, before, theirs, doubts)
         changes = difference(base, before), difference(base, theirs)
@@ -104,13 +106,13 @@ def _plan(ds: Dataset, bases: list[str], theirs: Table, on_conflict: Resolution)
     return plan
 
 
-def restore(ds: Dataset, version: history.Version) -> None:
+def restore(handle: Handle, version: history.Version) -> None:
     """Stage an older version's rows, columns and notes; see `Dataset.restore`."""
-    with ds._locked():
-        ds._check_clean("an older version is restored")
-        old = ds._open(history.resolve(ds._lake.repository, version))
-        plan = plan_restore(old, difference(ds._pinned, old))
-        ds._edit(_restore, plan, old, ds.version)
+    with handle.locked():
+        handle.check_clean("an older version is restored")
+        old = handle.open(history.resolve(handle.repository, version))
+        plan = plan_restore(old, difference(handle.table, old))
+        handle.edit(_restore, plan, old, handle.version)
 
 
 def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
@@ -119,23 +121,23 @@ def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
     table.note_restored(version, old.snapshot_id)
 
 
-def _virtual_base(ds: Dataset, bases: list[str]) -> tuple[Table, Doubts]:
+def _virtual_base(handle: Handle, bases: list[str]) -> tuple[Table, Doubts]:
     """Return the version that a merge compares with; of several, what merging them gives.
 
     Where they conflict there is no value that both tips come from: these are the doubts. So does
     git's recursive strategy with its conflict markers.
     """
-    base, doubts = ds._open(bases[0]), NO_DOUBTS
+    base, doubts = handle.open(bases[0]), NO_DOUBTS
     for i, other_id in enumerate(bases[1:], 1):
-        other = ds._open(other_id)
-        below = history.merge_bases(ds._lake.repository, bases[:i], other_id)
-        older, older_doubts = _virtual_base(ds, below)
+        other = handle.open(other_id)
+        below = history.merge_bases(handle.repository, bases[:i], other_id)
+        older, older_doubts = _virtual_base(handle, below)
         try:
             sides = Sides(older, base, other, older_doubts)
             changes = difference(older, base), difference(older, other)
             plan, conflicts = plan_merge(sides, *changes, "ours")
             if base.edits is None:
-                base = base.edit().on_branch(str(ds.current_branch))
+                base = base.edit().on_branch(str(handle.branch))
             merge_rows(plan, base, other)
         except BaseException:
             base.release()

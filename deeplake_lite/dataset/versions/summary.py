@@ -145,8 +145,8 @@ def _chosen(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
 
 def _examples(diff: Diff) -> Iterator[DiffExample]:
     changed, added, removed = _chosen(_any_of(diff.changed), diff.added, diff.removed)
-    older = Side(diff._older, np.concatenate([changed, removed]))
-    newer = Side(diff._newer, np.concatenate([changed, added]))
+    older = Side(diff.older, np.concatenate([changed, removed]))
+    newer = Side(diff.newer, np.concatenate([changed, added]))
     yield from _changed_rows(diff, older, newer, changed)
     yield from _whole_rows("added", newer, added)
     yield from _whole_rows("removed", older, removed)

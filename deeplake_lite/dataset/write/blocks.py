@@ -28,10 +28,10 @@ from deeplake_lite.storage import chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field, Schema
-    from deeplake_lite.storage.table import Table
 
 BLOCK_BYTES = 16 * 2**20
 """Encoded size of a block, about."""
@@ -144,7 +144,7 @@ def encode_blocks(
 
 
 def copy_blocks(
-    source: Table, slots: NDArray[np.int64], given: Sequence[Field], fields: Sequence[Field]
+    source: ReadTable, slots: NDArray[np.int64], given: Sequence[Field], fields: Sequence[Field]
 ) -> Iterator[dict[str, Cells]]:
     """Yield blocks of another table's cells by column id; stored bytes are copied where they fit.
 

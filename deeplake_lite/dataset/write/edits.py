@@ -39,26 +39,33 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.handle import Handle
+    from deeplake_lite.dataset.notes import Change
+    from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check, Htype
     from deeplake_lite.storage.table import Table
 
 
-def append(ds: Dataset, data: Data | View, check: Check) -> None:
+def append(handle: Handle, data: Data | View, check: Check) -> None:
     """Add rows at the end; see `Dataset.append`."""
-    ds._edit(_append, data, check)
+    handle.edit(_append, data, check)
 
 
 def _append(table: Table, data: Data | View, check: Check) -> None:
     if isinstance(data, View):
         fields = table.schema.fields
-        table.append(copy_blocks(*data._located(), data._fields(), fields))
+        table.append(copy_blocks(*data.rows.locate(), data.schema.fields, fields))
     else:
         table.append(incoming_blocks(data, table.schema, check))
 
 
-def update(ds: Dataset, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
+def _is_own(view: View, handle: Handle) -> bool:
+    """Tell whether a view is the dataset of the handle itself, whose rows are all rows."""
+    return getattr(view, "handle", None) is handle
+
+
+def update(handle: Handle, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
     """Change cells of some rows; see `Dataset.update`."""
     if (rows is None) == (ids is None):
         given = "neither" if rows is None else "both"
@@ -68,9 +75,9 @@ def update(ds: Dataset, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> 
         )
     if data is None:
         raise OptionError("update needs data, values by column name: data={'x': [5, 6]}.")
-    if isinstance(rows, View) and rows is not ds:
-        ids = ids_for_update(rows, ds)
-    ds._edit(_update, rows, data, ids)
+    if isinstance(rows, View) and not _is_own(rows, handle):
+        ids = ids_for_update(rows, handle.url)
+    handle.edit(_update, rows, data, ids)
 
 
 def _update(table: Table, rows: Any, data: Mapping[str, Any], ids: Any) -> None:
@@ -113,14 +120,14 @@ def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
     return slots
 
 
-def ids_for_update(view: View, ds: Dataset) -> NDArray[np.int64]:
-    """Return the ids of a view's rows. Raises InvalidValueError where they are no rows of `ds`."""
-    if view.url != ds.url:
+def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
+    """Return the ids of a view's rows. Raises InvalidValueError if they are of another lake."""
+    if view.url != url:
         raise InvalidValueError(
-            f"an edit takes a view of this lake, {ds.url}, but it is of {view.url}. Where its rows "
+            f"an edit takes a view of this lake, {url}, but it is of {view.url}. Where its rows "
             "are copies that kept their ids, update takes those: ids=view.row_ids."
         )
-    if not getattr(view._table, "has_ids", True):
+    if not view.rows.table.has_ids:
         raise InvalidValueError(
             "an edit takes rows of the lake, but each row of this query is made of several, or "
             "of none. Query the rows themselves, such as WHERE ROW_ID() IN (SELECT …)."
@@ -128,9 +135,9 @@ def ids_for_update(view: View, ds: Dataset) -> NDArray[np.int64]:
     return view.row_ids
 
 
-def set_one(ds: Dataset, name: str, index: int, value: Any) -> None:
+def set_one(handle: Handle, name: str, index: int, value: Any) -> None:
     """Change one cell; a list is its value."""
-    ds._edit(_set_one, name, index, value)
+    handle.edit(_set_one, name, index, value)
 
 
 def _set_one(table: Table, name: str, index: int, value: Any) -> None:
@@ -140,14 +147,14 @@ def _set_one(table: Table, name: str, index: int, value: Any) -> None:
     table.update(table.rows.at(np.array([position])), {f.id: cells})
 
 
-def delete(ds: Dataset, rows: Any) -> None:
+def delete(handle: Handle, rows: Any) -> None:
     """Remove some rows; see `Dataset.delete`."""
-    if isinstance(rows, View) and rows is not ds:
-        ds._edit(_delete_ids, np.unique(ids_for_update(rows, ds)))
+    if isinstance(rows, View) and not _is_own(rows, handle):
+        handle.edit(_delete_ids, np.unique(ids_for_update(rows, handle.url)))
     elif isinstance(rows, View):
-        ds._edit(_delete, slice(None))
+        handle.edit(_delete, slice(None))
     else:
-        ds._edit(_delete, [rows] if is_position(rows) else rows)
+        handle.edit(_delete, [rows] if is_position(rows) else rows)
 
 
 def _delete_ids(table: Table, ids: NDArray[np.int64]) -> None:
@@ -163,7 +170,7 @@ def _delete(table: Table, rows: Any) -> None:
 
 
 def add_column(
-    ds: Dataset,
+    handle: Handle,
     name: str,
     htype: Any,
     values: Any,
@@ -171,12 +178,12 @@ def add_column(
     metadata: Mapping[str, Any] | None,
 ) -> None:
     """Add a column; see `Dataset.add_column`."""
-    ds._edit(_add_column, ds, name, htype, values, compute, metadata)
+    handle.edit(_add_column, handle.rows(), name, htype, values, compute, metadata)
 
 
 def _add_column(
     table: Table,
-    ds: Dataset,
+    before: RowSelection,
     name: str,
     htype: Any,
     values: Any,
@@ -197,7 +204,7 @@ def _add_column(
         )
     checks.function("compute", compute)
     if values is None and compute is not None:
-        values = [compute(row) for row in ds]
+        values = [compute(row) for row in View(before, before.table.schema.names, "")]
     if callable(values):
         raise InvalidValueError(
             "values are one per row, or one for all, got a function. Give it as compute=.",
@@ -214,14 +221,21 @@ def _add_column(
     table.add_column(added, column_blocks(table, added, values))
 
 
-def change_schema(ds: Dataset, change: Callable[[Schema], Schema]) -> None:
+def change_schema(handle: Handle, change: Callable[[Schema], Schema]) -> None:
     """Put another schema into the place of the one there is."""
-    ds._edit(lambda table: table.set_document(schema=change(table.schema)))
+    handle.edit(lambda table: table.set_document(schema=change(table.schema)))
 
 
-def set_nullable(ds: Dataset, name: str) -> None:
+def change_notes(handle: Handle, name: str, change: Change) -> None:
+    """Change a column's metadata; see `Column.metadata`."""
+    change_schema(
+        handle, lambda schema: schema.replace_metadata(name, change(schema[name].metadata))
+    )
+
+
+def set_nullable(handle: Handle, name: str) -> None:
     """Let a column take nulls from now on; see `Dataset.set_nullable`."""
-    ds._edit(_set_nullable, name)
+    handle.edit(_set_nullable, name)
 
 
 def _set_nullable(table: Table, name: str) -> None:
@@ -229,9 +243,9 @@ def _set_nullable(table: Table, name: str) -> None:
         table.set_document(schema=retype(table.schema, name, nullable=True))
 
 
-def set_mode(ds: Dataset, name: str, mode: str | None) -> None:
+def set_mode(handle: Handle, name: str, mode: str | None) -> None:
     """Convert the pictures of a column; see `Dataset.set_mode`."""
-    ds._edit(_set_mode, name, mode)
+    handle.edit(_set_mode, name, mode)
 
 
 def _set_mode(table: Table, name: str, mode: str | None) -> None:
@@ -245,9 +259,9 @@ def _set_mode(table: Table, name: str, mode: str | None) -> None:
         table.set_document(schema=schema)
 
 
-def add_classes(ds: Dataset, name: str, names: Iterable[str]) -> None:
+def add_classes(handle: Handle, name: str, names: Iterable[str]) -> None:
     """Give a column of labels more classes; see `Dataset.add_classes`."""
-    ds._edit(_add_classes, name, names)
+    handle.edit(_add_classes, name, names)
 
 
 def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
@@ -114,7 +115,7 @@ class Keys:
 
 
 def digests_by_value(
-    table: Table,
+    table: ReadTable,
     f: Field,
     slots: NDArray[np.int64],
     read: Callable[[NDArray[np.int64]], Cells] | None = None,

@@ -19,8 +19,8 @@ class Transaction:
         self._ds, self._message = ds, message
 
     def __enter__(self) -> Dataset:
-        with self._ds._locked():
-            self._ds._check_clean("a transaction begins")
+        with self._ds.handle.locked():
+            self._ds.handle.check_clean("a transaction begins")
         return self._ds
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

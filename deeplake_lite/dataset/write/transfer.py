@@ -77,8 +77,8 @@ class Transfer:
 
 
 def _read_column(column: Column, to: Htype, positions: NDArray[np.int64]) -> Any:
-    cells = read_cells(column._view, column._field, positions)
-    return transferred(column.htype, cells, to, column._view._lake.allow)
+    cells = read_cells(column.view, column.field, positions)
+    return transferred(column.htype, cells, to, column.view.rows.lake.allow)
 
 
 def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> Any:

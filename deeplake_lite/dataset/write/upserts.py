@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.htypes.cells import Cells
@@ -48,9 +48,9 @@ class Upserted:
     """Rows that were there already."""
 
 
-def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
+def upsert(handle: Handle, data: Data, on: str, check: Check) -> Upserted:
     """Append the rows whose key is new, change those that differ; see `Dataset.upsert`."""
-    return ds._edit(_upsert, data, on, check)
+    return handle.edit(_upsert, data, on, check)
 
 
 def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:

@@ -71,7 +71,7 @@ class _Rows:
 
     def __init__(self, view: View, options: Options) -> None:
         names = view.columns if options.columns is None else options.columns
-        self._view, self._options = view._select(tuple(names)), options
+        self._view, self._options = view.select(tuple(names)), options
         self._epoch = torch.zeros((), dtype=torch.int64)
         self._epoch.share_memory_()  # type: ignore[no-untyped-call]
 

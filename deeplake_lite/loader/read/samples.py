@@ -167,7 +167,7 @@ class ViewSamples:
     ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
-        return cls(view._select(names), with_ids, view.columns)
+        return cls(view.select(names), with_ids, view.columns)
 
     def __len__(self) -> int:
         return len(self.view)
@@ -193,7 +193,7 @@ class ViewSamples:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        return self.view._fields()
+        return self.view.schema.fields
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ class ViewSamples:
 
     def ids(self, positions: Positions) -> Positions:
         """Return the ids of some rows, (rows,) int64."""
-        table, slots = self.view._located(positions)
+        table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
     def where(self, positions: Positions) -> Rows:
@@ -241,7 +241,7 @@ class ViewSamples:
         """Return the size of a column's cell, bytes, on average."""
         most = COMPUTED_PROBES if is_computed(self.view, f) else PROBES
         probes = np.linspace(0, len(self) - 1, min(most, len(self))).astype(np.int64)
-        table, slots = self.view._located(probes)
+        table, slots = self.view.rows.locate(probes)
         return float(table.sizes(f.id, slots).mean())
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
@@ -268,7 +268,7 @@ class ViewSamples:
             return True
         if not _keeps_shapes(f.htype.layout) or is_computed(self.view, f):
             return False
-        table, _ = self.view._located(np.empty(0, np.int64))
+        table, _ = self.view.rows.locate(np.empty(0, np.int64))
         first: np.ndarray | None = None
         for span in chunks.spans(table.slots, SHAPE_ROWS):
             shapes = table.shapes(f.id, np.arange(span.start, span.stop))
@@ -291,7 +291,7 @@ class ViewSamples:
     def _shapes(self, f: Field) -> Iterator[np.ndarray]:
         """Yield the shapes of a column's cells, some rows at a time."""
         for span in chunks.spans(len(self), SHAPE_ROWS):
-            table, slots = self.view._located(np.arange(span.start, span.stop))
+            table, slots = self.view.rows.locate(np.arange(span.start, span.stop))
             yield table.shapes(f.id, slots)
 
     @cached_property
@@ -305,7 +305,7 @@ class ViewSamples:
         UncommittedError
             For edits that are not committed: they are nobody's version yet.
         """
-        self.view._check_committed("A loader's state, like its cache on disk,")
+        self.view.rows.check_committed("A loader's state, like its cache on disk,")
         return fingerprint(self.view, self.among)
 
     @property
@@ -350,9 +350,9 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         digest.update(json.dumps(words, default=str).encode())
         for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
-    if isinstance(view._table, VirtualTable):  # a function of the user's may give other rows
-        for positions in view._table.positions():
+    if isinstance(view.rows.table, VirtualTable):  # a function of the user's may give other rows
+        for positions in view.rows.table.positions():
             digest.update(np.ascontiguousarray(positions))
     digest.update("\0".join(columns).encode())
-    digest.update(np.ascontiguousarray(view._live()))
+    digest.update(np.ascontiguousarray(view.rows.live()))
     return digest.hexdigest()

@@ -269,7 +269,7 @@ def _in_all(views: Sequence[View]) -> list[str]:
 
 def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
     """Refuse to follow links of one lake under the roots that were given for another."""
-    allowed = {view._lake.allow for view in views}
+    allowed = {view.rows.lake.allow for view in views}
     if len(allowed) > 1 and any(f.htype.target is not None for f in fields):
         raise OptionError(
             f"Links of a mix are followed under the same roots, got {sorted(allowed)}. Open all "

@@ -16,7 +16,8 @@ from sqlglot import exp
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
-from deeplake_lite.dataset.view import Lake, View
+from deeplake_lite.dataset.selection import Lake, RowSelection
+from deeplake_lite.dataset.view import View
 from deeplake_lite.query.bind.calls.known import AGGREGATES
 from deeplake_lite.query.database.convert import from_arrow
 from deeplake_lite.query.result.columns import ComputedColumn, HeldColumn
@@ -66,17 +67,17 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
         return same
     columns = {o.name: _column(plan, o, table) for o in plan.outputs}
     first = plan.instances[0].source.view if plan.instances else None
-    lake = first._lake if first is not None else Lake(Nowhere(), {})  # type: ignore[arg-type]
+    lake = first.rows.lake if first is not None else Lake(Nowhere(), {})  # type: ignore[arg-type]
     virtual = VirtualTable(
         columns,
         len(table),
         first.version if first is not None else "",
         ids=_ids(plan, table),
-        uncommitted=any(bool(i.source.table.edits) for i in plan.instances),
+        uncommitted=any(bool(i.source.table.uncommitted) for i in plan.instances),
         question=question,
     )
     names = tuple(columns)
-    return View(lake, virtual, np.arange(len(table)), names, plan.text)  # type: ignore[arg-type]
+    return View(RowSelection(lake, virtual), names, plan.text)
 
 
 def _one_source(plan: Plan, table: pa.Table) -> View | None:
@@ -90,7 +91,7 @@ def _one_source(plan: Plan, table: pa.Table) -> View | None:
     source = next(iter(columns.values())).source
     if any(plain.source is not source for plain in columns.values()):
         return None
-    return View(source.view._lake, source.table, source.at(rows), tuple(columns), plan.text)
+    return View(source.view.rows.with_slots(source.at(rows)), tuple(columns), plan.text)
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:

@@ -42,10 +42,10 @@ class Sources:
         given: Mapping[str, View] | None = None,
         opened: Mapping[tuple[str, str | None], View] | None = None,
     ) -> None:
-        self.default = None if view is None else Source(view._as_it_is(), "dataset")
+        self.default = None if view is None else Source(view.pin(), "dataset")
         self._given = checks.mapping("sources", given)
         for name, source in self._given.items():
-            if not hasattr(source, "_as_it_is"):
+            if not hasattr(source, "pin"):
                 raise OptionError(
                     f"sources are views by name, got {brief(name)}: {brief(source, 80)}. Open a "
                     "lake: sources={'name': dl.open(url)}."
@@ -66,8 +66,8 @@ class Sources:
         elif known is None:
             view = self._open(name, version)
         else:
-            view = open_for(known._lake, known.url, version)
-        self._opened[key] = Source(view._as_it_is(), name)
+            view = open_for(known.rows.lake, known.url, version)
+        self._opened[key] = Source(view.pin(), name)
         return self._opened[key]
 
     def _open(self, url: str, version: str | None = None) -> View:
@@ -77,7 +77,7 @@ class Sources:
         )
         if asked is None:
             return open_lake(url, version=version)
-        return open_for(asked._lake, url, version)
+        return open_for(asked.rows.lake, url, version)
 
     def _named(self, name: str) -> View:
         """Return the lake at a URL, or a saved view. Raises QueryError."""
@@ -95,7 +95,7 @@ class Sources:
     def _saved(self) -> Mapping[str, View]:
         """Return the views that are saved with the lake that is asked; none where it reads none."""
         asked = None if self.default is None else self.default.view
-        return SavedViews(asked._lake) if asked is not None and asked.version else {}
+        return SavedViews(asked.rows.lake) if asked is not None and asked.version else {}
 
     @property
     def opened(self) -> dict[tuple[str, str | None], View]:

@@ -18,6 +18,7 @@ from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.database.spans import read_moment
 from deeplake_lite.storage.arrays import INDEX_ROWS
+from deeplake_lite.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ type Chunks = NDArray[np.bool_]
 def rows_left(instance: Instance) -> NDArray[np.int64] | None:
     """Return the rows that may pass a source's conditions; None where all are as well read."""
     source = instance.source
-    if source.table.edits or all(map(source.is_kept, instance.scalars.values())):
+    if source.table.uncommitted or all(map(source.is_kept, instance.scalars.values())):
         return None
     found = _all_of(_may_pass(condition, instance) for condition in instance.cheap)
     if found is None:
@@ -135,8 +136,8 @@ def _noted(e: exp.Expr, instance: Instance) -> _Noted | None:
     field = instance.scalars.get(e.name) if isinstance(e, exp.Column) else None
     if field is None or field.htype.sql not in _NUMBERS:
         return None
-    table = instance.source.table
-    found = table.statistics(field.id)
+    table: Any = instance.source.table
+    found = table.statistics(field.id) if isinstance(table, Snapshot) else None
     if found is None or table.chunk_rows(field.id) != INDEX_ROWS:
         return None
     (low, high), (nulls, nans) = found[0].T, found[1].T

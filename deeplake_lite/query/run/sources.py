@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.table import Table
 
 BLOCK_BYTES = 64 * 2**20
 """Values of a block, about, once read."""
@@ -88,12 +88,12 @@ class Source:
     """What was computed for this query."""
 
     @cached_property
-    def _located(self) -> tuple[Table, Rows]:
+    def _located(self) -> tuple[ReadTable, Rows]:
         """The version that is read, and the slots of all rows: the same for the whole query."""
-        return self.view._located()
+        return self.view.rows.locate()
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ReadTable:
         """The version that is read."""
         return self._located[0]
 
@@ -123,7 +123,7 @@ class Source:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The view's columns."""
-        return self.view._fields()
+        return self.view.schema.fields
 
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
         """Return a column that DuckDB computes with, of all rows or some, (rows,)."""
@@ -136,7 +136,7 @@ class Source:
 
     def is_kept(self, f: Field) -> bool:
         """Tell whether `scalar` reads nothing."""
-        return not self.table.edits and CACHE.holds(self._key(f, "scalar"))
+        return not self.table.uncommitted and CACHE.holds(self._key(f, "scalar"))
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
         """Return the shapes of some rows' values, (rows, ndim) int32, padded with -1.
@@ -160,7 +160,7 @@ class Source:
     def values(self, f: Field, rows: Rows) -> Any:
         """Return the values of some rows: an array, masked where null, or a list with None."""
         cells = self._cells(f, self.at(rows))
-        return decode_block(f.htype, cells, self.view._lake.allow)
+        return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def dense(self, f: Field, rows: Rows) -> Any:
         """Return values of a column of one shape; what fits is kept whole for the next query."""
@@ -170,7 +170,7 @@ class Source:
     def aside(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
         """Return what a function keeps of a column, of some rows; None where nothing is kept."""
         whole = self._whole(f, rows)
-        if whole is None or np.ma.isMaskedArray(whole) or self.table.edits:
+        if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
             return None
         name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
         return self._kept(f, name, lambda: _in_blocks(of, whole))[_run(rows)]
@@ -180,19 +180,19 @@ class Source:
 
         None where that takes reading whole rows.
         """
-        if CACHE.holds(self._key(f, "dense")) and not self.table.edits:
+        if CACHE.holds(self._key(f, "dense")) and not self.table.uncommitted:
             return None
         found = self.table.part(f.id, self.at(rows), index)
         if found is None:
             return None
         cells = self.tally.cells(found)
-        return decode_block(f.htype, cells, self.view._lake.allow)
+        return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def _whole(self, f: Field, rows: Rows) -> Any:
         """Return a column of one shape as it is kept; None where it is not, or for a few rows."""
         layout = f.htype.layout
         assert isinstance(layout, Dense)
-        if self.table.edits or not self._is_all:
+        if self.table.uncommitted or not self._is_all:
             return None
         size = np.dtype(layout.dtype).itemsize * int(np.prod(layout.shape)) * len(self)
         wanted = (
@@ -254,13 +254,13 @@ class Source:
         """Yield the pictures of a row; none where a file is not there."""
         cells = self._cells(f, self.at(np.array([row])))
         try:
-            yield from _pictures(decode_one(f.htype, cells, self.view._lake.allow))
+            yield from _pictures(decode_one(f.htype, cells, self.view.rows.lake.allow))
         except (LakeError, OSError):  # told where it is computed with
             return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
         """Tell whether a value is NaN or infinite; as an array, which is what is kept."""
-        noted = None if self.table.edits else self.table.statistics(f.id)
+        noted = None if self.table.uncommitted else self.table.statistics(f.id)
         if noted is not None:  # bounds only widen: a NaN that was written over counts, too
             (low, high), nans = noted[0].T, noted[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
@@ -275,7 +275,7 @@ class Source:
         cells = self._cells(f, self.at(rows[present]))
         at = np.full(len(rows), -1)
         at[present] = np.arange(len(present))
-        allow = self.view._lake.allow
+        allow = self.view.rows.lake.allow
 
         def decode(row: int) -> Any:
             where = int(at[row])
@@ -338,11 +338,11 @@ class Source:
         return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
-        checked = self.view._lake.repository.checks_reads  # what others have read was not
+        checked = self.view.rows.lake.repository.checks_reads  # what others have read was not
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
     def _kept(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
-        return make() if self.table.edits else CACHE.get(self._key(f, what), make)
+        return make() if self.table.uncommitted else CACHE.get(self._key(f, what), make)
 
 
 def kind_of(htype: Htype) -> Kind | None:

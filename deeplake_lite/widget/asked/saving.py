@@ -35,13 +35,13 @@ class Saving:
 
     def views(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Return what is kept."""
-        saved = SavedViews(self._host.shown.base._lake)
+        saved = SavedViews(self._host.shown.base.rows.lake)
         infos = [saved.info(name) for name in saved]
         return {"views": [{"name": i.name, "rows": i.rows, "query": i.origin} for i in infos]}
 
     def show_view(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show what is kept under a name: as a source of the query, to filter further."""
-        name, saved = fields.text(request, "name"), SavedViews(self._host.shown.base._lake)
+        name, saved = fields.text(request, "name"), SavedViews(self._host.shown.base.rows.lake)
         if name not in saved:
             raise NotFoundError.named("saved view", name, saved)
         return self._host.ask(f"SELECT * FROM {literal(name)}")

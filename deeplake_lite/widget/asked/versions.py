@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.handle import Handle
 from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.storage.table import Table
@@ -14,7 +15,7 @@ from deeplake_lite.widget.edits.editing import Editing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.dataset.view import Lake
+    from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
@@ -36,7 +37,7 @@ class Versions:
     def versions(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Return the names there are, and the commits that led to what is shown."""
         shown = self._host.shown
-        repository = shown.base._lake.repository
+        repository = shown.base.rows.lake.repository
         branches, tags = history.branches(repository), history.tags(repository)
         names: dict[str, list[str]] = {}
         for name, commit in [*branches.items(), *tags.items()]:
@@ -67,7 +68,7 @@ class Versions:
         """Browse a branch, to mend it, or a version that never moves."""
         host = self._host
         host.part(Editing).check_none("another version is shown")
-        host.browse(opened(host.shown.base._lake, fields.text(request, "version")))
+        host.browse(opened(host.shown.base.rows.lake, fields.text(request, "version")))
         about = host.about
         return {
             "rows": len(host.shown.view),
@@ -85,11 +86,11 @@ def opened(lake: Lake, version: str) -> Dataset:
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://opened-doc", {"x": "int32"})
     >>> ds.tag("v1")
-    >>> opened(ds._lake, "main").current_branch, opened(ds._lake, "v1").read_only
+    >>> opened(ds.rows.lake, "main").current_branch, opened(ds.rows.lake, "v1").read_only
     ('main', True)
     """
     repository = lake.repository
     if version in history.branch_names(repository):
         return at_branch(lake, version)
     reader = repository.reader(history.resolve(repository, version))
-    return Dataset(lake, Table.open(repository, reader), branch=None, name=version)
+    return Dataset(Handle(lake.at(None, version), Table.open(repository, reader)))

@@ -119,7 +119,7 @@ def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxCl
     ids = pending.host.shown.ids(at)
     assert ids is not None
     rows = rows_with(view, known.id, ids, lambda: ds)
-    table, slots = rows._located()
+    table, slots = rows.rows.locate()
     found = by_id(table.schema, known.id)
     assert found is not None
     seen, [value] = table.digests(found.id, slots), values_of(rows, found, np.zeros(1, np.int64))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.edits.staged import Staged
@@ -68,7 +69,7 @@ def _dependents(
 
 def _blocks(ds: Dataset, touched: list[Ids]) -> Iterator[Ids]:
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *touched]))
-    ids = ids[ds._table.find(ids) >= 0]
+    ids = ids[ds.handle.table.find(ids) >= 0]
     for start in range(0, len(ids), MOST_COMPARED):
         yield ids[start : start + MOST_COMPARED]
 
@@ -76,7 +77,7 @@ def _blocks(ds: Dataset, touched: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    rows = ds._taken(ds._table.find(ids), ds.columns, ds.origin)
+    rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
     kept, had, have = (
         zip(*(_counts(staged, f, ids, stored[f.id]) for f in (marks, classes)), strict=True)

@@ -120,7 +120,7 @@ class Drafts:
     def _take(self, f: Field, positions: Positions, wanted: Mapping[str, Any]) -> Iterator[Edit]:
         """Yield edits that give cells what another column shown has: one edit for each value."""
         view = self._host.shown.view
-        source = view[fields.text(wanted, "value")]._field
+        source = view[fields.text(wanted, "value")].field
         inputs.check_alike(f, source)
         values = values_of(view, source, positions)
         if damaged := [v for v in values if isinstance(v, Exception)]:
@@ -228,7 +228,7 @@ class Drafts:
     def _seen(self, f: Field, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the digests of cells in the version shown, also of a column that is left out."""
         view = self._host.shown.view
-        table, slots = rows_with(view, f.id, ids, self._pending.dataset)._located()
+        table, slots = rows_with(view, f.id, ids, self._pending.dataset).rows.locate()
         return table.digests(f.id, slots)
 
 

@@ -197,10 +197,10 @@ class Editing:
             Where rows would have more boxes than classes, or fewer, with what is staged here.
         """
         ds = self._dataset()
-        tip = at_branch(ds._lake, str(ds.current_branch))
+        tip = at_branch(ds.rows.lake, str(ds.current_branch))
         edits, left = [], []
         for e in draft.edits:
-            there = tip._table.find(e.ids) >= 0
+            there = tip.handle.table.find(e.ids) >= 0
             if there.any():
                 some = e.of_rows(there)
                 new = (e.column, e.field_id, e.op, some.ids, e.value, some.seen, e.what)

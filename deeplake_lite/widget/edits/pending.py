@@ -181,7 +181,7 @@ class Pending:
         if field_id == inputs.NEW:
             return self._new_tags(ids)
         rows = rows_with(self.host.shown.view, field_id, ids, self.dataset)
-        f = by_id(rows._table.schema, field_id)
+        f = by_id(rows.rows.table.schema, field_id)
         if f is None:
             raise LakeError("The column is gone: another writer has dropped it.")
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))

@@ -119,11 +119,11 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
         For a version that never moves.
     """
     check_resolution(on_conflict)
-    ds._check_writable()
+    ds.handle.check_writable()
     check_own_edits(ds)
     for _ in range(TRIES):
-        own = at_branch(ds._lake, str(ds.current_branch))
-        found = list(collisions(own._table, staged))
+        own = at_branch(ds.rows.lake, str(ds.current_branch))
+        found = list(collisions(own.handle.table, staged))
         if found and on_conflict == "raise":
             raise CollisionError(found)
         try:
@@ -288,7 +288,7 @@ def _apply(ds: Dataset, staged: Staged) -> int:
 
 def _write_column(ds: Dataset, staged: Staged, f: Field, field_id: str, ids: Ids) -> Ids:
     """Write a column; return the ids of the rows that changed."""
-    table = ds._table
+    table = ds.handle.table
     slots = table.find(ids)
     before, places = table.digests(f.id, slots), positions_of(table, slots)
     changed = [np.empty(0, np.int64)]

@@ -189,7 +189,7 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
     found: dict[Any, int] = {}
     dtype = np.dtype(f.htype.value_dtype)
     for span in chunks.spans(len(view), TAGGED_ROWS):
-        table, slots = view._located(np.arange(span.start, span.stop))
+        table, slots = view.rows.locate(np.arange(span.start, span.stop))
         flat = table.flat(f.id, slots)
         rows = np.repeat(np.arange(len(flat.lengths)), flat.lengths // dtype.itemsize)
         pairs = np.stack([flat.data.view(dtype), rows], axis=1)  # a row may have a class twice

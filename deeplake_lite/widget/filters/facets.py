@@ -174,18 +174,18 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
     if answer is base:
         return base, base
     of_base = bool(shown.text) and takes_conditions(shown.text, base.columns)
-    if answer._table is base._table:
+    if answer.rows.table is base.rows.table:
         columns = base.columns if of_base else answer.columns
         return (
-            View(base._lake, *base._located(), columns, base.origin),
-            View(base._lake, *answer._located(), columns, answer.origin),
+            View(base.rows, columns, base.origin),
+            View(answer.rows, columns, answer.origin),
         )
-    table: Any = base._table
+    table: Any = base.rows.table
     same = answer.url == base.url and answer.version == base.version
     if of_base and same and shown.has_ids and not isinstance(table, VirtualTable):
         slots = table.find(answer.row_ids)
         if (slots >= 0).all():
-            return base, View(base._lake, table, slots, base.columns, answer.origin)
+            return base, View(base.rows.with_slots(slots), base.columns, answer.origin)
     inner = inner_of(shown.text)
     whole = answer if inner is None else base.query(inner, sources=shown.sources)
     return whole, answer
@@ -194,11 +194,11 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
 def _same_rows(a: View, b: View) -> bool:
     """Tell whether two views are of the same rows, as far as that is cheap."""
     return a is b or (
-        a._table is b._table
+        a.rows.table is b.rows.table
         and len(a) == len(b)
         and a.columns == b.columns
-        and not a._table.edits
-        and np.array_equal(a._live(), b._live())
+        and not a.rows.table.uncommitted
+        and np.array_equal(a.rows.live(), b.rows.live())
     )
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.dataset.view import View
     from deeplake_lite.schema import Field, Schema
-    from deeplake_lite.storage.table import Table
 
 type Size = tuple[int, int]
 """Width and height, pixels."""
@@ -125,7 +125,7 @@ def _pixels(size: Size) -> str:
     return f"{size[0]} × {size[1]} pixels"
 
 
-def _sizes(table: Table, f: Field, slots: NDArray[np.int64]) -> list[Size | None]:
+def _sizes(table: ReadTable, f: Field, slots: NDArray[np.int64]) -> list[Size | None]:
     """Return the sizes of stored pictures, without reading them; None where they are not known."""
     found: list[Size | None] = [None] * len(slots)
     pixels = f.htype.pixels

@@ -208,7 +208,7 @@ def origin(
     >>> f.name, positions.tolist()
     ('image', [1])
     """
-    table, slots = view._located(positions)
+    table, slots = view.rows.locate(positions)
     taken = table.column(f.id) if isinstance(table, VirtualTable) else None
     if not isinstance(taken, TakenColumn):
         return view, f, positions
@@ -222,7 +222,7 @@ def _wanted(
     view: View, f: Field, positions: NDArray[np.int64], side: int, *, numbers: bool
 ) -> Iterator[Wanted]:
     """Yield what is wanted, with what the lake knows without reading."""
-    table, slots = view._located(positions)
+    table, slots = view.rows.locate(positions)
     digests, large = [0] * len(slots), [False] * len(slots)
     if isinstance(table, Snapshot) and side and not isinstance(f.htype.layout, Dense):
         digests = table.digests(f.id, slots).tolist()
@@ -246,7 +246,7 @@ def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
 
 def _by_size(view: View, f: Field, wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
     """Yield what is to be read, some megabytes at a time."""
-    table, slots = view._located(np.array([w.position for w in wanted], np.int64))
+    table, slots = view.rows.locate(np.array([w.position for w in wanted], np.int64))
     if not isinstance(table, Snapshot):
         yield list(wanted)
         return
@@ -284,9 +284,9 @@ def _drawings_of(
     cells = read_cells(view, f, np.array([w.position for w in wanted], np.int64))
     found = cast(
         "list[Drawing | Exception | None]",
-        drawings(f.htype, cells, view._lake.allow, numbers=numbers),
+        drawings(f.htype, cells, view.rows.lake.allow, numbers=numbers),
     )
-    table: Any = view._table
+    table: Any = view.rows.table
     known = [w.key[0] if w.key else 0 for w in wanted]
     if any(known):
         for i, (was, now) in enumerate(zip(known, table.digest(f.id, cells).tolist(), strict=True)):

@@ -151,14 +151,14 @@ LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
 
 def _are_alike(before: View, now: View, name: str) -> bool:
     """Tell whether what is browsed has the same rows with the same vectors as it had."""
-    a, b = before._table, now._table
+    a, b = before.rows.table, now.rows.table
     if not (isinstance(a, Table) and isinstance(b, Table)) or name not in before.columns:
         return False
     f, g = before.schema[name], now.schema[name]
     return (
         before.url == now.url
         and (f.id, f.htype) == (g.id, g.htype)
-        and np.array_equal(before._located()[1], now._located()[1])
+        and np.array_equal(before.rows.locate()[1], now.rows.locate()[1])
         and has_same(a, b, f.id)
     )
 
@@ -178,7 +178,7 @@ def is_vector(htype: Htype) -> bool:
 
 def vector_column(view: View, name: str) -> Field:
     """Return a column that has a map. Raises SchemaError."""
-    f = view[name]._field
+    f = view[name].field
     if not is_vector(f.htype):
         raise SchemaError(f"A map takes a column of vectors, column {name!r} is {f.htype}.")
     return f

@@ -152,7 +152,7 @@ def shape_at(view: View, f: Field, position: int) -> str:
     if isinstance(layout, Dense):
         return axes_text(layout.shape)
     try:
-        table, slots = view._located(np.array([position]))
+        table, slots = view.rows.locate(np.array([position]))
         [shape] = table.shapes(f.id, slots).tolist()
     except Exception:
         return ""

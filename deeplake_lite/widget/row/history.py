@@ -74,7 +74,7 @@ def row_history(view: View, row_id: int) -> dict[str, Any]:
      ('a cat', [{'column': None, 'before': None, 'after': 'added'}])]
     """
     deadline = time.monotonic() + SECONDS
-    repository = view._lake.repository
+    repository = view.rows.lake.repository
     commits = history.history(repository, view.version, MOST_VERSIONS + 1)
     found: list[dict[str, Any]] = []
     last = commits[0]
@@ -92,7 +92,7 @@ def row_history(view: View, row_id: int) -> dict[str, Any]:
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
     """Yield each version with the row's slot in it, -1 where it is not there."""
-    repository = view._lake.repository
+    repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))
         yield commit, table, int(table.find(np.array([row_id]))[0])

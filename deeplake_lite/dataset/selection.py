@@ -1,0 +1,183 @@
+"""The seam between views and storage: some rows of one table, and the lake that they are in.
+
+A view holds a `RowSelection`. Its table is a version of a lake (`storage.Table`) or the result of a
+query (`read.virtual.VirtualTable`): whatever implements `ReadTable` can back a view, and be read,
+exported, loaded and browsed like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from deeplake_lite.errors import UncommittedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
+    from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.repo import Repository
+
+
+class ReadTable(Protocol):
+    """A table that views read: columns by id, and rows by slot.
+
+    A slot is a row's place in this table, and means nothing in another one.
+    """
+
+    @property
+    def snapshot_id(self) -> str:
+        """Id of the commit that the table is, or was derived from."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, in order."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's metadata of the dataset."""
+        ...
+
+    @property
+    def slots(self) -> int:
+        """Number of slots, including those of deleted rows."""
+        ...
+
+    @property
+    def uncommitted(self) -> bool:
+        """Whether it has edits that are not committed, or was derived from such a table."""
+        ...
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the rows have ids that tell them apart in every version of the lake."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def live(self) -> NDArray[np.int64]:
+        """Return the slots of all rows, in order."""
+        ...
+
+    def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the slots of the rows at some positions."""
+        ...
+
+    def ids(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row ids of slots."""
+        ...
+
+    def read(self, columns: Iterable[str], slots: NDArray[np.int64]) -> dict[str, Cells]:
+        """Return the cells of `slots`, by column id."""
+        ...
+
+    def flat(self, column: str, slots: NDArray[np.int64]) -> FlatCells:
+        """Return the bytes of the cells of `slots` of a ragged column, concatenated."""
+        ...
+
+    def part(
+        self, column: str, slots: NDArray[np.int64], index: tuple[Any, ...]
+    ) -> DenseCells | None:
+        """Return each cell indexed with `index`, or None where that would save nothing."""
+        ...
+
+    def shapes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return (n, ndim) int32 shapes; -1 for axes that a cell lacks."""
+        ...
+
+    def sizes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the stored size of each cell, (n,) in bytes."""
+        ...
+
+    def nbytes(self, column: str, slots: NDArray[np.int64]) -> int:
+        """Return the stored size of all cells of `slots`, in bytes."""
+        ...
+
+    def valid(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return (n,) bool, False where a cell is null; None if none is."""
+        ...
+
+    def digests(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return (n,) uint64 digests of cells; equal cells have equal digests."""
+        ...
+
+    def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Return a scalar column's bounds and counts by chunk; None where they are not known."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lake:
+    """The lake of a handle and its views, and the branch or version that the handle was at."""
+
+    repository: Repository
+    """The versions."""
+    options: Mapping[str, Any]
+    """Storage options of the object store."""
+    allow: tuple[str, ...] = ()
+    """Roots under which linked files may be read."""
+    branch: str | None = None
+    """The branch that the handle was on; None for a version that never moves."""
+    name: str = ""
+    """The branch, tag, commit or time that the handle was opened at, if any."""
+
+    def at(self, branch: str | None, name: str) -> Lake:
+        """Return the same lake for a handle that is on a branch, or at a version."""
+        return replace(self, branch=branch, name=name)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSelection:
+    """Some rows of one table, in the order in which a view shows them."""
+
+    lake: Lake
+    """The lake of the table."""
+    table: ReadTable
+    """The table that the rows are read from."""
+    slots: NDArray[np.int64] | None = None
+    """Slots of the rows, (n,) int64; None for all rows of the table."""
+
+    def __len__(self) -> int:
+        return len(self.table) if self.slots is None else len(self.slots)
+
+    def live(self) -> NDArray[np.int64]:
+        """Return the slots of all selected rows, (n,) int64."""
+        return self.table.live() if self.slots is None else self.slots
+
+    def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the slots of the selected rows at some positions."""
+        return self.table.at(positions) if self.slots is None else self.slots[positions]
+
+    def locate(
+        self, positions: NDArray[np.int64] | None = None
+    ) -> tuple[ReadTable, NDArray[np.int64]]:
+        """Return the table, and the slots in it of the rows at some positions, or of all."""
+        return self.table, self.live() if positions is None else self.at(positions)
+
+    def take(self, positions: NDArray[np.int64]) -> Self:
+        """Return the selected rows at some positions."""
+        return replace(self, slots=self.at(positions))
+
+    def with_slots(self, slots: NDArray[np.int64]) -> Self:
+        """Return other rows of the same table."""
+        return replace(self, slots=slots)
+
+    def check_committed(self, purpose: str) -> None:
+        """Raise UncommittedError where the rows include edits that are not committed.
+
+        Parameters
+        ----------
+        purpose : str
+            The subject of the message, such as ``"pickling"``.
+        """
+        if self.table.uncommitted:
+            raise UncommittedError(
+                f"{purpose} needs committed rows. Commit first: ds.commit('…'). A view keeps "
+                "showing the rows that it was made from, so make it again after the commit."
+            )
