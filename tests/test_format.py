@@ -428,7 +428,7 @@ def test_the_reader_computes_every_hash(lake, readings, name):
         column, f = readings[version]["columns"][called], ds.schema[called]
         assert column["stored"] in (None, column["hashes"])
         if f.htype.layout.__class__.__name__ != "Dense":
-            assert column["stored"] == ds._table.digests(f.id, ds._live()).tolist()
+            assert column["stored"] == ds.handle.table.digests(f.id, ds.rows.live()).tolist()
 
 
 def test_the_reader_finds_rows_versions_and_notes(lake, readings):
@@ -460,7 +460,7 @@ def test_the_reader_finds_rows_versions_and_notes(lake, readings):
 
 def test_the_lake_uses_chunks_of_values_and_tails(lake):
     url, versions, _ = lake
-    table = dl.open(url)._table
+    table = dl.open(url).handle.table
     large = table.schema["array/large"].id
     root = zarr.open_group(repo.Repository.open(url).reader(next(iter(versions))).store, mode="r")
     extents = root[f"0/{large}/extents"][:]

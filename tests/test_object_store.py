@@ -171,7 +171,7 @@ def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
     ds = lake("pins", options)
     ds.append(rows(0, 1, 10))
     ds.commit("row")
-    repository, now = ds._lake.repository, datetime.now(UTC)
+    repository, now = ds.handle.repository, datetime.now(UTC)
     old, young = (pin_name(now - timedelta(hours=hours)) for hours in (25, 23))
     for name in (old, young, "_pin-" + uuid4().hex):
         repository.create_branch(name, ds.version)
@@ -186,7 +186,7 @@ def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
 @pytest.mark.parametrize("kind", ["branch", "tag"])
 def test_a_name_on_s3_whose_reply_was_lost_is_there(options, kind):
     ds = lake(f"named-{kind}", options)
-    repository, tip = ds._lake.repository, ds.version
+    repository, tip = ds.handle.repository, ds.version
     create = getattr(repository, f"create_{kind}")
     create("twice", tip)
     create("twice", tip)  # as the engine does that got no reply
@@ -347,7 +347,7 @@ def test_a_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing
     ds.commit("old")
     assert freed == [0]
     assert dl.open(ds.url, storage_options=options).verify()
-    assert [name for name in ds._lake.repository.branch_names() if name != "main"] == []
+    assert [name for name in ds.handle.repository.branch_names() if name != "main"] == []
 
 
 @pytest.fixture
@@ -372,7 +372,7 @@ def test_an_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(
     before = ds.version
     ds.append(rows(0, 2, 5_000_000))
     client, chunks = objects(endpoint, "vacuumed-meanwhile", "chunks/")
-    vacuum = ds._lake.repository.announced(datetime.now(UTC))
+    vacuum = ds.handle.repository.announced(datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
         lambda: [client.delete_object(Bucket="lakes", Key=key) for key in chunks],
@@ -392,7 +392,7 @@ def test_an_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(
 def test_the_wait_for_a_vacuum_on_s3_ends_and_one_that_died_is_cleared(options, monkeypatch):
     monkeypatch.setattr("deeplake_lite.storage.repo.repository.POLLS", 3)
     ds = lake("vacuum-died", options)
-    repository, now, day = ds._lake.repository, datetime.now(UTC), timedelta(hours=24)
+    repository, now, day = ds.handle.repository, datetime.now(UTC), timedelta(hours=24)
     before = ds.version
     ds.append(rows(0, 2, 10))
     with repository.announced(now):
@@ -464,7 +464,7 @@ def test_a_version_on_s3_that_a_vacuum_deletes_meanwhile_gets_no_name(
     old, ds = expiring(f"unnamed-{kind}", options)
     old.log()  # the engine remembers it
     client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
-    vacuum = ds._lake.repository.announced(datetime.now(UTC))
+    vacuum = ds.handle.repository.announced(datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
         lambda: client.delete_object(Bucket="lakes", Key=key),

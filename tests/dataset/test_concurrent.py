@@ -237,7 +237,7 @@ def test_writers_of_large_cells_take_different_chunks(make_lake):
     b, c = dl.open(a.url), dl.open(a.url)
     for n, ds in enumerate((a, b, c)):
         ds.append({"b": [bytes([n]) * SIZE]})
-    claims = [ds._table._column(ds.schema["b"].id).heap.claimed for ds in (a, b, c)]
+    claims = [ds.handle.table._column(ds.schema["b"].id).heap.claimed for ds in (a, b, c)]
     assert len({claim.start for claim in claims}) == 3
     for ds in (c, a, b):
         ds.commit("large")
@@ -359,7 +359,7 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
         b["x"][0] = 10
         b.commit("b")
 
-    a._edit(others_commit)
+    a.handle.edit(others_commit)
     commit(a, "note", {"k": 1}, empty=True)
     assert [c.message for c in a.log()][:2] == ["note", "b"]
     assert a["x"][0] == 10
@@ -370,7 +370,7 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
 
 def digests(ds, name):
     """Return what tells the stored cells of a column apart: links are not followed."""
-    table = ds._pinned
+    table = ds.handle.table
     return table.digests(ds.schema[name].id, table.rows.live()).tolist()
 
 

@@ -127,7 +127,7 @@ def ds(tmp_path):
 
 
 def links(ds):
-    return ds._lake.repository.links()
+    return ds.handle.repository.links()
 
 
 def test_an_old_branch_does_not_keep_what_came_after_it_began(ds):
@@ -250,7 +250,7 @@ def test_a_handle_that_has_read_more_of_the_history_than_is_left(tmp_path, seen,
         if i == 1:
             made.tag("kept")
     ds = dl.open(url)
-    assert len(list(islice(ds._lake.repository.ancestry(ds.version), seen))) == seen
+    assert len(list(islice(ds.handle.repository.ancestry(ds.version), seen))) == seen
     dl.open(url).vacuum(older_than="0s", spare="0s")
     ds.branch("side")
     side = dl.open(url, branch="side")

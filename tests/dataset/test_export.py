@@ -164,9 +164,9 @@ def test_what_leaves_can_come_back(table, full):
     values["matrix"] = table["matrix"].combine_chunks().to_numpy_ndarray()
     back = lake({n: from_config(config[n]) for n in names}, values)
     for name in names:
-        left, right = full[name]._field, back[name]._field
-        a = full._table.digests(left.id, full._live())
-        b = back._table.digests(right.id, back._live())
+        left, right = full[name].field, back[name].field
+        a = full.handle.table.digests(left.id, full.rows.live())
+        b = back.handle.table.digests(right.id, back.rows.live())
         assert a.tolist() == b.tolist(), name
 
 

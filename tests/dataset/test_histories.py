@@ -73,7 +73,7 @@ def versions(lake):
 
 def manifest_of(lake, version):
     """Return a manifest that the tip does not have, and another one."""
-    repository = dl.open(str(lake))._lake.repository
+    repository = dl.open(str(lake)).handle.repository
     here, tip = (
         {m["id"] for m in repository.inspect(v)["manifests"]}
         for v in (version, repository.tip("main"))
@@ -116,7 +116,7 @@ def test_no_flipped_bit_of_a_log_changes_a_difference(lake):
         changed = bytearray(data)
         changed[at] ^= 1 << int(chance.integers(8))
         path.write_bytes(changed)
-        told += bool(damaged_versions(dl.open(str(lake))._lake.repository))
+        told += bool(damaged_versions(dl.open(str(lake)).handle.repository))
         assert differ() == before
     assert told
 

@@ -83,7 +83,7 @@ def test_an_interrupted_edit_is_done_or_not_and_the_next_one_works(ds, edit, dir
 
 
 def test_an_interrupted_commit_leaves_no_lock_behind(ds):
-    writers = ds._lake.repository.writers_folder()
+    writers = ds.handle.repository.writers_folder()
 
     def work():
         ds["k"][0] = int(ds["k"][0]) + 1

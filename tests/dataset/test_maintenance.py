@@ -50,7 +50,7 @@ def test_an_optimised_lake_holds_the_same_rows_contiguously(ds):
     ds.optimize()
     assert [ds[i] for i in range(len(ds))] == before
     assert ds.row_ids.tolist() == ids
-    assert ds._table.rows.slots == len(ds)
+    assert ds.handle.table.rows.slots == len(ds)
     assert dl.open(ds.url, version=old)["x"][:].tolist() == [0, 2, 3]
     assert not ds.diff(old)
     check_consistent(ds)
@@ -268,7 +268,7 @@ def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
 
 
 def test_pins_of_a_vacuum_that_died_are_taken_out(ds):
-    repository = ds._lake.repository
+    repository = ds.handle.repository
     repository.create_branch("_pin-dead", ds.version)
     ds.vacuum(spare="0s")
     with pytest.raises(dl.LakeError, match="_pin-dead"):
@@ -385,8 +385,8 @@ def test_damaged_row_ids_are_reported(tmp_path):
         ds.commit(f"{n}")
     from deeplake_lite.storage.repo import run
 
-    session = ds._lake.repository.writer("main")
-    path = ds._table.rows.ids.path
+    session = ds.handle.repository.writer("main")
+    path = ds.handle.table.rows.ids.path
     stored = bytearray(run(session.get(f"{path}/c/0")))
     stored[len(stored) // 2] ^= 1
     run(session.put(f"{path}/c/0", stored))

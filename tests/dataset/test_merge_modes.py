@@ -44,7 +44,7 @@ def test_pictures_of_the_other_side_get_the_mode(new_url, mode, codec, other_way
         assert [None if p is None else p.shape for p in found] == expected
         values = [10, 20, 50, 30, 40]
         assert [round(float(p.mean())) for p in found if p is not None] == values
-        table, slots = handle._located()
+        table, slots = handle.rows.locate()
         f = handle.schema["image"]
         shapes = table.shapes(f.id, slots)
         assert [tuple(n for n in row if n >= 0) or None for row in shapes.tolist()] == expected

@@ -163,7 +163,7 @@ def test_the_second_try_of_a_merge_holds_the_lock(ours, interrupted):
 
     def try_the_lock(rival):
         with pytest.raises(TimeoutError) as error:
-            take_lock(rival._lake.repository.writers_folder() / "commit.lock", timeout=0)
+            take_lock(rival.handle.repository.writers_folder() / "commit.lock", timeout=0)
         refused.append(error)
 
     interrupted(ours, [bring_the_same_rows, try_the_lock])

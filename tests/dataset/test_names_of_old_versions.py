@@ -11,7 +11,7 @@ KINDS = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambd
 
 
 def manifests_of(ds, version):
-    return {m["id"] for m in ds._lake.repository.inspect(version)["manifests"]}
+    return {m["id"] for m in ds.handle.repository.inspect(version)["manifests"]}
 
 
 @pytest.fixture

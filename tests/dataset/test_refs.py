@@ -48,7 +48,7 @@ def older(lake, name):
     ds = dl.open(str(lake))
     first = dl.open(str(lake), version="v1").version
     text = ref(lake, name).read_text()
-    tip = ds.tags[name[4:]] if name.startswith("tag.") else ds._lake.repository.tip(name[7:])
+    tip = ds.tags[name[4:]] if name.startswith("tag.") else ds.handle.repository.tip(name[7:])
     ref(lake, name).write_text(text.replace(tip, first))
 
 
@@ -285,7 +285,7 @@ def test_names_that_come_and_go_meanwhile_raise_no_alarm(lake, monkeypatch):
 
     def made_anew(name):
         writer.delete_branch(name)
-        again._lake.repository.create_branch(name, first)
+        again.handle.repository.create_branch(name, first)
 
     for meanwhile, outcome in ((made_anew, first), (deleted, None)):
         todo = [meanwhile]

@@ -114,7 +114,7 @@ def lakes():
 
 def cells_of(ds, name):
     """Return what is stored of each cell."""
-    return ds._table.digests(ds.schema[name].id, np.arange(3)).tolist()
+    return ds.handle.table.digests(ds.schema[name].id, np.arange(3)).tolist()
 
 
 @pytest.mark.parametrize("way", WAYS)

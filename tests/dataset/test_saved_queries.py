@@ -133,7 +133,7 @@ def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
     assert ds.views()["changes"]["d"][:].tolist() == [100]
     from deeplake_lite.dataset.saved.named_views import versions_needed
 
-    assert versions_needed(ds._lake.repository) == {first, ds.version}
+    assert versions_needed(ds.handle.repository) == {first, ds.version}
 
 
 def test_what_reads_no_lake_is_not_saved(ds):
@@ -272,7 +272,7 @@ def test_an_answer_that_outgrows_the_view_ends_soon(ds, monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.run.execute.BATCH_ROWS", 2048)
     others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
     question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))
-    assert question.ask(6**7)._table.slots == 6**7
-    assert 5 < question.ask(5)._table.slots < 6**5
+    assert question.ask(6**7).rows.table.slots == 6**7
+    assert 5 < question.ask(5).rows.table.slots < 6**5
     with pytest.raises(dl.DamagedError, match="returned 5 rows then, but now returns more"):
         answered_again(question, 5, np.arange(5), "")

@@ -224,7 +224,7 @@ def test_damage_is_shown_where_it_is(full, monkeypatch):
     read = Table.read
 
     def damaged(self, columns, slots):
-        if full["text"]._field.id in columns and 0 in slots:
+        if full["text"].field.id in columns and 0 in slots:
             raise dl.DamagedError("flipped bits")
         return read(self, columns, slots)
 
@@ -313,7 +313,7 @@ def test_any_numbers_can_be_summed_up(dtype, bits):
     if numbers.dtype.kind == "M":
         numbers = numbers[~np.isnat(numbers)]
     ds = lake({"x": dtype}, {"x": numbers})
-    facts, tally = preview.sum_up(ds._table, ds["x"]._field, ds._live())
+    facts, tally = preview.sum_up(ds.handle.table, ds["x"].field, ds.rows.live())
     finite = numbers.dtype.kind != "f" or np.isfinite(numbers)
     if tally is not None:
         assert sum(n for _, n in tally.counts) == np.broadcast_to(finite, len(numbers)).sum()

@@ -28,8 +28,8 @@ def derived(lake):
 
 
 def test_digests_are_those_of_stored_cells(lake, derived):
-    stored = lake._table.digests(lake.schema["x"].id, np.arange(3))
-    found = derived._table.digests(derived.schema["x"].id, np.arange(3))
+    stored = lake.handle.table.digests(lake.schema["x"].id, np.arange(3))
+    found = derived.rows.table.digests(derived.schema["x"].id, np.arange(3))
     assert found.tolist() == stored[::-1].tolist()
 
 
@@ -42,5 +42,5 @@ def test_a_derived_column_is_compared_with_a_stored_one(lake, derived):
 def test_sizes_are_those_of_the_cells(make_lake):
     ds = make_lake({"t": dl.Text(), "s": dl.Sequence(dl.Text())}, t=["ab", ""], s=[["a", "bc"], []])
     found = ds.query("SELECT t, s, 1 AS one")
-    assert found._table.sizes(found.schema["t"].id, np.arange(2)).tolist() == [2, 0]
-    assert found._table.sizes(found.schema["s"].id, np.arange(2)).tolist() == [3, 0]
+    assert found.rows.table.sizes(found.schema["t"].id, np.arange(2)).tolist() == [2, 0]
+    assert found.rows.table.sizes(found.schema["s"].id, np.arange(2)).tolist() == [3, 0]

@@ -150,7 +150,7 @@ def test_edits_stay_where_the_restored_version_is_gone(url):
     ds.delete_branch("b")
     ds.vacuum(spare="0s")
     with pytest.raises(dl.LakeError, match="missing"):
-        ds._open(b.version)
+        ds.handle.open(b.version)
     ds = ingest(url, {1: "A", 2: "B", 3: "C"})
     assert rows_of(ds) == {1: "person", 3: "C"}
     assert len(ds.ingested.kept) == 2
@@ -222,7 +222,7 @@ class Model:
 
     @staticmethod
     def cells(ds):
-        ids = ds._table.ids(ds._table.rows.live()).tolist()
+        ids = ds.handle.table.ids(ds.handle.table.rows.live()).tolist()
         pairs = zip(ds["k"][:].tolist(), ds["v"][:], strict=True)
         return dict(zip(ids, pairs, strict=True))
 
@@ -291,7 +291,7 @@ class Model:
         ours, our_cells = self.open(), self.cells(self.ds)
         before, other = self.ds.version, dl.open(self.url, branch=self.pick(self.branches))
         theirs, their_cells = self.states[other.version], self.cells(other)
-        repository = self.ds._lake.repository
+        repository = self.ds.handle.repository
         bases = history.merge_bases(repository, [before], other.version)
         self.ds.merge(other.version, on_conflict=self.pick(["ours", "theirs"]))
         if self.ds.version == before:

@@ -78,7 +78,7 @@ def test_an_error_within_a_join_is_the_functions_own(vectors):
 def test_steps_note_what_they_read(vectors):
     vectors = dl.open(vectors.url)
     found = vectors.query("SELECT x WHERE L2_NORM(v) > 0 AND x > 3")
-    assert {s.name: s.nbytes for s in found._record.steps if s.nbytes} == {"read": 80, "i0": 320}
+    assert {s.name: s.nbytes for s in found.record.steps if s.nbytes} == {"read": 80, "i0": 320}
     assert "320 B read" in found.explain()
 
 

@@ -156,7 +156,7 @@ def test_links_are_followed_in_other_versions_of_the_lake_but_not_in_others(tmp_
 def test_a_lake_is_opened_again_with_what_its_store_needs(make_lake, monkeypatch):
     ds, other = make_lake({"x": "int8"}, x=[1]), make_lake({"x": "int8"}, x=[2])
     ds.tag("v1")
-    ds._lake = replace(ds._lake, options={"region": "here"})
+    ds.handle.lake = replace(ds.handle.lake, options={"region": "here"})
     asked, opened = dict[str, object](), Repository.open
 
     def open_(url, options=None, *rest):

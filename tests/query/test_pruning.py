@@ -90,7 +90,7 @@ def test_rows_are_those_without_statistics(lake, condition, shape, monkeypatch):
 
 def test_chunks_that_cannot_pass_are_not_read(lake):
     CACHE.clear()
-    plan = lake.query("SELECT x WHERE x > 49000 AND text LIKE '%7'")._record
+    plan = lake.query("SELECT x WHERE x > 49000 AND text LIKE '%7'").record
     [read] = [s for s in plan.steps if s.name == "read"]
     assert (read.rows_in, read.rows_out) == (ROWS, 8192)
     assert "[49,152 -> 8,192 rows, 32.8 KB read" in lake.query("SELECT x WHERE x = 49000").explain()
@@ -99,7 +99,7 @@ def test_chunks_that_cannot_pass_are_not_read(lake):
 def test_a_column_that_is_kept_is_used_whole(lake):
     CACHE.clear()
     lake.query("SELECT SUM(x) AS total")
-    [read, _] = lake.query("SELECT * WHERE x = 5")._record.steps
+    [read, _] = lake.query("SELECT * WHERE x = 5").record.steps
     assert (read.rows_out, read.nbytes) == (ROWS, 0)
 
 

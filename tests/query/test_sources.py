@@ -68,7 +68,7 @@ def test_a_slice_of_wide_rows_reads_its_bytes_alone():
     ds.commit("wide")
     view = dl.open(ds.url)
     found = view.query("SELECT x[10:12, ::2, -1] AS part, x[60, 3] AS pixel")
-    source = found._record.plan.instances[0].source
+    source = found.record.plan.instances[0].source
     assert (found["part"][:] == values[:, 10:12, ::2, -1]).all()
     assert source.tally.bytes == 50 * 2 * 32
     assert (found["pixel"][:] == values[:, 60, 3]).all()
@@ -101,7 +101,7 @@ def test_what_a_function_keeps_of_a_column_is_made_once():
         best = np.argsort(-(vectors @ query) / norms)[:5]
         found = ds.query(asked, [query])
         assert (found["x"][:] == vectors[best]).all()
-        steps = found._record.steps
+        steps = found.record.steps
         assert [s.nbytes > 0 for s in steps if s.name == "i0"] == [seed == 0]
     ds.update([3], {"x": [np.full(8, 100.0)]})
     assert ds.query(asked, [np.ones(8)])["x"][0][0] == 100

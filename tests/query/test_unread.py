@@ -94,7 +94,7 @@ def test_rows_are_those_of_all_columns(ds, text, wanted):
 
 
 def test_a_source_hands_duckdb_what_is_computed_with_alone(ds):
-    plan = ds.query("SELECT * FROM (SELECT * FROM (SELECT * LIMIT 3)) WHERE id > 1")._record.plan
+    plan = ds.query("SELECT * FROM (SELECT * FROM (SELECT * LIMIT 3)) WHERE id > 1").record.plan
     assert [f.name for i in plan.instances for f in i.scalars.values()] == ["id"]
 
 

@@ -84,7 +84,7 @@ def main(count, memory, folder):
         "mask": dl.Mask(nullable=True),
     }
     ds = dl.create(f"{folder}/lake", columns, limits=LIMITS)
-    htypes = {f.name: f.htype for f in ds._table.schema}
+    htypes = {f.name: f.htype for f in ds.handle.table.schema}
     cells = {name: htype.encode([htype.blank]) for name, htype in htypes.items()}
     shapes = {name: c.shapes for name, c in cells.items()}
     for turn, data in enumerate(mutated(originals(), count)):

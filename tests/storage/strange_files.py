@@ -146,7 +146,7 @@ def make(folder):
 def places(lake):
     """Return a file of every kind, by what it is, relative to the lake's folder."""
     ds = dl.open(str(lake))
-    repository = ds._lake.repository
+    repository = ds.handle.repository
     tip, old, fix, views = ds.version, ds.tags["v1"], ds.branches["fix"], repository.tip("_aux")
     found = {"settings": "config.yaml"}
     for name in ("branch.main", "branch.fix", "branch._aux", "tag.v1"):

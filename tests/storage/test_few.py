@@ -37,7 +37,7 @@ def test_views_between_many_small_edits_keep_their_rows_and_the_lake_has_the_las
 
 def test_an_edit_copies_a_few_blocks_however_many_edits_there_were():
     ds, _ = edited(3 * MOST)
-    table = ds._pinned
+    table = ds.handle.table
     arrays = [a for c in table._columns.values() for a in c.arrays.values()] + [table.rows.ids]
     assert max(len(a._appended) for a in arrays) <= MOST + 1
     assert max(len(a._updates) for a in arrays) <= MOST + 1

@@ -60,10 +60,10 @@ def test_a_cell_as_large_as_a_chunk_or_larger_comes_back(make_lake, size):
 @pytest.mark.usefixtures("tiny")
 def test_what_does_not_fill_a_chunk_goes_to_the_tail(make_lake):
     ds = make_lake({"b": "bytes"}, b=[b"x" * 10])
-    assert ds._table.state.heaps == {}
+    assert ds.handle.table.state.heaps == {}
     ds.append({"b": [b"y" * (2 * CHUNK + 5)]})
     ds.commit("large")
-    [end] = ds._table.state.heaps.values()
+    [end] = ds.handle.table.state.heaps.values()
     assert end == 3  # more than STRADDLE_BYTES lay in full chunks, so the third was filled up
 
 
@@ -71,7 +71,7 @@ def test_what_does_not_fill_a_chunk_goes_to_the_tail(make_lake):
 def test_a_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_whole(make_lake):
     first, second = b"a" * (CHUNK - 10), b"b" * 20
     ds = make_lake({"b": "bytes"}, b=[first, second])
-    [end] = ds._table.state.heaps.values()
+    [end] = ds.handle.table.state.heaps.values()
     assert end == 1
     assert ds["b"][:] == [first, second]
 
@@ -82,7 +82,7 @@ def test_one_transaction_after_another_takes_chunks_behind_the_last(make_lake):
     for n in range(1, 4):
         ds.append({"b": [bytes([n]) * (2 * CHUNK)]})
         ds.commit("two chunks")
-    assert list(ds._table.state.heaps.values()) == [8]
+    assert list(ds.handle.table.state.heaps.values()) == [8]
     assert [v[0] for v in ds["b"][:]] == [97, 1, 2, 3]
 
 

@@ -141,7 +141,7 @@ REFUSED = LIES.keys() - {"empty", "huge chunks"}
 @pytest.mark.parametrize("lie", sorted(REFUSED))
 def test_metadata_that_aborts_the_engine_is_not_written_again(make_lake, monkeypatch, lie):
     document = {"shape": [3, 4], "chunk_grid": {"configuration": {"chunk_shape": [1, 4]}}}
-    session = make_lake({"x": "int32"}, x=[1])._table.session
+    session = make_lake({"x": "int32"}, x=[1]).handle.table.session
 
     async def get(*_):
         return json.dumps(document).encode()

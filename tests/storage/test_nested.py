@@ -23,8 +23,8 @@ def ds(request, make_lake):
 
 def rewrite(ds, name, change):
     """Commit another content of one of the column's arrays, past the column, with its checksum."""
-    session, state = ds._lake.repository.writer("main"), ds._table.state
-    [f] = ds._table.schema
+    session, state = ds.handle.repository.writer("main"), ds.handle.table.state
+    [f] = ds.handle.table.schema
     path = f"{state.generation}/{f.id}/{name}"
 
     async def write():

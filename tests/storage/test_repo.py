@@ -243,7 +243,7 @@ class Unreachable:
 
 @pytest.mark.parametrize("ask", [lambda s: s.attributes(), lambda s: s.length("0/rows/id")])
 def test_metadata_that_cannot_be_fetched_does_not_count_as_absent(make_lake, monkeypatch, ask):
-    session = make_lake({"x": "int32"})._lake.repository.writer("main")
+    session = make_lake({"x": "int32"}).handle.repository.writer("main")
     monkeypatch.setattr(session, "_objects", Unreachable())
     with pytest.raises(StorageError, match="refused"):
         run(ask(session))

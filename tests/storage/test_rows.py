@@ -56,15 +56,15 @@ def test_a_block_that_another_writer_drew_too_is_replaced_at_the_commit(make_lak
 
 def test_rows_in_the_order_of_their_slots_need_no_order(make_lake):
     ds = make_lake({"x": "int32"}, x=range(4))
-    assert ds._table.state.ordered
+    assert ds.handle.table.state.ordered
     ds.delete([3])
     ds.commit("fewer")
-    assert not ds._table.state.ordered
+    assert not ds.handle.table.state.ordered
     ds.append({"x": [9]})
     ds.commit("more")
     assert dl.open(ds.url)["x"][:].tolist() == [0, 1, 2, 9]
     ds.optimize()
-    assert ds._table.state.ordered
+    assert ds.handle.table.state.ordered
 
 
 @pytest.mark.usefixtures("tiny")
@@ -106,14 +106,14 @@ def test_rows_are_found_by_id_also_pending_shuffled_and_revived_ones(make_lake):
     ds.optimize(shuffle=True, seed=1)
     ds.append({"x": [9]})
     ds.delete([0])
-    table, live, ids = ds._table, ds._live(), ds.row_ids
+    table, live, ids = ds.handle.table, ds.rows.live(), ds.row_ids
     assert table.find(ids[::-1]).tolist() == live[::-1].tolist()
     assert table.find(np.array([ids.max() + 1, -1])).tolist() == [-1, -1]
     assert table.ids(live[::2]).tolist() == ids[::2].tolist()
 
 
 def test_rows_are_found_where_there_are_none(make_lake):
-    assert make_lake({"x": "int32"})._table.find(np.array([7])).tolist() == [-1]
+    assert make_lake({"x": "int32"}).handle.table.find(np.array([7])).tolist() == [-1]
 
 
 @pytest.mark.parametrize("moved", [False, True])

@@ -53,16 +53,16 @@ def test_bounds_of_nulls_and_nan_alone_are_the_wrong_way_round():
 def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake):
     ds = make_lake({"x": "int8"}, x=range(10))
     column = ds.schema["x"].id
-    bounds, _ = ds._table.statistics(column)
+    bounds, _ = ds.handle.table.statistics(column)
     assert bounds.tolist() == [[0, 3], [4, 7], [8, 9]]
     ds["x"][4] = 100
     ds.commit("wider")
-    assert ds._table.statistics(column)[0].tolist() == [[0, 3], [4, 100], [8, 9]]
+    assert ds.handle.table.statistics(column)[0].tolist() == [[0, 3], [4, 100], [8, 9]]
     ds["x"][4] = 5
     ds.commit("no narrower")
-    assert ds._table.statistics(column)[0].tolist() == [[0, 3], [4, 100], [8, 9]]
+    assert ds.handle.table.statistics(column)[0].tolist() == [[0, 3], [4, 100], [8, 9]]
     ds.optimize()
-    assert ds._table.statistics(column)[0].tolist() == [[0, 3], [5, 7], [8, 9]]
+    assert ds.handle.table.statistics(column)[0].tolist() == [[0, 3], [5, 7], [8, 9]]
 
 
 @pytest.mark.usefixtures("tiny")
@@ -73,4 +73,4 @@ def test_an_append_that_fails_leaves_no_statistics_behind(make_lake):
     ds.commit("nothing")
     ds.append({"x": [3]})
     ds.commit("one")
-    assert ds._table.statistics(ds.schema["x"].id)[0].tolist() == [[1, 3]]
+    assert ds.handle.table.statistics(ds.schema["x"].id)[0].tolist() == [[1, 3]]

@@ -136,9 +136,9 @@ def test_many_commits_of_one_row_read_as_one_append(make_lake):
 
 def test_the_revision_counts_commits(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
-    before = ds._table.state.revision
+    before = ds.handle.table.state.revision
     ds["x"][0] = 2
     ds.commit("edit")
-    assert ds._table.state.revision == before + 1
+    assert ds.handle.table.state.revision == before + 1
     ds.optimize()
-    assert ds._table.state.revision == before + 2
+    assert ds.handle.table.state.revision == before + 2

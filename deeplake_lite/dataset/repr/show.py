@@ -119,10 +119,8 @@ def title_of(url: str) -> str:
 
 def version_of(view: View) -> tuple[str, str]:
     """Return the branch, tag or time that a dataset was opened at, if any, and the commit."""
-    name = str(
-        getattr(view, "current_branch", None)
-        or (getattr(view, "handle", None) and view.rows.lake.name)
-    )
+    handle = getattr(view, "handle", None)  # a view of a dataset has no name of its own
+    name = "" if handle is None else handle.branch or handle.lake.name
     return ("" if view.version.startswith(name) else name), view.version
 
 

@@ -148,7 +148,7 @@ def test_a_column_is_converted_for_good(ds, mode):
 
 
 def raw(ds):
-    table, slots = ds._located()
+    table, slots = ds.rows.locate()
     return table.read([ds.schema["image"].id], slots)[ds.schema["image"].id].buffers
 
 

@@ -36,7 +36,7 @@ def test_shapes_of_a_join_are_those_of_its_source_and_no_cell_is_read(ds):
     with mock.patch.object(virtual.TakenColumn, "read", side_effect=AssertionError("read")):
         assert inner.shape_of(inner.fields[1]) == (4, 5, 3)
         assert outer.shape_of(outer.fields[1]) is None
-    shapes = outer.view._table.shapes(outer.fields[1].id, np.arange(6))
+    shapes = outer.view.rows.table.shapes(outer.fields[1].id, np.arange(6))
     assert shapes.tolist() == [[4, 5, 3]] * 3 + [[-1, -1, -1]] * 3
 
 
