@@ -304,7 +304,9 @@ class Lake(RuleBasedStateMachine):
         else:
             ds.rebase(on_conflict=side)
             model.content, model.version = content, model.tip
-            model.dirty = bool(ds.handle.table.edits)  # what both sides did alike is no edit any more
+            model.dirty = bool(
+                ds.handle.table.edits
+            )  # what both sides did alike is no edit any more
 
     @rule(h=handles)
     def discard(self, h):

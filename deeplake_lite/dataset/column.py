@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset import show
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.repr import show
     from deeplake_lite.dataset.view import View
     from deeplake_lite.dataset.write import edits
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field
 else:
     edits = LazyModule("deeplake_lite.dataset.write.edits")
-    show = LazyModule("deeplake_lite.dataset.repr.show")
+    show = LazyModule("deeplake_lite.dataset.show")
 
 
 class Column:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.versions.transaction import Transaction
 from deeplake_lite.dataset.view import View
-from deeplake_lite.dataset.write.transaction import Transaction
 from deeplake_lite.errors import ReadOnlyError
 from deeplake_lite.lazy import LazyModule
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.saved import named_views, pickles
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.versions import changes
+    from deeplake_lite.dataset.versions import commit as commits
     from deeplake_lite.dataset.versions import diff as diffs
     from deeplake_lite.dataset.versions import merge as merging
     from deeplake_lite.dataset.versions.diff import Diff, Status
     from deeplake_lite.dataset.versions.history import Version
     from deeplake_lite.dataset.versions.merge_plan import Resolution
-    from deeplake_lite.dataset.write import commit as commits
     from deeplake_lite.dataset.write import edits, upserts
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Commit
 else:
     changes = LazyModule("deeplake_lite.dataset.versions.changes")
-    commits = LazyModule("deeplake_lite.dataset.write.commit")
+    commits = LazyModule("deeplake_lite.dataset.versions.commit")
     diffs = LazyModule("deeplake_lite.dataset.versions.diff")
     edits = LazyModule("deeplake_lite.dataset.write.edits")
     maintenance = LazyModule("deeplake_lite.dataset.maintenance")

@@ -16,8 +16,8 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.repr.report import Damaged, Report, finding
 from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.versions.commit import TRIES
 from deeplake_lite.dataset.versions.expiry import Expiry, plan_expiry
-from deeplake_lite.dataset.write.commit import TRIES
 from deeplake_lite.dataset.write.contradictions import contradictions
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
 from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder

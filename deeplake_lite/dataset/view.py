@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset import show
     from deeplake_lite.dataset.lazy_calls import Browser
-    from deeplake_lite.dataset.repr import show
     from deeplake_lite.dataset.saved import named_views, pickles
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.splits import parts as splitting
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 else:
     named_views = LazyModule("deeplake_lite.dataset.saved.named_views")
     pickles = LazyModule("deeplake_lite.dataset.saved.pickles")
-    show = LazyModule("deeplake_lite.dataset.repr.show")
+    show = LazyModule("deeplake_lite.dataset.show")
     splitting = LazyModule("deeplake_lite.dataset.splits.parts")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.dataset.write.commit import commit
+from deeplake_lite.dataset.versions.commit import commit
 from deeplake_lite.dataset.write.keys import Keys
 from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError

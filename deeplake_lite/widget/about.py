@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.repr.show import title_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.review.ranking import suggestion
 from deeplake_lite.widget.pictures.classes import tag_column
 from deeplake_lite.widget.pictures.kinds import about_columns, picture_column

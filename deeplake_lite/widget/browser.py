@@ -13,7 +13,7 @@ import traitlets as t
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.values import decode_pool
-from deeplake_lite.dataset.repr.show import title_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
 from deeplake_lite.widget.about import about_of, state_of
 from deeplake_lite.widget.asked.asking import Asking, answer_of

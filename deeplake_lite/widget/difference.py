@@ -14,7 +14,7 @@ import traitlets as t
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
-from deeplake_lite.dataset.repr.show import title_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.display import Display

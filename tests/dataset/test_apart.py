@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.repr.apart import apart
-from deeplake_lite.dataset.repr.show import diff_html
+from deeplake_lite.dataset.show import diff_html
 
 LONG = "x" * 90
 SEVERAL = dl.ClassLabel(["ant", "bee"], multiple=True)

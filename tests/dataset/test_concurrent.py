@@ -8,7 +8,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.portable import read_blocks
-from deeplake_lite.dataset.write.commit import commit
+from deeplake_lite.dataset.versions.commit import commit
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.table import Table
 from deeplake_lite.testing.invariants import check_consistent

@@ -264,7 +264,10 @@ def outcome(lake, documents):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(named_views, "_documents", lambda *_: documents)
         views = lake.views()
-        for do in (lambda: repr(views), lambda: named_views.versions_needed(lake.handle.repository)):
+        for do in (
+            lambda: repr(views),
+            lambda: named_views.versions_needed(lake.handle.repository),
+        ):
             with contextlib.suppress(dl.LakeError):
                 do()
         for name in views:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.read import preview
+from deeplake_lite.dataset.repr import preview
 from deeplake_lite.dataset.repr.html.tags import MOST_BYTES, MOST_THUMBNAILS
 from deeplake_lite.dataset.versions.summary import plain
 from deeplake_lite.storage.repo import Repository
@@ -244,9 +244,9 @@ def test_nothing_readable_still_makes_a_page(full, monkeypatch):
 
 
 def test_what_cannot_even_be_gathered_has_a_name(full, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.dataset.repr.show._page", None)
+    monkeypatch.setattr("deeplake_lite.dataset.show._page", None)
     assert full._repr_html_() == repr(full)
-    monkeypatch.setattr("deeplake_lite.dataset.repr.show._outline", None)
+    monkeypatch.setattr("deeplake_lite.dataset.show._outline", None)
     assert repr(full) == full._repr_html_() == "<Dataset>"
 
 

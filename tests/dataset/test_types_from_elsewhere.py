@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.repr.show import diff_html
+from deeplake_lite.dataset.show import diff_html
 from deeplake_lite.htypes import ClassLabel, Text
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells

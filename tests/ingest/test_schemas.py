@@ -42,7 +42,9 @@ VALUES = {
 
 def same(ds, other):
     for f in ds.schema:
-        a, b = (d.handle.table.digests(d.schema[f.name].id, d.rows.locate()[1]) for d in (ds, other))
+        a, b = (
+            d.handle.table.digests(d.schema[f.name].id, d.rows.locate()[1]) for d in (ds, other)
+        )
         assert (a == b).all(), f"{f.name}: {other[f.name][:]}"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.dataset.export.portable import common_times
+from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells, NestedCells, RaggedCells

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from deeplake_lite.dataset.arrow.cells import array_of
-from deeplake_lite.dataset.export.portable import common_times, values_of
+from deeplake_lite.dataset.arrow.times import common_times
+from deeplake_lite.dataset.export.portable import values_of
 from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.htypes.layouts import Ragged

@@ -13,13 +13,10 @@ import numpy as np
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
 from deeplake_lite.htypes.layouts import Nested, Ragged
-from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -30,8 +27,6 @@ BLOCK_ROWS = 65_536
 
 FILE_ROWS = 8_192
 """Rows that are read at a time when there are files among their cells."""
-
-_COMMON = ("s", "ms", "us", "ns")
 
 
 def read_blocks(
@@ -66,27 +61,6 @@ def is_file(htype: Htype) -> bool:
     (True, False)
     """
     return isinstance(htype.layout, Ragged) and htype.layout.dtype == "bytes"
-
-
-def common_times(values: NDArray[Any]) -> NDArray[Any]:
-    """Return times in a unit that Arrow, pandas and xarray know; anything else as it is.
-
-    Seconds stand for coarser units. Durations in months and years have no length, and leave as
-    int64 counts.
-
-    Raises
-    ------
-    InvalidValueError
-        For a time that seconds since 1970 cannot hold.
-
-    >>> common_times(np.array(["2026-01-02"], "datetime64[D]")).dtype
-    dtype('<M8[s]')
-    """
-    if values.dtype.kind not in "mM" or np.datetime_data(values.dtype)[0] in _COMMON:
-        return values
-    if values.dtype.kind == "m" and np.datetime_data(values.dtype)[0] in "YM":
-        return values.view(np.int64)
-    return cast_time(values, np.dtype(f"{values.dtype.kind}8[s]"))
 
 
 def values_of(htype: Htype, cells: Cells) -> list[Any]:

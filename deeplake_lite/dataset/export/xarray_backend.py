@@ -17,7 +17,7 @@ import xarray as xr
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from deeplake_lite.dataset.export.portable import common_times
+from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.dataset.view import View

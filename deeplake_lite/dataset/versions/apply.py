@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deeplake_lite.dataset.versions.changes import NONE, Ids
+from deeplake_lite.dataset.write.columns import filled, woven
+from deeplake_lite.dataset.write.modes import converted
 from deeplake_lite.errors import NotFoundError
-from deeplake_lite.htypes.cells import concat, take
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.defaults import default_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from deeplake_lite.dataset.versions.merge_plan import MergePlan
     from deeplake_lite.htypes.cells import Cells
@@ -25,7 +26,29 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 
-def apply(plan: MergePlan, target: Table, source: Table) -> None:
+def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
+    """Put a plan onto `target`, and convert the pictures that were stored without their mode.
+
+    Cells are copied as they are stored. Where one side has set the mode of a column, the other may
+    have pictures that are not in it.
+    """
+    sides = [target.schema, source.schema]
+    _copy_edits(plan, target, source)
+    _bring_to_modes(target, sides)
+
+
+def _bring_to_modes(table: Table, sides: list[Schema]) -> None:
+    """Convert the pictures of columns whose mode one side of a merge did not have."""
+    for f in table.schema:
+        own, stored = f.htype.pixels, f.htype.with_mode(None)
+        if own is None or own.mode is None or stored is None:
+            continue
+        there = [g.htype.pixels for side in sides for g in side if g.id == f.id]
+        if any(pixels is not None and pixels.mode != own.mode for pixels in there):
+            table.write([], converted(table, replace(f, htype=stored), f.htype))
+
+
+def _copy_edits(plan: MergePlan, target: Table, source: Table) -> None:
     """Put a plan onto `target`, a table that takes edits, copying cells from `source`.
 
     What goes makes room first: a row that is removed needs no default, a dropped column no name.
@@ -59,33 +82,6 @@ def slots_of(table: Table, ids: Ids) -> Ids:
     return found
 
 
-def filled(table: Table, f: Field, give: Callable[[Slots], Cells]) -> Iterator[Cells]:
-    """Yield the cells of a new column for every slot in blocks.
-
-    `give` returns those of some slots that hold a row; the others are blank.
-    """
-    alive = np.zeros(table.rows.slots, bool)
-    alive[table.rows.live()] = True
-    for span in chunks.spans(len(alive), chunks.COPY_ROWS):
-        here, gone = np.flatnonzero(alive[span]), np.flatnonzero(~alive[span])
-        yield _woven(
-            (here, partial(_shifted, give, span.start)),
-            (gone, lambda rows: f.htype.encode([f.htype.blank] * len(rows))),
-        )
-
-
-def _shifted(give: Callable[[Slots], Cells], start: int, rows: Ids) -> Cells:
-    return give(rows + start)
-
-
-def _woven(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
-    """Return cells that come in parts, each with the rows that it is for and who gives it."""
-    some = [(rows, give(rows)) for rows, give in parts if len(rows)]
-    if len(some) == 1:
-        return some[0][1]
-    return take(concat([c for _, c in some]), np.argsort(np.concatenate([r for r, _ in some])))
-
-
 def _cells_from(target: Table, source: Table, added: Field) -> Iterator[Cells]:
     """Yield the cells of a column of `source` for every slot of `target`.
 
@@ -95,7 +91,7 @@ def _cells_from(target: Table, source: Table, added: Field) -> Iterator[Cells]:
 
     def give(slots: Slots) -> Cells:
         at = there[slots]
-        return _woven(
+        return woven(
             (np.flatnonzero(at >= 0), lambda rows: source.read([added.id], at[rows])[added.id]),
             (np.flatnonzero(at < 0), lambda rows: default_cells(added, len(rows))),
         )

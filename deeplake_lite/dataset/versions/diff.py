@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block, owned
-from deeplake_lite.dataset.repr import show
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes.json_values import same_json
+from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
+    from deeplake_lite.dataset import show
     from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.dataset.versions.changes import Changes, Ids
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import SchemaChanges
     from deeplake_lite.storage.table import Table
+else:
+    show = LazyModule("deeplake_lite.dataset.show")
 
 
 class Diff:

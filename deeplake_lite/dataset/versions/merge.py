@@ -10,8 +10,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.dataset.versions.apply import slots_of
+from deeplake_lite.dataset.versions.apply import merge_rows, slots_of
 from deeplake_lite.dataset.versions.changes import difference
+from deeplake_lite.dataset.versions.commit import TRIES, check_message, commit_merge
 from deeplake_lite.dataset.versions.conflicts import NO_DOUBTS, Doubts, check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
     Resolution,
@@ -20,8 +21,6 @@ from deeplake_lite.dataset.versions.merge_plan import (
     plan_merge,
     plan_restore,
 )
-from deeplake_lite.dataset.write.commit import TRIES, check_message, commit_merge
-from deeplake_lite.dataset.write.modes import merge_rows
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.storage.table import MovedError
 

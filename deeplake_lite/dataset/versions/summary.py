@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.read import preview
 from deeplake_lite.dataset.read.values import decode_block, with_none
+from deeplake_lite.dataset.repr import preview
 from deeplake_lite.dataset.repr.apart import apart
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.values import pictures_of
-from deeplake_lite.dataset.versions.apply import apply
 from deeplake_lite.dataset.write.blocks import encode_column, naming_rows
 from deeplake_lite.htypes.cells import take
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.versions.merge_plan import MergePlan
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
@@ -30,28 +28,6 @@ def modes_of(schema: Schema) -> dict[str, str | None]:
     """Return the modes of the columns of pictures, by id."""
     kinds = {f.id: f.htype.pixels for f in schema}
     return {column: kind.mode for column, kind in kinds.items() if kind and kind.is_image}
-
-
-def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
-    """Put a plan onto `target`, and convert the pictures that were stored without their mode.
-
-    Cells are copied as they are stored. Where one side has set the mode of a column, the other may
-    have pictures that are not in it.
-    """
-    sides = [target.schema, source.schema]
-    apply(plan, target, source)
-    _bring_to_modes(target, sides)
-
-
-def _bring_to_modes(table: Table, sides: list[Schema]) -> None:
-    """Convert the pictures of columns whose mode one side of a merge did not have."""
-    for f in table.schema:
-        own, stored = f.htype.pixels, f.htype.with_mode(None)
-        if own is None or own.mode is None or stored is None:
-            continue
-        there = [g.htype.pixels for side in sides for g in side if g.id == f.id]
-        if any(pixels is not None and pixels.mode != own.mode for pixels in there):
-            table.write([], converted(table, replace(f, htype=stored), f.htype))
 
 
 def converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:

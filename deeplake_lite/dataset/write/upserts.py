@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.versions.apply import filled
 from deeplake_lite.dataset.write.blocks import (
     as_columns,
     encode_blocks,
     encode_column,
     naming_rows,
 )
+from deeplake_lite.dataset.write.columns import filled
 from deeplake_lite.dataset.write.keys import Keys
 from deeplake_lite.dataset.write.transfer import Transfer
 from deeplake_lite.errors import InvalidValueError

@@ -13,8 +13,8 @@ import xxhash
 
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow.decimals import as_floats
+from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.arrow.types import is_bytes, is_list, is_text
-from deeplake_lite.dataset.export.portable import common_times
 from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.database.spans import check_times, durations_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.repr.html.words import clip, visible
-from deeplake_lite.dataset.repr.show import title_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import Sight

@@ -317,7 +317,7 @@ def test_a_write_that_fails_leaves_the_dataset_as_it_was(lake, page, monkeypatch
     def refuse(*_):
         raise dl.StorageError("The disk is full. Free some space.")
 
-    monkeypatch.setattr("deeplake_lite.dataset.write.commit.commit", refuse)
+    monkeypatch.setattr("deeplake_lite.dataset.versions.commit.commit", refuse)
     assert "disk is full" in shown.fails("commit", message="mine")["message"]
     assert not lake.status()
     assert shown.w.staged_count == 2

@@ -12,6 +12,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import find_lone_surrogate
+from deeplake_lite.dataset.versions.apply import merge_rows
 from deeplake_lite.dataset.versions.changes import NONE, difference
 from deeplake_lite.dataset.versions.conflicts import check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
@@ -20,7 +21,7 @@ from deeplake_lite.dataset.versions.merge_plan import (
     check_resolution,
     plan_merge,
 )
-from deeplake_lite.dataset.write.modes import merge_rows, modes_of
+from deeplake_lite.dataset.write.modes import modes_of
 from deeplake_lite.errors import ConflictError, InvalidValueError, VersionNotFoundError
 from deeplake_lite.storage.repo import branch_ref
 from deeplake_lite.storage.repo.failures import MissingError

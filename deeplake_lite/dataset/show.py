@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.read import preview
 from deeplake_lite.dataset.read.values import decode_pool
+from deeplake_lite.dataset.repr import preview
 from deeplake_lite.dataset.repr.describe import describe
 from deeplake_lite.dataset.repr.html import (
     ColumnPage,
