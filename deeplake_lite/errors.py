@@ -342,8 +342,8 @@ class MissingPackageError(LakeError, ImportError):
     def needed(cls, package: str, extra: str, purpose: str) -> MissingPackageError:
         """Build the error for a missing `package`, with the command that installs it.
 
-        >>> print(MissingPackageError.needed("imagecodecs", "media", "TIFF with JPEG XL"))
-        TIFF with JPEG XL needs imagecodecs. Install it: pip install "deeplake-lite[media]".
+        >>> print(MissingPackageError.needed("umap-learn", "umap", "A map by UMAP"))
+        A map by UMAP needs umap-learn. Install it: pip install "deeplake-lite[umap]".
         """
         return cls(f'{purpose} needs {package}. Install it: pip install "deeplake-lite[{extra}]".')
 
