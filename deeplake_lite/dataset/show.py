@@ -1,12 +1,14 @@
-"""What datasets, views, columns and diffs show of themselves: gathered here, drawn by `html`.
+"""The text and HTML reprs of datasets, views, columns and diffs.
 
-Text reads nothing but the schema. Pages read a few cells, see `glance`. Neither raises: a page that
-cannot be gathered falls back to its text, and that to the name of the class.
+The functions here collect the data, and `repr.html` draws it. A text repr reads only the schema; an
+HTML page also reads a few cells, within the limits of `repr.preview`. Neither raises: if a page
+fails, the text is shown instead, and if that fails, the name of the class.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def view_text(view: View) -> str:
-    """Return what a view or dataset prints: a line, and one per column. Reads no cell.
+    """Return the text repr of a view or dataset: a header and a line per column. Reads no cell.
 
     >>> import deeplake_lite as dl
     >>> dl.create("memory://text-doc", {"x": "int32", "name": dl.Text(nullable=True)})
@@ -55,44 +57,44 @@ def view_text(view: View) -> str:
       x     Scalar  int32
       name  Text           nullable
     """
-    return _first_of(view, lambda: text_dataset(_outline(view, _described(view))))
+    return _first_success(view, lambda: text_dataset(_outline(view, _describe_columns(view))))
 
 
 def view_html(view: View) -> str:
-    """Return the page of a view or dataset."""
-    return _first_of(view, lambda: render_dataset(_page(view)), lambda: view_text(view))
+    """Return the HTML page of a view or dataset."""
+    return _first_success(view, lambda: render_dataset(_page(view)), lambda: view_text(view))
 
 
 def column_text(column: Column) -> str:
-    """Return what a column prints. Reads no cell.
+    """Return the text repr of a column. Reads no cell.
 
     >>> import deeplake_lite as dl
     >>> dl.create("memory://column-text-doc", {"label": dl.ClassLabel(["a", "b"])})["label"]
     Column label of column-text-doc · 0 rows · main@...
       ClassLabel · int32 · 2 classes
     """
-    return _first_of(column, lambda: text_column(_column_outline(column)))
+    return _first_success(column, lambda: text_column(_column_outline(column)))
 
 
 def column_html(column: Column) -> str:
-    """Return the page of a column."""
-    return _first_of(
+    """Return the HTML page of a column."""
+    return _first_success(
         column, lambda: render_column(_column_page(column)), lambda: column_text(column)
     )
 
 
-def _first_of(shown: object, *ways: Callable[[], str]) -> str:
-    """Return what the first way that works gives; nothing is raised at who only looks."""
-    for way in ways:
+def _first_success(shown: object, *renderers: Callable[[], str]) -> str:
+    """Return the result of the first renderer that does not raise, or else the object's class."""
+    for render in renderers:
         try:
-            return way()
-        except Exception:
+            return render()
+        except Exception:  # a repr must not raise, whatever is wrong with the lake
             continue
     return f"<{type(shown).__name__}>"
 
 
 def _outline(view: View, columns: Iterable[ColumnSummary], **more: Any) -> DatasetSummary:
-    """Return what is known of a view without reading its cells."""
+    """Summarize a view without reading its cells."""
     name, commit = version_of(view)
     return DatasetSummary(
         title_of(view.url),
@@ -109,7 +111,7 @@ def _outline(view: View, columns: Iterable[ColumnSummary], **more: Any) -> Datas
 
 
 def title_of(url: str) -> str:
-    """Return a lake's name, the end of where it is.
+    """Return the name of a lake: the last part of its URL, without the extension.
 
     >>> title_of("s3://lab/flowers.lake/"), title_of("memory://digits")
     ('flowers', 'digits')
@@ -118,29 +120,29 @@ def title_of(url: str) -> str:
 
 
 def version_of(view: View) -> tuple[str, str]:
-    """Return the branch, tag or time that a dataset was opened at, if any, and the commit."""
+    """Return the branch, tag or time at which a dataset was opened, if any, and the commit id."""
     handle = getattr(view, "handle", None)  # a view of a dataset has no name of its own
     name = "" if handle is None else handle.branch or handle.lake.name
     return ("" if view.version.startswith(name) else name), view.version
 
 
 def dirty_of(view: View) -> str:
-    """Say what the open transaction has done; empty when nothing."""
-    from deeplake_lite.dataset.versions.diff import Status  # which shows itself through this module
+    """Describe the edits of the open transaction; empty if there are none."""
+    from deeplake_lite.dataset.versions.diff import Status  # its repr is made by this module
 
     table = view.rows.table
     status = Status.of(table) if isinstance(table, Table) else None
     return repr(status) if status else ""
 
 
-def _described(view: View) -> list[ColumnSummary]:
+def _describe_columns(view: View) -> list[ColumnSummary]:
     return [describe(f) for f in view.schema]
 
 
 def _page(view: View) -> DatasetSummary:
-    """Gather the page of a view; parts that cannot be read are left out."""
-    slots, fields = _some_slots(view), view.schema.fields
-    columns = _at_once(lambda f: _seen(view, f, slots), fields[:MOST_COLUMNS])
+    """Collect the page of a view; parts that cannot be read are left out."""
+    slots, fields = _first_slots(view), view.schema.fields
+    columns = _in_parallel(lambda f: _describe_values(view, f, slots), fields[:MOST_COLUMNS])
     columns += [describe(f) for f in fields[MOST_COLUMNS:]]
     sizes = [column.nbytes for column in columns]
     return _outline(
@@ -149,52 +151,56 @@ def _page(view: View) -> DatasetSummary:
         nbytes=None if None in sizes else sum(n or 0 for n in sizes),
         previews=_previews(view, fields[:MOST_COLUMNS], slots),
         tallies=tuple(_tallies(view, fields, slots)),
-        versions=_or(tuple[VersionLine, ...](), lambda: tuple(_versions(view))),
+        versions=_try(lambda: tuple(_versions(view)), tuple[VersionLine, ...]()),
     )
 
 
 VERSIONS = 8
-"""Commits that a page lists."""
+"""Number of commits that a page lists."""
 
 
-def _some_slots(view: View) -> Slots:
-    """Return the slots of the first rows: all that a page may read, and one more if there is."""
+def _first_slots(view: View) -> Slots:
+    """Return the slots of the first rows, as many as a page may read.
+
+    There is one more if the view has more rows, so that functions that count rows can tell that
+    these are not all.
+    """
     return view.rows.at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
 
 
-def _at_once[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
-    """Read several things at the same time: each waits for the store, or decodes."""
+def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
+    """Call `read` for each argument in the threads that decode: a read waits for the store."""
     return decode_pool().map(read, of)
 
 
-def _or[T](otherwise: T, read: Callable[[], T]) -> T:
-    """Return what can be read, or something else: a damaged lake still shows what it can."""
+def _try[T](read: Callable[[], T], default: T) -> T:
+    """Return the result of a read, or the default if it fails: a damaged lake has a page, too."""
     try:
         return read()
     except Exception:
-        return otherwise
+        return default
 
 
-def _seen(view: View, f: Field, slots: Slots) -> ColumnSummary:
-    """Describe a column with the shapes of the rows nearby, and its size where that is cheap."""
+def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
+    """Describe a column with the shapes in the first index chunk, and its size if that is cheap."""
     near = preview.nearby(slots)
     whole = len(near) == len(view)
     table = view.rows.table
     nbytes = None
-    if whole or isinstance(f.htype.layout, Dense):  # whose cells are of one size
-        nbytes = _or(None, lambda: table.nbytes(f.id, slots) * len(view) // max(len(slots), 1))
-    shapes = _or(None, lambda: table.shapes(f.id, slots[near]))
-    found = describe(f, shapes, nbytes)
-    if whole or found.shape == describe(f).shape:
-        return found
+    if whole or isinstance(f.htype.layout, Dense):  # dense cells all have the same size
+        nbytes = _try(lambda: table.nbytes(f.id, slots) * len(view) // max(len(slots), 1), None)
+    shapes = _try(lambda: table.shapes(f.id, slots[near]), None)
+    summary = describe(f, shapes, nbytes)
+    if whole or summary.shape == describe(f).shape:
+        return summary
     return describe(f, shapes, nbytes, more=f"shape of {len(near):,} rows")
 
 
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:
-    """Show a few rows: evenly spread over those that share the first one's index chunk."""
+    """Preview a few rows, evenly spread over those that share an index chunk with the first."""
     rows = preview.spread(preview.nearby(slots))
-    found = _at_once(lambda f: preview.contents(view.rows.table, f, slots[rows]), fields)
-    cells = {f.name: contents for f, contents in zip(fields, found, strict=True)}
+    columns = _in_parallel(lambda f: preview.contents(view.rows.table, f, slots[rows]), fields)
+    cells = {f.name: contents for f, contents in zip(fields, columns, strict=True)}
     label = next((f.name for f in fields if f.htype.classes is not None), None)
     return tuple(
         PreviewRow(
@@ -212,12 +218,13 @@ def _caption(content: Content) -> str:
 
 def _tallies(view: View, fields: Sequence[Field], slots: Slots) -> Iterable[Tally]:
     labels = [f for f in fields if f.htype.classes is not None] if len(slots) else []
-    found = (_or(None, lambda f=f: preview.class_counts(view.rows.table, f, slots)) for f in labels)  # type: ignore[misc]
-    return filter(None, found)
+    for f in labels:
+        if tally := _try(partial(preview.class_counts, view.rows.table, f, slots), None):
+            yield tally
 
 
 def _versions(view: View) -> Iterable[VersionLine]:
-    """Yield the history of a dataset, newest first; a view is of one version."""
+    """Yield the history of a dataset, newest first. A view shows one version and has none."""
     if not hasattr(view, "log"):
         return
     repository = view.rows.lake.repository
@@ -231,7 +238,7 @@ def _versions(view: View) -> Iterable[VersionLine]:
 
 
 def _column_outline(column: Column) -> ColumnPage:
-    """Return what is known of a column without reading its cells; notes on it are facts."""
+    """Summarize a column without reading its cells; its metadata is listed as facts."""
     view, f = column.view, column.field
     facts = tuple((name, str(value)) for name, value in f.metadata.items())
     version = "@".join(filter(None, version_of(view)))
@@ -239,23 +246,23 @@ def _column_outline(column: Column) -> ColumnPage:
 
 
 def _column_page(column: Column) -> ColumnPage:
-    """Gather the page of a column."""
+    """Collect the page of a column."""
     view, f = column.view, column.field
-    slots, table = _some_slots(view), view.rows.table
+    slots, table = _first_slots(view), view.rows.table
     nothing: tuple[list[tuple[str, str]], Tally | None] = [], None
-    facts, histogram = _or(nothing, lambda: preview.sum_up(table, f, slots))
-    bare = _column_outline(column)
+    facts, histogram = _try(lambda: preview.summarize(table, f, slots), nothing)
+    outline = _column_outline(column)
     return replace(
-        bare,
-        column=_seen(view, f, slots),
-        facts=(*facts, *bare.facts),
+        outline,
+        column=_describe_values(view, f, slots),
+        facts=(*facts, *outline.facts),
         previews=_previews(view, [f], slots),
         tally=histogram or next(iter(_tallies(view, [f], slots)), None),
     )
 
 
 def diff_text(diff: Diff) -> str:
-    """Return what a diff prints. Reads no cell.
+    """Return the text repr of a diff. Reads no cell.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://diff-text-doc", {"x": "int32"})
@@ -263,12 +270,12 @@ def diff_text(diff: Diff) -> str:
     >>> ds.diff()
     Diff ... → main · 2 rows added
     """
-    return _first_of(diff, lambda: text_diff(summary.outline(diff)))
+    return _first_success(diff, lambda: text_diff(summary.outline(diff)))
 
 
 def diff_html(diff: Diff) -> str:
-    """Return the page of a diff, with up to eight rows that differ."""
-    return _first_of(diff, lambda: render_diff(summary.page(diff)), lambda: diff_text(diff))
+    """Return the HTML page of a diff, with up to eight rows that differ."""
+    return _first_success(diff, lambda: render_diff(summary.page(diff)), lambda: diff_text(diff))
 
 
 plain, plain_pair = summary.plain, summary.plain_pair

@@ -122,8 +122,8 @@ def test_labels_of_two_columns_are_compared_by_name(make_lake):
 
 
 REFUSED = {
-    "number of rows": ("int", lambda x: x == [1, 2], "has 3 rows, but is compared with 2 values"),
-    "rows of text": ("text", lambda x: x == ["a"], "has 3 rows, but is compared with 1 value"),
+    "number of rows": ("int", lambda x: x == [1, 2], "has 3 rows, but it is compared with 2 values"),
+    "rows of text": ("text", lambda x: x == ["a"], "has 3 rows, but it is compared with 1 value"),
     "class": ("label", lambda x: x == "dgo", "Did you mean 'dog'"),
     "class of several": ("labels", lambda x: x == ["dgo"], "Did you mean 'dog'"),
     "class of a sequence": ("tags", lambda x: x == ["dgo"], "Did you mean 'dog'"),
@@ -180,7 +180,7 @@ def test_classes_and_names_of_another_column_are_in_the_order_of_names(make_lake
     swapped = [operator(b, a) for a, b in zip(names, others, strict=True)]
     assert operator(ds["t"], ds["l"]).tolist() == swapped
     assert operator(ds["k"], ds["l"]).tolist() == swapped
-    with pytest.raises(dl.InvalidValueError, match="has 2 rows, but is compared with 4"):
+    with pytest.raises(dl.InvalidValueError, match="has 2 rows, but it is compared with 4"):
         operator(ds[:2]["l"], ds["t"])
 
 

@@ -135,7 +135,7 @@ def test_durations(unit):
     for other, theirs, test in product(COUNTS, UNITS, TESTS):
         right = np.timedelta64(other, theirs)
         if (unit in "YM") != (theirs in "YM"):
-            with pytest.raises(InvalidValueError, match="no length in days"):
+            with pytest.raises(InvalidValueError, match="no fixed length in days"):
                 test(x, right)
             continue
         expected = [test(length(value), length(right)) for value in values]

@@ -1,1 +1,1 @@
-"""From stored cells to values: indices, reading, comparisons, previews, computed columns."""
+"""Reads of a view: indices, values, comparisons, and columns that are not stored."""

@@ -1,8 +1,8 @@
-"""Columns compared with one value, or with one value per row.
+"""Comparisons of a column with one value, or with one value per row.
 
-What stands on the other side is first brought to the column's own form: class names become
-numbers, and dates written as text become moments. A list means one value per row if it is nested
-deeper than the values of the column are; a Column, a Series or an Arrow array always does.
+The other side is first converted to the column's form: class names become numbers, and strings
+become times. A list means one value per row if it is nested more deeply than the values of the
+column; a Column, a Series or an Arrow array always does.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ else:
     arrow_scalars = LazyModule("deeplake_lite.htypes.arrow_scalars")
 
 NO_CLASS = -1
-"""Number that stands for the name of a class that the column does not have."""
+"""The number that stands for a class name that the column does not have."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ class _Other:
     """The other side of a comparison, in the column's form."""
 
     value: Any
-    """A value, or a sequence of one per row."""
+    """One value, or a sequence with one value per row."""
     per_row: bool
+    """Whether there is one value per row."""
 
     def rows(self, count: int) -> Sequence[Any]:
         """Return one value per row."""
@@ -53,22 +54,22 @@ class _Other:
 
 
 def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
-    """Tell which values equal `other`, (n,) bool; None equals null, and nothing else.
+    """Tell which values equal `other`, (n,) bool. None equals null, and nothing else does.
 
     Parameters
     ----------
     column : Column
         The column.
     other : object
-        A value, or one per row.
+        A value, or one value per row.
     unknown : bool, default False
-        Whether the name of a class that the column does not have equals nothing.
+        Whether class names that the column does not have are allowed. They equal nothing.
 
     Raises
     ------
     InvalidValueError
-        For the name of a class that does not exist, text that is no date, another number of
-        values than rows, or a value with fewer axes than those of the column.
+        For an unknown class name, a string that is not a date, a number of values that differs
+        from the number of rows, or a value with fewer axes than those of the column.
     """
     if _rank(other) > _rank(column):
         return equal(other, column)
@@ -77,8 +78,8 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
         return _nulls(values)
     side = _other_side(column, values, other, unknown=unknown)
     try:
-        if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
-            return found
+        if isinstance(values, np.ndarray) and (mask := _equal_blocks(values, side)) is not None:
+            return mask
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
     if _leaf(column.htype).sql == "json":
@@ -90,7 +91,16 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Tell which values are less, or greater, than `other`, (n,) bool; nulls are neither.
+    """Tell for which values `test` holds beside `other`, (n,) bool; it never holds for nulls.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    test : callable
+        ``operator.lt``, ``le``, ``gt`` or ``ge``.
+    other : object
+        A value, or one value per row.
 
     Raises
     ------
@@ -102,6 +112,7 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     values = column[:]
     classes = column.htype.classes
     if classes is not None and _has_other_names(classes, other):
+        # The numbers of two lists of classes mean different things, so compare the names.
         values, side = column.htype.named(_listed(values)), _Other(_names_of(other), per_row=True)
         _check_rows(column, values, side.value)
     else:
@@ -113,11 +124,11 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
         if isinstance(values, np.ndarray) and not isinstance(side.value, str):
             left, right = comparable(values, _block(side.value))
             with np.errstate(invalid="ignore"):  # NaN is neither less nor greater
-                found = np.ma.filled(test(left, right), fill_value=False)
-            return np.broadcast_to(np.asarray(found, bool), len(values)).copy()
+                mask = np.ma.filled(test(left, right), fill_value=False)
+            return np.broadcast_to(np.asarray(mask, bool), len(values)).copy()
         rows = list(zip(_listed(values), side.rows(len(values)), strict=True))
         if column.htype.sql == "json":
-            rows = [(_pythons(a), _pythons(b)) for a, b in rows]
+            rows = [(_as_python(a), _as_python(b)) for a, b in rows]
             if any(_are_unordered(a, b) for a, b in rows):
                 raise _unordered(column, other)
         return np.array(
@@ -135,14 +146,15 @@ _MIRRORED = {
     operator.gt: operator.lt,
     operator.ge: operator.le,
 }
-"""Comparisons by those that say the same with their sides exchanged."""
+"""The operator that means the same with the sides exchanged, by operator."""
 
 
 def _rank(side: Any) -> int:
-    """Return which of two columns says how both are compared: the one of the higher rank.
+    """Return the rank of one side; the column of the higher rank decides how both are compared.
 
-    JSON, times and classes compare with values of other types, whose columns know nothing of them.
-    Classes without names are texts of their numbers beside texts, and numbers beside others.
+    Columns of JSON, times and classes can be compared with values of other types, but the types of
+    those values know nothing about JSON, times or classes. Classes without names rank low: they
+    are compared as strings with strings, and as numbers with anything else.
     """
     htype = getattr(side, "htype", None)
     leaf = _leaf(htype) if isinstance(htype, Htype) else None
@@ -155,7 +167,7 @@ def _rank(side: Any) -> int:
 
 
 def _are_unordered(a: Any, b: Any) -> bool:
-    """Tell whether a JSON value and another have no order: true and 1, and all lists.
+    """Tell whether two JSON values have no order, such as true and 1, or two lists.
 
     >>> _are_unordered(1, 2.5), _are_unordered(True, 1), _are_unordered([1], [2])
     (False, True, True)
@@ -167,19 +179,22 @@ def _are_unordered(a: Any, b: Any) -> bool:
 
 
 def _kind_in_json(value: Any) -> type | None:
-    """Return the kind of a JSON value that has an order."""
+    """Return the kind of a JSON value, within which values have an order; None if they have none.
+
+    Booleans come first, because Python's ``bool`` is a subclass of ``int``.
+    """
     kinds = (bool, bool), (int | float, float), (str, str)
     return next((kind for types, kind in kinds if isinstance(value, types)), None)
 
 
-def _pythons(value: Any) -> Any:
-    """Return a number of NumPy's as Python's, which compares exactly; anything else as it is."""
+def _as_python(value: Any) -> Any:
+    """Return a NumPy number as a Python number, which compares exactly; others unchanged."""
     is_number = isinstance(value, np.number | np.bool_) and not isinstance(value, np.timedelta64)
     return value.item() if is_number else value
 
 
 def _has_other_names(classes: ClassLabel, other: Any) -> bool:
-    """Tell whether something is a column of text, or of other classes: names are in their order."""
+    """Tell whether `other` is a column of strings or of other classes, to be compared by name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -196,7 +211,8 @@ def _names_of(column: Column) -> list[Any]:
 def _unordered(column: Column, other: Any) -> InvalidValueError:
     return InvalidValueError(
         f"column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
-        f"than {brief(other)}. Compare them with ==, or with numbers, text or moments like theirs."
+        f"than {brief(other)}. Use ==, or compare with numbers, strings or times like those in the "
+        "column."
     )
 
 
@@ -207,7 +223,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     """Return the other side in the column's form. Raises InvalidValueError."""
     other, source = _as_values(other)
     if isinstance(htype := getattr(source, "htype", None), Htype):
-        unknown = True  # it may have more classes than this column
+        unknown = True  # another column may have classes that this one lacks
         other = _named(htype, _listed(other), column)
     per_row = source is not None or _is_per_row(column, values, other)
     if per_row:
@@ -215,9 +231,9 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     depth = _depth_of_values(column.htype, values)
     if not per_row and column.htype.sql != "json" and _depth(other) < depth:
         raise InvalidValueError(
-            f"values of column {column.name!r} have {depth} axes, but it is compared with "
-            f"{brief(other)}. Compare it with a whole value, such as a list, or ask for elements "
-            "with ds.query: CONTAINS(x, …), ANY(x = …)."
+            f"values of column {column.name!r} have {depth} axes, but they are compared with "
+            f"{brief(other)}. Compare with a whole value, such as a list, or find elements with "
+            "ds.query: CONTAINS(x, …), ANY(x = …)."
         )
     try:
         return _Other(_in_form(column, values, other, unknown=unknown), per_row)
@@ -226,21 +242,21 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
 
 
 def _named(htype: Htype, values: list[Any], column: Column) -> Any:
-    """Return values of another column, classes as the column's type compares with them.
+    """Return values of another column, with its classes in the form that `column` compares with.
 
     Raises
     ------
     InvalidValueError
-        For classes with names beside classes without.
+        If the classes of one column have names and those of the other do not.
     """
     theirs, mine = _leaf(htype).classes, _leaf(column.htype)
     if theirs is None:
         return htype.named(values)
     if mine.classes is not None and bool(mine.classes.names) != bool(theirs.names):
         raise InvalidValueError(
-            "Classes with names do not compare with classes without, but column "
-            f"{column.name!r} is {column.htype!r}, and the other {htype!r}. Declare the names, or "
-            "compare arrays of numbers: ds['label'][:]."
+            "Classes with names cannot be compared with classes without names, but column "
+            f"{column.name!r} is {column.htype!r}, and the other is {htype!r}. Declare the names, "
+            "or compare arrays of numbers: ds['label'][:]."
         )
     if mine.sql in ("text", "json"):
         return _mapped(htype.named(values), int | np.integer, str)
@@ -250,13 +266,13 @@ def _named(htype: Htype, values: list[Any], column: Column) -> Any:
 def _check_rows(column: Column, values: Any, other: Any) -> None:
     if len(other) != len(values):
         raise InvalidValueError(
-            f"column {column.name!r} has {len(values)} rows, but is compared with {len(other)} "
-            "values. Compare it with one value, or with one per row."
+            f"column {column.name!r} has {len(values)} rows, but it is compared with {len(other)} "
+            "values. Compare it with one value, or with one value per row."
         )
 
 
 def _as_values(other: Any) -> tuple[Any, Any]:
-    """Return values of a Column, Series or Arrow array, and the object itself if it is one."""
+    """Return the values of `other`, and `other` itself if it is a Column, Series or Arrow array."""
     if hasattr(other, "to_pylist"):
         return arrow_scalars.python_values(other), other
     if is_column(type(other)):
@@ -275,20 +291,20 @@ def _is_per_row(column: Column, values: Any, other: Any) -> bool:
     """Tell whether `other` has one value per row."""
     if not isinstance(other, list | tuple | np.ndarray):
         return False
-    if column.htype.sql == "json":  # a list may be a value itself
+    if column.htype.sql == "json":  # a list may be a single JSON value
         return not isinstance(other, list)
     return _depth(other) > _depth_of_values(column.htype, values)
 
 
 def _leaf(htype: Htype) -> Htype:
-    """Return the type of the items of a list, of lists within lists."""
+    """Return the type of the innermost items of nested lists."""
     while htype.item is not None:
         htype = htype.item
     return htype
 
 
 def _depth_of_values(htype: Htype, values: Any) -> int:
-    """Return how many axes the values of a column have; where all are null, by its type."""
+    """Return the number of axes of a column's values, or of its type if all values are null."""
     if isinstance(values, np.ndarray):
         return values.ndim - 1
     depths = [_depth(value) for value in values if value is not None]
@@ -296,7 +312,7 @@ def _depth_of_values(htype: Htype, values: Any) -> int:
 
 
 def _depth_of_type(htype: Htype) -> int:
-    """Return how many axes the values of a type have.
+    """Return the number of axes of a type's values.
 
     >>> from deeplake_lite.htypes import Image, Sequence, Text
     >>> _depth_of_type(Sequence(Image())), _depth_of_type(Text())
@@ -312,7 +328,7 @@ def _depth_of_type(htype: Htype) -> int:
 
 
 def _depth(value: Any) -> int:
-    """Return how many axes a value has.
+    """Return the number of axes of a value; strings have none.
 
     >>> _depth("ab"), _depth([[1], [2, 3]]), _depth(np.zeros((2, 3)))
     (0, 2, 2)
@@ -325,7 +341,7 @@ def _depth(value: Any) -> int:
 
 
 def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
-    """Return classes as numbers and times as moments. Raises InvalidValueError."""
+    """Return class names as numbers, and strings as times. Raises InvalidValueError."""
     classes = (column.htype.item or column.htype).classes
     if classes is not None:
         if not classes.takes_truth:
@@ -340,8 +356,8 @@ def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
 
 def _refuse_truth(classes: ClassLabel, value: Any) -> None:
     raise InvalidValueError(
-        f"compares with names or numbers of its {len(classes.names)} classes, got {value}, a truth "
-        "value. Write the name, or the number."
+        f"must be compared with names or numbers of its {len(classes.names)} classes, but it is "
+        f"compared with {value}, a boolean. Pass the name or the number."
     )
 
 
@@ -352,7 +368,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
 
 
 def _mapped(value: Any, kind: type | UnionType, change: Callable[[Any], Any]) -> Any:
-    """Return a value, or a nested list of them, in which all of a kind are changed."""
+    """Return a value, or nested lists of values, with all values of a kind changed."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -365,7 +381,7 @@ def _mapped(value: Any, kind: type | UnionType, change: Callable[[Any], Any]) ->
 
 
 def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | None:
-    """Compare arrays in one go; None where the other side makes no array of numbers."""
+    """Compare two arrays as a whole; return None if the other side is not an array of numbers."""
     other = _block(side.value)
     if not isinstance(other, np.ndarray) or other.dtype.kind not in "biufcmM":
         return None
@@ -384,18 +400,18 @@ def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | Non
 
 
 def _block(value: Any) -> Any:
-    """Return lists as arrays where they make one; None among them is masked."""
+    """Return a list as an array, with None masked; a list that has no array form, unchanged."""
     if isinstance(value, list | tuple):
         missing = [item is None for item in value]
         if any(missing) and not all(missing):
-            spare = value[missing.index(False)]
-            value = [spare if item is None else item for item in value]
+            filler = value[missing.index(False)]  # None would make an array of objects
+            value = [filler if item is None else item for item in value]
         try:
             block = np.asarray(value)
             if block.dtype.kind == "f" and holds_large_integers(
                 as_objects := np.array(value, object)
             ):
-                block = as_objects  # which floats would round
+                block = as_objects  # floats would round the integers
         except ValueError:
             return value
         if not any(missing):
@@ -422,7 +438,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _canonical(value: Any) -> str | None:
-    """Return the text that equal JSON values share: None for null, "" for a value that is not JSON.
+    """Return the string that equal JSON values share; None for null, "" for anything but JSON.
 
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
     ('1', 'true', '"1"', None, '')
@@ -434,7 +450,7 @@ def _canonical(value: Any) -> str | None:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Tell whether two values are equal; lists are, if their items are."""
+    """Tell whether two values are equal; lists are equal if their items are."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):

@@ -1,4 +1,8 @@
-"""Exact comparisons: NumPy rounds integers beside floats, and times of other units overflow."""
+"""Conversion of arrays that NumPy would compare inexactly.
+
+NumPy rounds large integers when it compares them with floats, and times in different units can
+overflow.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGE = 2**53
-"""The integer from which on float64 does not hold all integers."""
+"""The first integer above which float64 cannot represent every integer."""
 
 _NANOSECONDS = {
     "W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9,
@@ -26,13 +30,13 @@ _MONTHS = {"Y": 12, "M": 1}
 def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Convert two arrays so that NumPy compares them exactly.
 
-    Arrays that it compares exactly anyway are returned unchanged. Others become arrays of Python
-    integers and floats, with NaN for NaT. Masks are kept.
+    Arrays that NumPy compares exactly anyway are returned unchanged. Others become arrays of Python
+    integers and floats, with NaN for NaT. Masks are preserved.
 
     Raises
     ------
     InvalidValueError
-        For durations in months beside durations in days, which have no common length.
+        For durations in months beside durations in days, because months differ in length.
 
     >>> a, b = comparable(np.array([2**53 + 1]), np.array([2.0**53]))
     >>> a == b, a > b
@@ -50,14 +54,14 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def _reaches(numbers: NDArray[Any]) -> bool:
-    """Tell whether any number is so large that float64 may not hold the integers next to it."""
-    if numbers.dtype.itemsize <= 2:  # no number of 16 bits is, and comparing them could overflow
+    """Tell whether any number is so large that float64 may round the integers next to it."""
+    if numbers.dtype.itemsize <= 2:  # 16 bits are too few, and LARGE does not fit their dtype
         return False
     return bool(np.any((numbers >= LARGE) | (numbers <= -LARGE)))
 
 
 def holds_large_integers(values: NDArray[Any]) -> bool:
-    """Tell whether any of these objects is a Python integer that float64 may round.
+    """Tell whether any object in the array is a Python integer that float64 may round.
 
     >>> holds_large_integers(np.array([0.5, 2**53 + 1], object))
     True
@@ -66,7 +70,7 @@ def holds_large_integers(values: NDArray[Any]) -> bool:
 
 
 def _times(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return moments or durations in the unit of the first, or counted in one unit."""
+    """Return times in the unit of the first array, or as counts of one unit if that overflows."""
     if a.dtype == b.dtype:
         return a, b
     try:
@@ -77,7 +81,7 @@ def _times(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]
 
 
 def _counts(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many months, or nanoseconds, each is: Python's integers, NaN for NaT."""
+    """Return times as counts of nanoseconds or months: Python integers, with NaN for NaT."""
     units = [np.datetime_data(array.dtype)[0] for array in (a, b)]
     if a.dtype.kind == "m" and (units[0] in _MONTHS) != (units[1] in _MONTHS):
         if any(np.datetime_data(array.dtype)[0] == "generic" for array in (a, b)):
@@ -87,35 +91,41 @@ def _counts(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any
             )
         raise InvalidValueError(
             f"is compared with durations in {units[1]!r}, but those of the column are in "
-            f"{units[0]!r}: months and years have no length in days. Compare durations in one unit."
+            f"{units[0]!r}, and months and years have no fixed length in days. Compare durations "
+            "in one unit."
         )
-    left, right = (_counted(array) for array in (a, b))
+    left, right = (_python_counts(array) for array in (a, b))
     return left, right
 
 
-def _counted(times: NDArray[Any]) -> NDArray[Any]:
+def _python_counts(times: NDArray[Any]) -> NDArray[Any]:
+    """Return times as Python integers, which cannot overflow: moments since 1970, or lengths."""
     unit = np.datetime_data(times.dtype)[0]
     flat = np.ravel(np.ma.getdata(times))
-    counts = flat.astype(np.int64).tolist()
-    found: NDArray[Any] = np.empty(len(flat), object)
+    numbers = flat.astype(np.int64).tolist()
+    counts: NDArray[Any] = np.empty(len(flat), object)
     if times.dtype.kind == "M" and unit in _MONTHS:
         months, day = _MONTHS[unit], _NANOSECONDS["D"]
-        found[:] = [_days(n * months) * day for n in counts]
+        counts[:] = [_days(n * months) * day for n in numbers]
     else:
         size = {**_NANOSECONDS, **_MONTHS}[unit]
-        found[:] = [n * size for n in counts]
-    found[np.isnat(flat)] = np.nan
-    found = found.reshape(np.shape(times))
-    return np.ma.array(found, mask=np.ma.getmaskarray(times)) if np.ma.isMA(times) else found
+        counts[:] = [n * size for n in numbers]
+    counts[np.isnat(flat)] = np.nan
+    counts = counts.reshape(np.shape(times))
+    return np.ma.array(counts, mask=np.ma.getmaskarray(times)) if np.ma.isMA(times) else counts
 
 
 def _days(months: int) -> int:
-    """Return the days from 1970 to the first day of a month, counted from January 1970.
+    """Return the number of days from 1970-01-01 to the first day of a month.
+
+    `months` counts from January 1970. The arithmetic is that of ``days_from_civil`` in
+    https://howardhinnant.github.io/date_algorithms.html, where years begin in March so that the
+    leap day comes last.
 
     >>> _days(1), _days(-1), _days(12 * 30)
     (31, -31, 10957)
     """
-    eras, month = divmod(months + 12 * 1970 - 2, 12 * 400)  # of 400 years, from March of year 0
+    eras, month = divmod(months + 12 * 1970 - 2, 12 * 400)  # eras of 400 years, from March 0000
     year, month = divmod(month, 12)
     days = 365 * year + year // 4 - year // 100 + (153 * month + 2) // 5
     return eras * 146_097 + days - 719_468

@@ -1,4 +1,4 @@
-"""Which rows an index means: from what a user puts into brackets to positions."""
+"""Conversion of an index, as users put it into brackets, to the positions of rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_position(index: Any) -> bool:
-    """Tell whether an index means a single row: an integer of Python, NumPy, PyTorch or JAX.
+    """Tell whether an index selects a single row: an integer of Python, NumPy, PyTorch or JAX.
 
     >>> is_position(3), is_position(np.int64(3)), is_position(np.array(3))
     (True, True, True)
@@ -29,7 +29,12 @@ def is_position(index: Any) -> bool:
 
 
 def one_position(index: int, length: int) -> int:
-    """Return the position that an integer means. Raises RowIndexError.
+    """Return the position that an integer selects; negative ones count from the end.
+
+    Raises
+    ------
+    RowIndexError
+        When there is no such row.
 
     >>> one_position(-1, 10)
     9
@@ -40,12 +45,12 @@ def one_position(index: int, length: int) -> int:
 
 
 def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
-    """Return the positions that an index in brackets means: as `many_positions`, or ``...``.
+    """Return the positions that an index in brackets selects; ``...`` selects all rows.
 
     Raises
     ------
     RowIndexError
-        As `many_positions`, and for several indices: rows have one axis.
+        As `many_positions`, and for several indices, since rows have one axis.
 
     Examples
     --------
@@ -54,20 +59,20 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     """
     if isinstance(index, tuple):
         raise RowIndexError(
-            f"rows are chosen by one index, got {brief(index, 80)}. Several rows are a list: "
-            "ds[[0, 1]]; a cell is ds['name'][row]; the axes of values come behind: "
-            "ds['name'][rows][:, 0]."
+            f"rows are selected with one index, but there are several: {brief(index, 80)}. Write "
+            "ds[[0, 1]] for several rows, ds['name'][row] for a cell, and ds['name'][rows][:, 0] "
+            "to index the axes of values."
         )
     return many_positions(slice(None) if index is Ellipsis else index, length)
 
 
 def many_positions(index: Any, length: int) -> NDArray[np.int64]:
-    """Return the positions, (n,) int64, that a slice, a list of integers or a boolean mask means.
+    """Return the positions, (n,) int64, that a slice, list of integers or boolean mask selects.
 
     Raises
     ------
     RowIndexError
-        For a row that is not there, a mask of another length, or anything that is no index.
+        For a row that does not exist, a mask of the wrong length, or a value that is not an index.
 
     Examples
     --------
@@ -75,37 +80,41 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     (array([7, 9]), array([9, 0]))
     >>> many_positions([True, False, True], 3)
     array([0, 2])
-    >>> many_positions(np.ma.array([True, True], mask=[False, True]), 2)  # null is not true
+    >>> many_positions(np.ma.array([True, True], mask=[False, True]), 2)  # null selects nothing
     array([0])
     """
     if isinstance(index, slice):
         return np.arange(*_ends(index, length))
     if isinstance(index, range):
         return many_positions(np.array(index), length)
-    found = np.ma.asarray(index) if np.ma.isMaskedArray(index) else _array(index)
-    if found.ndim == 1 and found.dtype == bool:
-        if len(found) != length:
+    array = np.ma.asarray(index) if np.ma.isMaskedArray(index) else _array(index)
+    if array.ndim == 1 and array.dtype == bool:
+        if len(array) != length:
             raise RowIndexError(
-                f"a mask has one element per row: there are {length} rows, got {len(found)}."
+                f"a mask must have one element per row, but there are {length} rows and the mask "
+                f"has {len(array)} elements."
             )
-        return np.flatnonzero(np.ma.filled(found, fill_value=False))
-    if found.ndim == 1 and len(found) == 0:
+        return np.flatnonzero(np.ma.filled(array, fill_value=False))
+    if array.ndim == 1 and len(array) == 0:
         return np.empty(0, np.int64)
-    if np.ma.getmaskarray(found).any():
-        raise RowIndexError(f"row {int(np.ma.getmaskarray(found).argmax())} of the index is null.")
-    if found.ndim != 1 or found.dtype.kind not in "iu":
+    if np.ma.getmaskarray(array).any():
         raise RowIndexError(
-            "rows are chosen with an integer, a slice, a list of integers or a boolean mask, "
-            f"got {brief(index, 80)}."
+            f"an index must have no nulls, but element {int(np.ma.getmaskarray(array).argmax())} "
+            "is null."
         )
-    if (bad := (found < -length) | (found >= length)).any():
-        raise RowIndexError(_out_of_range(int(found[bad][0]), length))
-    found = np.ma.getdata(found).astype(np.int64)
-    return np.where(found < 0, found + length, found)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise RowIndexError(
+            "rows are selected with an integer, a slice, a list of integers or a boolean mask, "
+            f"but the index is {brief(index, 80)}."
+        )
+    if (bad := (array < -length) | (array >= length)).any():
+        raise RowIndexError(_out_of_range(int(array[bad][0]), length))
+    array = np.ma.getdata(array).astype(np.int64)
+    return np.where(array < 0, array + length, array)
 
 
 def _array(values: Any) -> NDArray[Any]:
-    """Return values as an array, one of objects where they make none, such as ragged lists."""
+    """Return values as an array; an empty array of objects if they have no array form."""
     try:
         return np.asarray(values)
     except (ValueError, TypeError, OverflowError):
@@ -113,23 +122,23 @@ def _array(values: Any) -> NDArray[Any]:
 
 
 def _ends(index: slice, length: int) -> tuple[int, int, int]:
-    """Return start, stop and step of a slice. Raises RowIndexError for one that has no rows."""
+    """Return start, stop and step of a slice. Raises RowIndexError if it is invalid."""
     try:
         return index.indices(length)
-    except (TypeError, ValueError) as error:  # of a step of 0, and of what is no integer
+    except (TypeError, ValueError) as error:  # for parts that are not integers, and a step of 0
         raise RowIndexError(
-            f"a slice goes from an integer to an integer, by a step that is not 0, got "
+            "the parts of a slice must be integers, and its step must not be 0, but the slice is "
             f"{brief(index, 80)}."
         ) from error
 
 
 def as_ids(ids: Any) -> NDArray[np.int64]:
-    """Return row ids, (n,) int64, as loaders hand them out: an array, a tensor, a list of int.
+    """Return row ids, (n,) int64, from an array, a tensor, a list of integers or one integer.
 
     Raises
     ------
     InvalidValueError
-        For what is no list of integers of up to 64 bits.
+        For anything else, and for integers that int64 cannot hold.
 
     Examples
     --------
@@ -138,21 +147,21 @@ def as_ids(ids: Any) -> NDArray[np.int64]:
     """
     if is_tensor(type(ids)):
         ids = array_of(ids)
-    found = np.atleast_1d(_array(ids))
-    if found.ndim == 1 and not len(found):
+    array = np.atleast_1d(_array(ids))
+    if array.ndim == 1 and not len(array):
         return np.empty(0, np.int64)
-    is_null = np.ma.isMaskedArray(ids) and np.ma.getmaskarray(ids).any()
-    whole = found.dtype.kind in "iu" and not is_null
-    if found.ndim != 1 or not whole or (found > np.iinfo(np.int64).max).any():
+    has_nulls = np.ma.isMaskedArray(ids) and np.ma.getmaskarray(ids).any()
+    are_integers = array.dtype.kind in "iu" and not has_nulls
+    if array.ndim != 1 or not are_integers or (array > np.iinfo(np.int64).max).any():
         raise InvalidValueError(
             "ids must be integers, such as batch['_row_id'] of a loader with row_ids=True or "
             f"view.row_ids, but they are {brief(ids)}."
         )
-    return found.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _out_of_range(index: int, length: int) -> str:
-    """Say which rows there are.
+    """Return the message for a row that does not exist; it says which rows do.
 
     >>> _out_of_range(3, 1)
     'row 3 is out of range: there is 1 row, 0.'

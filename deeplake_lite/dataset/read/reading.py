@@ -1,6 +1,7 @@
-"""Cells of a view as users get them, and which one it was when stored bytes do not read.
+"""Reads of a view's cells, with errors that name the damaged cell.
 
-A read that meets damage is done again in halves, until the column and the row are found.
+A read that fails because of damage is repeated on ever smaller halves of the rows, until the column
+and the row of the first damaged cell are known.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ITER_ROWS = 64
-"""Rows that iteration reads at a time."""
+"""Number of rows that iteration reads at a time."""
 
 type Positions = NDArray[np.int64]
 
 
 def read_cells(view: View, f: Field, positions: Positions) -> Cells:
-    """Return the stored cells of some rows of a column.
+    """Return the stored cells of a column at `positions`.
 
     Raises
     ------
     DamagedError
-        With the column and the position of the first row that does not read.
+        With the column and the position of the first row that cannot be read.
     """
-    return _named(view, [f], positions, lambda some, at: _stored(view, some, at)[f.id])
+    return _name_damage(view, [f], positions, lambda fields, at: _stored(view, fields, at)[f.id])
 
 
 NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
-"""No place of the reader's own."""
+"""No arrays to read into."""
 
 
 def read_blocks(
@@ -51,49 +52,55 @@ def read_blocks(
     positions: Positions,
     into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
-    """Return the stored cells of some rows of columns, by name. Raises as `read_cells`.
+    """Return the stored cells of columns at `positions`, by name. Raises as `read_cells`.
 
     Parameters
     ----------
+    view : View
+        The view.
+    fields : sequence of Field
+        The columns.
+    positions : ndarray, (n,) int64
+        Positions of the rows.
     into : mapping
-        Arrays for the cells of columns of one shape, by name: where a column can be read there,
-        its cells are.
+        Arrays, by name, into which columns with cells of one shape are read where possible.
     """
-    places = {f.id: into[f.name] for f in fields if f.name in into}
+    arrays = {f.id: into[f.name] for f in fields if f.name in into}
 
-    def read(some: Sequence[Field], at: Positions) -> dict[str, Cells]:
+    def read(columns: Sequence[Field], at: Positions) -> dict[str, Cells]:
         table, slots = view.rows.locate(at)
-        if not places or not isinstance(table, Snapshot) or len(at) < len(positions):
-            return _stored(view, some, at)
-        return table.read([f.id for f in some], slots, places)
+        # The search for damage reads fewer rows than the arrays have, so it does not use them.
+        if not arrays or not isinstance(table, Snapshot) or len(at) < len(positions):
+            return _stored(view, columns, at)
+        return table.read([f.id for f in columns], slots, arrays)
 
-    cells = _named(view, fields, positions, read)
+    cells = _name_damage(view, fields, positions, read)
     return {f.name: cells[f.id] for f in fields}
 
 
 def read_value(view: View, f: Field, position: int) -> Any:
     """Return the value of one row, by position. Raises as `read_cells`."""
 
-    def read(some: Sequence[Field], at: Positions) -> Any:
-        return owned(decode_one(f.htype, _stored(view, some, at)[f.id], view.rows.lake.allow))
+    def read(columns: Sequence[Field], at: Positions) -> Any:
+        return owned(decode_one(f.htype, _stored(view, columns, at)[f.id], view.rows.lake.allow))
 
-    return _named(view, [f], np.array([position]), read)
+    return _name_damage(view, [f], np.array([position]), read)
 
 
 def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, Any]:
     """Return the values of one row by name. Raises as `read_cells`."""
 
-    def read(some: Sequence[Field], at: Positions) -> dict[str, Any]:
-        cells = _stored(view, some, at)
-        htypes = {f.name: f.htype for f in some}
-        row = decode_row(htypes, {f.name: cells[f.id] for f in some}, view.rows.lake.allow)
+    def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
+        cells = _stored(view, columns, at)
+        htypes = {f.name: f.htype for f in columns}
+        row = decode_row(htypes, {f.name: cells[f.id] for f in columns}, view.rows.lake.allow)
         return {name: owned(value) for name, value in row.items()}
 
-    return _named(view, fields, np.array([position]), read)
+    return _name_damage(view, fields, np.array([position]), read)
 
 
 def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
-    """Yield the rows as dicts, None where null, read a block at a time. Raises as `read_cells`."""
+    """Yield the rows as dicts, with None for nulls; read block by block. Raises as `read_cells`."""
     for span in chunks.spans(len(view), ITER_ROWS):
         block = read_values(view, fields, np.arange(span.start, span.stop))
         columns = [with_none(values) for values in block.values()]
@@ -104,15 +111,15 @@ def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
 def read_values(
     view: View, fields: Sequence[Field], positions: Positions, *, follow: bool = True
 ) -> dict[str, Any]:
-    """Return the values of some rows, an array or a list per column. Raises as `read_cells`."""
+    """Return values at `positions`, an array or a list per column. Raises as `read_cells`."""
 
-    def read(some: Sequence[Field], at: Positions) -> dict[str, Any]:
-        cells, allow = _stored(view, some, at), view.rows.lake.allow
+    def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
+        cells, allow = _stored(view, columns, at), view.rows.lake.allow
         return {
-            f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in some
+            f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in columns
         }
 
-    return _named(view, fields, positions, read)
+    return _name_damage(view, fields, positions, read)
 
 
 def _stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
@@ -120,22 +127,22 @@ def _stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[s
     return table.read([f.id for f in fields], slots)
 
 
-def _named[T](
+def _name_damage[T](
     view: View,
     fields: Sequence[Field],
     positions: Positions,
     read: Callable[[Sequence[Field], Positions], T],
 ) -> T:
-    """Return what a read gives; where it meets damage, name the cell."""
+    """Return the result of a read; if it fails because of damage, raise an error with the cell."""
     try:
         return read(fields, positions)
     except DamagedError as error:
-        whose, found = _first_damaged(fields, positions, read)
-        if found is None:
+        column, row = _first_damaged(fields, positions, read)
+        if row is None:
             raise
         of = " of the view" if view.origin else ""
-        way = "" if "ds.verify()" in str(error) else " Run ds.verify() to list all damage."
-        raise DamagedError(f"column {whose!r}, row {found:,}{of}: {error}{way}") from error
+        hint = "" if "ds.verify()" in str(error) else " Run ds.verify() to list all damage."
+        raise DamagedError(f"column {column!r}, row {row:,}{of}: {error}{hint}") from error
 
 
 def _first_damaged(
@@ -143,19 +150,22 @@ def _first_damaged(
     positions: Positions,
     read: Callable[[Sequence[Field], Positions], Any],
 ) -> tuple[str, int | None]:
-    """Return the column and the row of the first cell that does not read, found by halving."""
+    """Return the column and the row of the first cell that cannot be read, by bisection.
+
+    The row is None if every column can be read by itself, or if there are no rows.
+    """
     for f in fields:
-        some = positions
-        if _reads(read, f, some):
+        rows = positions
+        if _is_readable(read, f, rows):
             continue
-        while len(some) > 1:
-            first, rest = some[: len(some) // 2], some[len(some) // 2 :]
-            some = rest if _reads(read, f, first) else first
-        return f.name, int(some[0]) if len(some) else None
+        while len(rows) > 1:
+            first, rest = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+            rows = rest if _is_readable(read, f, first) else first
+        return f.name, int(rows[0]) if len(rows) else None
     return "", None
 
 
-def _reads(
+def _is_readable(
     read: Callable[[Sequence[Field], Positions], Any], f: Field, positions: Positions
 ) -> bool:
     try:

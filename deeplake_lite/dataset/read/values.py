@@ -1,6 +1,6 @@
-"""From stored cells to what users read: arrays and lists, None and masks for nulls.
+"""Decoding of stored cells to the values that users get: arrays and lists, with nulls.
 
-Encoded samples are decoded in a few threads; the decoders release the GIL.
+Encoded samples are decoded in several threads, because the decoders release the GIL.
 """
 
 from __future__ import annotations
@@ -24,44 +24,55 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Nested, Ragged
 
 LARGE_BYTES = 8 * 1024
-"""A cell of a single row larger than this may be decoded in another thread."""
+"""If a cell of a single row is larger than this, it may be decoded in another thread."""
 
 THREAD_BYTES = 256 * 1024
-"""Less than this is decoded at once in the caller's thread."""
+"""Blocks of up to this size are decoded in the caller's thread."""
 
 
 @cache
 def decode_pool() -> Pool:
-    """Return the threads that decode, made when first needed."""
+    """Return the pool of threads that decode; it is created on first use."""
     return Pool(os.cpu_count() or 1)
 
 
 def decode_block(
     htype: Htype, cells: Cells, allow: tuple[str, ...] = (), *, follow: bool = True
 ) -> NDArray[Any] | list[Any]:
-    """Return the values of a block of cells; links are followed under the roots in `allow`.
+    """Return the values of a block of cells.
+
+    Parameters
+    ----------
+    htype : Htype
+        The type of the cells.
+    cells : Cells
+        The stored cells.
+    allow : tuple of str
+        Roots below which links are followed.
+    follow : bool
+        Whether links are followed. If not, their addresses are returned.
 
     Returns
     -------
     ndarray, (n, *shape)
-        For fixed shapes; a masked array where some are null.
+        If the type fixes the shape. It is a masked array if some values are null.
     list
-        Of n values otherwise; None where null.
+        The n values otherwise, with None for nulls.
     """
     match cells:
         case DenseCells(values, valid):
             return _masked(htype.decode(values, ()), valid)
         case RaggedCells():
-            found = _decode_ragged(htype, cells)
+            values = _decode_ragged(htype, cells)
             if not follow or htype.target is None:
-                return found
-            return [None if v is None else htype.load(v, allow) for v in found]
+                return values
+            return [None if v is None else htype.load(v, allow) for v in values]
         case NestedCells():
             return _decode_nested(htype, cells, allow, follow=follow)
 
 
 def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
-    """Return the value of a block of one cell; None where it is null."""
+    """Return the value of a block of one cell; None if it is null."""
     if cells.valid is not None and not cells.valid[0]:
         return None
     if isinstance(cells, RaggedCells):
@@ -70,10 +81,10 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
     return decode_block(htype, cells, allow)[0]
 
 
-def pictures_of(htype: Htype, cells: Cells) -> list[Any]:
-    """Return pictures for a column of another mode: their files, or pixels; None where null."""
+def images_of(htype: Htype, cells: Cells) -> list[Any]:
+    """Return images for a column of another mode: their files or pixels, and None for nulls."""
     assert isinstance(cells, RaggedCells)
-    if cast("Ragged", htype.layout).dtype != "bytes":  # pixels, no files
+    if cast("Ragged", htype.layout).dtype != "bytes":  # pixels are stored, not files
         return [decode_one(htype, take(cells, np.array([i]))) for i in range(len(cells))]
     valid = np.ones(len(cells), bool) if cells.valid is None else cells.valid
     return [bytes(b) if ok else None for b, ok in zip(cells.buffers, valid.tolist(), strict=True)]
@@ -82,20 +93,21 @@ def pictures_of(htype: Htype, cells: Cells) -> list[Any]:
 def decode_row(
     htypes: Mapping[str, Htype], cells: Mapping[str, Cells], allow: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the values of one row by name; large samples are decoded at the same time."""
+    """Return the values of one row by name; large samples are decoded in parallel."""
     jobs = {name: partial(decode_one, h, cells[name], allow) for name, h in htypes.items()}
-    large = [name for name, some in cells.items() if _is_large(some)]
-    started = {name: decode_pool().submit(jobs[name]) for name in large[1:]}
-    return {n: started[n].result() if n in started else jobs[n]() for n in htypes}
+    large = [name for name, column in cells.items() if _is_large(column)]
+    # The caller's thread decodes the first large cell itself.
+    futures = {name: decode_pool().submit(jobs[name]) for name in large[1:]}
+    return {n: futures[n].result() if n in futures else jobs[n]() for n in htypes}
 
 
 def _is_large(cells: Cells) -> bool:
-    """Tell whether a cell is worth a thread of its own."""
+    """Tell whether a cell is so large that decoding it in a thread of its own pays."""
     return isinstance(cells, RaggedCells) and memoryview(cells.buffers[0]).nbytes > LARGE_BYTES
 
 
 def items_of(htype: Htype) -> Htype | None:
-    """Return the type of a list's items; None where values are no lists, or classes of a row.
+    """Return the type of a list's items; None if values are not lists, or are lists of classes.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> items_of(Sequence("int8")), items_of(ClassLabel(multiple=True))
@@ -105,7 +117,7 @@ def items_of(htype: Htype) -> Htype | None:
 
 
 def freeze(values: Any) -> None:
-    """Make an array, and its mask, read-only before it is shared; leave anything else alone.
+    """Make an array and its mask read-only before it is shared; leave any other value alone.
 
     >>> array = np.arange(3)
     >>> freeze(array)
@@ -120,7 +132,7 @@ def freeze(values: Any) -> None:
 
 
 def owned[T](values: T) -> T:
-    """Return values that the caller may write to: shared arrays, which are read-only, as copies.
+    """Return values that the caller may write to: read-only arrays, which are shared, are copied.
 
     >>> shared = np.arange(3)
     >>> freeze(shared)
@@ -135,7 +147,7 @@ def owned[T](values: T) -> T:
 
 
 def with_none(values: NDArray[Any] | list[Any]) -> Sequence[Any] | NDArray[Any]:
-    """Return values to go through one by one: None where a masked array has a null.
+    """Return values for iteration, with None for the nulls of a masked array.
 
     >>> with_none(np.ma.MaskedArray([1, 2], [False, True]))
     [np.int64(1), None]
@@ -157,22 +169,23 @@ def _decode_ragged(htype: Htype, cells: RaggedCells) -> list[Any]:
     shapes = map(_shape, cells.shapes.tolist())
     jobs = list(zip(cells.buffers, shapes, strict=True))
     valid = [True] * len(jobs) if cells.valid is None else cells.valid.tolist()
-    some = list(compress(jobs, valid))
-    if len(some) > 1 and sum(memoryview(b).nbytes for b in cells.buffers) > THREAD_BYTES:
-        found = iter(_decode_in_threads(htype.decode, some))
+    present = list(compress(jobs, valid))
+    if len(present) > 1 and sum(memoryview(b).nbytes for b in cells.buffers) > THREAD_BYTES:
+        values = iter(_decode_in_threads(htype.decode, present))
     else:
-        found = starmap(htype.decode, some)
-    return [next(found) if v else None for v in valid]
+        values = starmap(htype.decode, present)
+    return [next(values) if v else None for v in valid]
 
 
 def _decode_in_threads(
     decode: Callable[..., Any], jobs: list[tuple[Any, tuple[int, ...]]]
 ) -> list[Any]:
     pool = decode_pool()
-    share = -(-len(jobs) // (4 * pool.threads))
-    parts = [jobs[i : i + share] for i in range(0, len(jobs), share)]
-    done = pool.map(lambda part: list(starmap(decode, part)), parts)
-    return [value for part in done for value in part]
+    # Four parts per thread, so that no thread waits long for one with larger samples.
+    size = -(-len(jobs) // (4 * pool.threads))
+    parts = [jobs[i : i + size] for i in range(0, len(jobs), size)]
+    decoded = pool.map(lambda part: list(starmap(decode, part)), parts)
+    return [value for part in decoded for value in part]
 
 
 def _decode_nested(
@@ -182,11 +195,12 @@ def _decode_nested(
     items = with_none(decode_block(item, cells.items, allow, follow=follow))
     ends = np.cumsum(cells.counts).tolist()
     starts = [0, *ends][:-1]
-    found = [htype.decode(items[a:b], ()) for a, b in zip(starts, ends, strict=True)]
+    values = [htype.decode(items[a:b], ()) for a, b in zip(starts, ends, strict=True)]
     if cells.valid is None:
-        return found
-    return [value if v else None for value, v in zip(found, cells.valid, strict=True)]
+        return values
+    return [value if v else None for value, v in zip(values, cells.valid, strict=True)]
 
 
-def _shape(kept: list[int]) -> tuple[int, ...]:
-    return tuple(n for n in kept if n >= 0)
+def _shape(stored: list[int]) -> tuple[int, ...]:
+    """Return a shape without the axes that the cell does not have, which are stored as -1."""
+    return tuple(n for n in stored if n >= 0)

@@ -1,7 +1,7 @@
-"""Columns that are not stored: what a query's result, or any other derived view, reads from.
+"""Tables and columns that are not stored; query results and other derived views read from them.
 
-A `VirtualColumn` has a type and gives cells for rows. A `VirtualTable` holds some, and answers what
-a view asks of a stored version, so that a view on it is a view like any other.
+A `VirtualColumn` has a type and returns cells for rows. A `VirtualTable` holds several of them and
+has the methods of a stored version that a view calls, so that a view of it is like any other view.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ type Rows = NDArray[np.int64]
 
 
 class VirtualColumn(Protocol):
-    """A column that gives cells for rows."""
+    """A column that returns cells for rows."""
 
     @property
     def htype(self) -> Htype:
-        """What the cells mean."""
+        """The type of the cells."""
         ...
 
     @property
     def computed(self) -> bool:
-        """Whether a row is computed whenever it is read."""
+        """Whether a row is computed each time it is read."""
         ...
 
     def read(self, rows: Rows) -> Cells:
-        """Return the cells of some rows, in their order."""
+        """Return the cells of rows, in the order of `rows`."""
         ...
 
     def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
-        """Return what some rows are made of, as numbers of an entry per row."""
+        """Return arrays of numbers that identify the contents of rows, with an entry per row."""
         ...
 
 
 @dataclass(frozen=True)
 class TakenColumn:
-    """A column of another view, at some of its rows."""
+    """A column whose cells are those of another view."""
 
     view: View
     field: Field
     positions: Rows
-    """Row of the view for each of ours; -1 where there is none, which reads as null."""
+    """Position in the other view for each row of this column; -1 for a row that is null."""
 
     @property
     def htype(self) -> Htype:
-        """The column's own; nullable where a row is missing."""
+        """The type of the other view's column; nullable if a row is missing there."""
         if (self.positions >= 0).all():
             return self.field.htype
         return replace(self.field.htype, nullable=True)
 
     @property
     def computed(self) -> bool:
-        """Whether a row is computed whenever it is read: as that of the other view is."""
+        """Whether the other view computes a row each time it is read."""
         return is_computed(self.view, self.field)
 
     def read(self, rows: Rows) -> Cells:
-        """Return the cells of some rows, as they are stored."""
+        """Return the stored cells of rows."""
         positions = self.positions[rows]
         missing = positions < 0
         present = positions[~missing]
@@ -84,44 +84,46 @@ class TakenColumn:
         ]
         if not missing.any():
             return cells
+        # One null cell behind the others stands for every missing row.
         null = self.htype.encode([None])
         at = np.full(len(rows), len(present))
         at[~missing] = np.arange(len(present))
         return take(concat([cells, null]), at)
 
     def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
-        """Return the rows of the other view."""
+        """Return the positions in the other view."""
         return [self.positions[rows].view(np.uint64)]
 
     def shapes(self, rows: Rows) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes of cells of varying size; nothing else is read."""
+        """Return the shapes of ragged cells, (n, ndim) int32, without reading the cells."""
         positions = self.positions[rows]
-        there = positions >= 0
-        found = self.view.rows.table.shapes(self.field.id, self.view.rows.at(positions[there]))
-        out = np.full((len(rows), found.shape[1]), -1, np.int32)
-        out[there] = found
+        present = positions >= 0
+        shapes = self.view.rows.table.shapes(self.field.id, self.view.rows.at(positions[present]))
+        out = np.full((len(rows), shapes.shape[1]), -1, np.int32)
+        out[present] = shapes
         return out
 
     def sizes(self, rows: Rows) -> NDArray[np.int64]:
-        """Return the size of each cell, bytes; nothing else is read."""
+        """Return the size of each cell, (n,) int64, bytes, without reading the cells."""
         positions = self.positions[rows]
-        there = positions >= 0
+        present = positions >= 0
+        sizes = self.view.rows.table.sizes(self.field.id, self.view.rows.at(positions[present]))
         out = np.zeros(len(rows), np.int64)
-        out[there] = self.view.rows.table.sizes(self.field.id, self.view.rows.at(positions[there]))
+        out[present] = sizes
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class KnownColumn:
-    """Cells that are there already, one for each row."""
+    """A column whose cells are in memory, one for each row."""
 
     htype: Htype
-    """What they mean."""
+    """The type of the cells."""
     cells: Cells
     computed = False
 
     def read(self, rows: Rows) -> Cells:
-        """Return the cells of some rows."""
+        """Return the cells of rows."""
         return take(self.cells, rows)
 
     def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
@@ -130,22 +132,22 @@ class KnownColumn:
 
 
 class VirtualTable:
-    """The rows of a derived view.
+    """The table of a derived view. Slots are positions, because no row is ever deleted.
 
     Parameters
     ----------
     columns : mapping
-        By name, in order.
+        The columns by name, in order.
     count : int
-        Rows.
+        Number of rows.
     version : str
-        Id of the commit that it was derived from.
+        Id of the commit from which the view was derived.
     ids : ndarray, (count,) int64, optional
-        Ids of the rows where they are rows of one source; positions otherwise.
+        Ids of the rows, if they are the rows of one source. Without them, positions serve as ids.
     uncommitted : bool
-        Whether it was derived from an open transaction.
+        Whether the view was derived from an open transaction.
     question : Question, optional
-        What was asked, to ask it again.
+        The query of which this is the result, so that it can be run again.
     """
 
     def __init__(
@@ -162,7 +164,7 @@ class VirtualTable:
         self.schema = Schema(tuple(fields))
         self.snapshot_id, self.uncommitted = version, uncommitted
         self.metadata: dict[str, Any] = {}
-        """Notes on the dataset, of which what is derived has none."""
+        """Metadata of the dataset; a derived view has none."""
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
 
@@ -170,46 +172,46 @@ class VirtualTable:
         return self.slots
 
     def live(self) -> Rows:
-        """Return the slots of all rows: their positions."""
+        """Return the slots of all rows, which are their positions."""
         return np.arange(self.slots)
 
     def at(self, positions: Rows) -> Rows:
-        """Return the slots of the rows at some positions: the positions."""
+        """Return the slots of the rows at `positions`, which are the same numbers."""
         return positions
 
     def column(self, column: str) -> VirtualColumn:
-        """Return what gives the cells of a column, by its id."""
+        """Return a column by its id."""
         return self._columns[column]
 
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
-        """Return the cells of some rows, by column id."""
+        """Return the cells of rows, by column id."""
         return {c: self._columns[c].read(slots) for c in columns}
 
     @property
     def has_ids(self) -> bool:
-        """Whether the rows are rows of one source, and have their ids."""
+        """Whether all rows come from one source and have their ids."""
         return self._ids is not None
 
     def flat(self, column: str, slots: Rows) -> FlatCells:
-        """Return the bytes of the cells of some rows of a ragged column, back to back."""
+        """Return the bytes of the cells of a ragged column, back to back."""
         cells = self.read([column], slots)[column]
         assert isinstance(cells, RaggedCells), "only ragged columns are bytes"
         return FlatCells.of(cells)
 
     def part(self, column: str, slots: Rows, index: tuple[Any, ...]) -> None:  # noqa: ARG002
-        """Return None: what is computed has no bytes to read a part of."""
+        """Return None, because computed cells have no stored bytes that could be read in part."""
         return
 
     def ids(self, slots: Rows) -> Rows:
-        """Return the ids of some rows."""
+        """Return the ids of rows."""
         return slots if self._ids is None else self._ids[slots]
 
     def fingerprint(self, slots: Rows) -> str:
-        """Return a hash of which rows some are: by their ids, or else what they are made of."""
-        found = xxhash.xxh3_64()
+        """Return a hash that identifies rows: by their ids, or without ids by their contents."""
+        digest = xxhash.xxh3_64()
         for array in self._marks(slots):
-            found.update(np.ascontiguousarray(array))
-        return found.hexdigest()
+            digest.update(np.ascontiguousarray(array))
+        return digest.hexdigest()
 
     def _marks(self, slots: Rows) -> Iterator[NDArray[Any]]:
         if self._ids is not None:
@@ -219,12 +221,12 @@ class VirtualTable:
             yield from column.marks(slots)
 
     def positions(self) -> Iterator[Rows]:
-        """Yield the positions in other views of the rows that columns take from there."""
-        taken = (c.positions for c in self._columns.values() if isinstance(c, TakenColumn))
-        yield from {id(positions): positions for positions in taken}.values()
+        """Yield the positions of rows in other views, each array once, for the taken columns."""
+        arrays = (c.positions for c in self._columns.values() if isinstance(c, TakenColumn))
+        yield from {id(positions): positions for positions in arrays}.values()
 
     def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
+        """Return the shapes of cells, (n, ndim) int32; -1 for axes that a cell does not have."""
         source = self._columns[column]
         if isinstance(source, TakenColumn) and isinstance(source.htype.layout, Ragged):
             return source.shapes(slots)
@@ -232,38 +234,38 @@ class VirtualTable:
             case RaggedCells(shapes=shapes):
                 return shapes
             case NestedCells(counts, _, valid):
-                found = counts.astype(np.int32)[:, np.newaxis]
+                shapes = counts.astype(np.int32)[:, np.newaxis]
             case DenseCells(values, valid):
-                found = np.tile(np.array(values.shape[1:], np.int32), (len(values), 1))
-        return found if valid is None else np.where(valid[:, np.newaxis], found, np.int32(-1))
+                shapes = np.tile(np.array(values.shape[1:], np.int32), (len(values), 1))
+        return shapes if valid is None else np.where(valid[:, np.newaxis], shapes, np.int32(-1))
 
     def sizes(self, column: str, slots: Rows) -> NDArray[np.int64]:
-        """Return the size of each cell, bytes."""
+        """Return the size of each cell, (n,) int64, bytes."""
         source = self._columns[column]
         if isinstance(source, TakenColumn) and not isinstance(source.htype.layout, Dense):
             return source.sizes(slots)
         return sizes_of(self.read([column], slots)[column])
 
     def valid(self, column: str, slots: Rows) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool; None for all."""
+        """Tell which cells are not null, (n,) bool; None if none is."""
         return self.read([column], slots)[column].valid
 
     def nbytes(self, column: str, slots: Rows) -> int:
-        """Return the size of cells, bytes."""
+        """Return the total size of cells in bytes."""
         return int(self.sizes(column, slots).sum())
 
     def statistics(self, column: str) -> None:  # noqa: ARG002
-        """Return None: nothing is known of values before they are computed."""
+        """Return None, because nothing is known about values before they are computed."""
         return
 
     def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells: those that stored ones of the type have."""
+        """Return digests of cells, (n,) uint64; equal stored cells have the same digests."""
         layout = self._columns[column].htype.layout
         return digests_of(layout, self.read([column], slots)[column])
 
 
 def sizes_of(cells: Cells) -> NDArray[np.int64]:
-    """Return the size of each cell, bytes.
+    """Return the size of each cell, (n,) int64, bytes.
 
     >>> sizes_of(RaggedCells([b"ab", b""], np.empty((2, 0), np.int32))).tolist()
     [2, 0]
@@ -281,7 +283,7 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
 
 
 def source_of(view: View, f: Field) -> tuple[Any, str]:
-    """Return where the values of a column are taken from: a table, and the id that it has there."""
+    """Return the table from which a column's values are taken, and the column's id there."""
     table: Any = view.rows.table
     while isinstance(table, VirtualTable):
         column = table.column(f.id)
@@ -292,11 +294,11 @@ def source_of(view: View, f: Field) -> tuple[Any, str]:
 
 
 def is_computed(view: View, f: Field) -> bool:
-    """Tell whether the rows of a column are computed whenever they are read."""
+    """Tell whether the rows of a column are computed each time they are read."""
     table = view.rows.table
     return isinstance(table, VirtualTable) and table.column(f.id).computed
 
 
 def question_of(view: View) -> Question | None:
-    """Return the query whose result a view's rows are; None for rows of a lake."""
+    """Return the query whose result a view shows; None if it shows rows of a lake."""
     return view.rows.table.question if isinstance(view.rows.table, VirtualTable) else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.dataset.read.values import decode_block, pictures_of
+from deeplake_lite.dataset.read.values import decode_block, images_of
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.storage import chunks
@@ -287,7 +287,7 @@ def _other_pictures(a: Table, b: Table, column: str, pairs: _Pairs, touched: Tou
     for span in chunks.spans(len(maybe), PICTURES):
         slots = pairs.a[maybe[span]]
         cells = a.read([column], slots)[column]
-        converted = replace(new, nullable=True).encode(pictures_of(old, cells))
+        converted = replace(new, nullable=True).encode(images_of(old, cells))
         same = b.digest(column, converted) == b.digests(column, pairs.b[maybe[span]])
         found.append(a.ids(slots[~same]))
     return np.sort(np.concatenate(found))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.read.values import pictures_of
+from deeplake_lite.dataset.read.values import images_of
 from deeplake_lite.dataset.write.blocks import encode_column, naming_rows
 from deeplake_lite.htypes.cells import take
 
@@ -39,7 +39,7 @@ def converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np
         slots = table.rows.at(positions)
         cells: Any = table.read([f.id], slots)[f.id]
         with naming_rows(positions.__getitem__):
-            given = pictures_of(f.htype, cells)
+            given = images_of(f.htype, cells)
             of = replace(f, htype=htype)
             new: Any = encode_column(of, given, 0, len(given), "header", warns=False)
         changed = np.flatnonzero((new.shapes != cells.shapes).any(axis=1))
