@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from deeplake_lite.dataset.arrow.capsules import arrow_table, way_out, wrong_table
+from deeplake_lite.dataset.arrow.capsules import arrow_table, is_wrong_table, table_hint
 from deeplake_lite.dataset.write.tables import Tabular
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
@@ -64,8 +64,8 @@ def from_dataframe(
 
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
-    if wrong_table(df):
-        raise InvalidValueError(f"must be {_TABLES}, got {type(df).__name__}. {way_out(df)}")
+    if is_wrong_table(df):
+        raise InvalidValueError(f"must be {_TABLES}, got {type(df).__name__}. {table_hint(df)}")
     if hasattr(df, "iloc"):
         is_named = any(name is not None for name in df.index.names)
         columns = _from_pandas(_with_index(df) if is_named else df)

@@ -148,7 +148,7 @@ def test_a_struct_that_makes_no_array_is_an_error_of_its_row(way, values, noted,
 def test_a_map_with_a_key_twice_is_refused(way, kind, tmp_path):
     row = [("a", 1), ("a", 2)]
     table = pa.table({"x": pa.array([row if kind == MAP else [row]], kind)})
-    with pytest.raises(dl.InvalidValueError, match="each key once"):
+    with pytest.raises(dl.InvalidValueError, match="each key only once"):
         way(table, dl.Json(), tmp_path)
 
 

@@ -225,9 +225,9 @@ def test_types_of_polars_that_arrow_lacks_are_refused(dtype):
 @pytest.mark.parametrize("rows", [pd.Series([1]), pl.Series([1]), pa.array([1]), pd.Index([1])])
 def test_a_column_alone_is_no_rows(rows):
     ds = empty(WHOLE)
-    with pytest.raises(dl.InvalidValueError, match=r"A column goes by its name: \{'x': values\}"):
+    with pytest.raises(dl.InvalidValueError, match=r"Pass a column by its name: \{'x': values\}"):
         ds.append(rows)
-    with pytest.raises(dl.InvalidValueError, match=r"A column goes by its name: \{'x': values\}"):
+    with pytest.raises(dl.InvalidValueError, match=r"Pass a column by its name: \{'x': values\}"):
         dl.from_dataframe(rows, "memory://ways-refused")
 
 

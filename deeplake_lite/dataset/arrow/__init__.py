@@ -1,1 +1,1 @@
-"""To Arrow and from it: types, cells, and the values of columns that are handed in."""
+"""Conversion to and from Arrow: types, cells, and the values of columns that users pass."""

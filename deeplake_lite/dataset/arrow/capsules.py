@@ -1,7 +1,7 @@
-"""Tables and columns that other libraries hand to Arrow, checked for what they lose on the way.
+"""Import of other libraries' tables and columns through Arrow's C interface.
 
-Names go through Arrow's C interface as texts that end at a NUL, and polars gives objects as their
-addresses in memory.
+Names end at a NUL in that interface, and polars exports Python objects as their addresses in
+memory. Both are refused here, before anything is lost.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def arrow_table(table: Any) -> pa.Table:
-    """Return what gives itself to Arrow, such as a DataFrame of polars, as a table.
+    """Return an Arrow table from any object that exports one, such as a polars DataFrame.
 
     Raises
     ------
     InvalidValueError
-        For what is no table, and for columns of types that Arrow does not have.
+        If the object is not a table, or a column has a type that Arrow does not have.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def arrow_table(table: Any) -> pa.Table:
         return pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidValueError(
-            f"rows must be a table that Arrow reads, but {type(table).__name__} is none: "
-            f"{str(error).rstrip('.')}. Give columns by name: {{'x': values}}."
+            f"rows must be a table that Arrow can read, but {type(table).__name__} is not: "
+            f"{str(error).rstrip('.')}. Pass columns by name: {{'x': values}}."
         ) from error
 
 
 def polars_column(series: Any) -> pa.ChunkedArray:
-    """Return a Series of polars as a column of Arrow. Raises InvalidValueError for objects."""
+    """Return a polars Series as an Arrow column. Raises InvalidValueError for Python objects."""
     import pyarrow as pa
 
     _check_name(series.name)
@@ -60,26 +60,26 @@ def polars_column(series: Any) -> pa.ChunkedArray:
     return pa.chunked_array(series)
 
 
-def wrong_table(given: Any) -> bool:
-    """Tell whether what was given for rows is a single column, or a query of polars."""
-    return is_column(type(given)) or _is_lazy(given)
+def is_wrong_table(data: Any) -> bool:
+    """Tell whether an object passed for rows is a single column, or a polars LazyFrame."""
+    return is_column(type(data)) or _is_lazy(data)
 
 
-def way_out(given: Any) -> str:
-    """Return what to write in place of what is no table.
+def table_hint(data: Any) -> str:
+    """Return a hint at what to pass in place of a wrong table.
 
     >>> import pandas as pd
-    >>> way_out(pd.Series([1], name="age"))
-    "A column goes by its name: {'age': values}."
+    >>> table_hint(pd.Series([1], name="age"))
+    "Pass a column by its name: {'age': values}."
     """
-    if _is_lazy(given):
-        return "A query of polars gives its rows on .collect()."
-    name = getattr(given, "name", None) or "x"
-    return f"A column goes by its name: {{{brief(name)}: values}}."
+    if _is_lazy(data):
+        return "Call .collect() to get the rows of a LazyFrame."
+    name = getattr(data, "name", None) or "x"
+    return f"Pass a column by its name: {{{brief(name)}: values}}."
 
 
-def _is_lazy(given: Any) -> bool:
-    return _is_polars(given) and type(given).__name__ == "LazyFrame"
+def _is_lazy(data: Any) -> bool:
+    return _is_polars(data) and type(data).__name__ == "LazyFrame"
 
 
 def _is_polars(values: Any) -> bool:
@@ -87,33 +87,37 @@ def _is_polars(values: Any) -> bool:
 
 
 _UNREADABLE = {
-    "Object": "Python objects, which Arrow gets as addresses in memory. Give them as a list: "
+    "Object": "Python objects, which polars exports as addresses in memory. Pass a list: "
     "series.to_list()",
-    "Int128": "integers of 128 bits, which no column holds. Cast them: series.cast(pl.Int64), or "
-    "pl.String for their digits",
-    "UInt128": "integers of 128 bits, which no column holds. Cast them: series.cast(pl.UInt64), or "
-    "pl.String for their digits",
+    "Int128": "integers of 128 bits, which no column can store. Cast them with "
+    "series.cast(pl.Int64), or pl.String to store their digits",
+    "UInt128": "integers of 128 bits, which no column can store. Cast them with "
+    "series.cast(pl.UInt64), or pl.String to store their digits",
 }
+"""Polars types that cannot be imported: what their values are, and a way out."""
 
 
 def _check_polars(kind: Any, name: str | None) -> None:
-    """Refuse a type of polars that Arrow does not have, also within lists and structs."""
+    """Refuse a polars type that Arrow does not have, also within lists and structs."""
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(
-                f"values must have a type that Arrow has, but {kind} are {_UNREADABLE[part]}.",
+                f"values must have a type that Arrow has, but values of type {kind} are "
+                f"{_UNREADABLE[part]}.",
                 column=name,
             )
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name with a NUL: polars ends the process where it hands one to Arrow."""
+    """Refuse a name with a NUL: exporting one to Arrow makes polars abort the process."""
     if "\0" in name:
-        raise InvalidValueError(f"names must have no NUL, but there is {brief(name)}. Rename it.")
+        raise InvalidValueError(
+            f"names must not contain a NUL, but one is {brief(name)}. Rename the column or field."
+        )
 
 
 def _parts(kind: Any) -> Iterator[str]:
-    """Yield the names of a type of polars and of those within it."""
+    """Yield the names of a polars type and of the types within it."""
     yield kind.base_type().__name__
     if getattr(kind, "inner", None) is not None:
         yield from _parts(kind.inner)

@@ -1,10 +1,10 @@
-"""Cells as Arrow arrays, and columns as Arrow fields.
+"""Conversion of cells to Arrow arrays, and of columns to Arrow fields.
 
 Numbers become primitives and files become binary. Arrays of one shape become fixed-size lists, or
 tensors if they have several axes. Arrays of varying length become lists, and arrays in which
 several axes vary become structs of data and shape. Complex numbers become pairs. A field's metadata
-holds the configuration of its htype, so that a reader can make the same column again. This module
-imports pyarrow, so `export` loads it only when asked.
+holds the configuration of its htype, so that a reader can recreate the column. This module imports
+pyarrow, so `export` loads it on demand.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 type Null = NDArray[np.bool_] | None
-"""(n,) bool, True where null."""
+"""(n,) bool, True for nulls; None if there are none."""
 
 HTYPE = "deeplake_lite.htype"
-"""Key of a field's metadata: the configuration of its htype, JSON."""
+"""Key in a field's metadata for the configuration of its htype, as JSON."""
 
-NOTES = "deeplake_lite.metadata"
-"""Key of a field's and the schema's metadata: the notes on it, JSON."""
+METADATA = "deeplake_lite.metadata"
+"""Key in the metadata of a field or schema for the user's metadata, as JSON."""
 
-_MISFIT = "Cells are not as long as their shapes say. Run ds.verify()."
+_MISFIT = "The cells do not have the lengths that their shapes require. Run ds.verify()."
 
 
 def field_of(f: Field) -> pa.Field:
@@ -52,14 +52,14 @@ def field_of(f: Field) -> pa.Field:
     >>> json.loads(field.metadata[HTYPE.encode()])
     {'htype': 'class_label', 'names': ['rose', 'tulip']}
     """
-    metadata = {HTYPE: json.dumps(f.htype.get_config()), **notes_of(f.metadata)}
+    metadata = {HTYPE: json.dumps(f.htype.get_config()), **user_metadata(f.metadata)}
     kind = array_of(f.htype, f.htype.encode([])).type
     return pa.field(f.name, kind, nullable=f.htype.nullable, metadata=metadata)
 
 
-def notes_of(notes: Mapping[str, Any]) -> dict[str, str]:
-    """Return notes as Arrow metadata."""
-    return {NOTES: json.dumps(dict(notes))} if notes else {}
+def user_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metadata of a column or dataset as Arrow metadata."""
+    return {METADATA: json.dumps(dict(metadata))} if metadata else {}
 
 
 def array_of(htype: Htype, cells: Cells) -> pa.Array:
@@ -96,7 +96,7 @@ def _dense(htype: Htype, cells: DenseCells) -> pa.Array:
 
 
 def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
-    """Return numbers, (n,), as an array of primitives; classes by name."""
+    """Return numbers, (n,), as an Arrow array of primitives, and classes as their names."""
     if (classes := htype.classes) is not None and classes.names:
         values = (classes.item or classes).decode(values, ())
         return pa.DictionaryArray.from_arrays(
@@ -106,57 +106,59 @@ def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
         pairs = pa.array(values.view(values.real.dtype))
         return pa.FixedSizeListArray.from_arrays(pairs, 2, mask=_mask(null))
     times = common_times(values)
-    if times.dtype.kind in "mM":  # an array holds NaT, which is a null outside
+    if times.dtype.kind in "mM":  # NaT, a value in NumPy, is a null in Arrow
         null = np.isnat(times) if null is None else null | np.isnat(times)
     return numbers_of(times, null)
 
 
 def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
-    """Return numbers, truth values or times, (n,), as an Arrow array that shares their memory.
+    """Return numbers, booleans or times, (n,), as an Arrow array that shares their memory.
 
-    ``pyarrow.array`` does so, too, but imports pandas first: 0.4 s for nothing.
+    ``pyarrow.array`` also shares memory, but it imports pandas first, which takes 0.4 s.
 
     >>> numbers_of(np.array([1.5, 2.0]), np.array([False, True])).to_pylist()
     [1.5, None]
     """
     kind = pa.from_numpy_dtype(values.dtype)
-    if values.dtype == "datetime64[D]":  # 64 bits here, 32 there
+    if values.dtype == "datetime64[D]":  # NumPy has 64 bits for a date, Arrow 32
         return pa.array(values, kind, mask=null)
     data = np.packbits(values, bitorder="little") if values.dtype == bool else values
     valid = None if null is None or not null.any() else _bits(~null)
-    ready = pa.py_buffer(np.ascontiguousarray(data).view(np.uint8))
-    return pa.Array.from_buffers(kind, len(values), [valid, ready])
+    buffer = pa.py_buffer(np.ascontiguousarray(data).view(np.uint8))
+    return pa.Array.from_buffers(kind, len(values), [valid, buffer])
 
 
 def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return what `numbers_of` was given, in the memory of the array and read-only: no nulls.
+    """Return the numbers of an Arrow array without nulls: the reverse of `numbers_of`.
+
+    The result is read-only. It shares the memory of the array, unless there are several chunks.
 
     >>> numbers_in(pa.chunked_array([[1, 2], [3]]))
     array([1, 2, 3])
     """
     if isinstance(array, pa.ChunkedArray):
         parts = [numbers_in(chunk) for chunk in array.chunks]
-        return parts[0] if len(parts) == 1 else np.concatenate([_no_numbers(array.type), *parts])
-    values = np.frombuffer(array.buffers()[1] or b"", _no_numbers(array.type).dtype)
+        return parts[0] if len(parts) == 1 else np.concatenate([_empty(array.type), *parts])
+    values = np.frombuffer(array.buffers()[1] or b"", _empty(array.type).dtype)
     values.flags.writeable = False
     return values[array.offset : array.offset + len(array)]
 
 
-def _no_numbers(kind: pa.DataType) -> NDArray[Any]:
+def _empty(kind: pa.DataType) -> NDArray[Any]:
     return np.empty(0, kind.to_pandas_dtype())
 
 
-def _bits(truths: NDArray[np.bool_]) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(truths, bitorder="little"))
+def _bits(booleans: NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(booleans, bitorder="little"))
 
 
 def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
     layout, null = htype.layout, _null(cells.valid)
     assert isinstance(layout, Ragged)
     if layout.dtype == "bytes":
-        return _joined(FlatCells.of(cells), pa.large_binary())
+        return _variable_size(FlatCells.of(cells), pa.large_binary())
     if layout.dtype in ("utf8", "json"):
-        return texts_of(FlatCells.of(cells))
+        return strings_of(FlatCells.of(cells))
     shapes = np.maximum(cells.shapes, 0).astype(np.int64)
     values = _flat(htype, cells, layout.dtype)
     axes = htype.axes or ()
@@ -164,29 +166,30 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
         return _tensors(htype, values, cells, null)
     if len(values) != shapes.prod(axis=1).sum():
         raise DamagedError(_MISFIT)
-    found = _leaf(htype, values)
+    # Wrap the numbers in lists from the innermost axis to the outermost.
+    lists = _leaf(htype, values)
     for axis in range(len(axes) - 1, 0, -1):
         if isinstance(size := axes[axis], int):
-            found = pa.FixedSizeListArray.from_arrays(found, size)
+            lists = pa.FixedSizeListArray.from_arrays(lists, size)
         else:
             lengths = np.repeat(shapes[:, axis], shapes[:, :axis].prod(axis=1))
-            found = _lists(lengths, found)
-    return _lists(shapes[:, 0], found, null)
+            lists = _lists(lengths, lists)
+    return _lists(shapes[:, 0], lists, null)
 
 
 def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
-    """Return arrays of which several axes vary as data and shape.
+    """Return arrays in which several axes vary as structs of data and shape.
 
-    Lists in lists would lose the shape of what has no items, such as the masks of no objects.
+    Nested lists would lose the shape of an empty array, such as (0, h, w) for masks of no objects.
     """
-    kept = cells.shapes >= 0
-    sizes = np.where(kept, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 without axes
+    has_axis = cells.shapes >= 0
+    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 for no axes
     if null is not None:
         sizes[null] = 0
     if len(values) != sizes.sum():
         raise DamagedError(_MISFIT)
     data = _lists(sizes, _leaf(htype, values))
-    shapes = _lists(kept.sum(axis=1), pa.array(cells.shapes[kept]))
+    shapes = _lists(has_axis.sum(axis=1), pa.array(cells.shapes[has_axis]))
     return pa.StructArray.from_arrays([data, shapes], ["data", "shape"], mask=_mask(null))
 
 
@@ -198,45 +201,47 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
         if len(data) % np.dtype(dtype).itemsize:
             raise DamagedError(_MISFIT)
         return np.frombuffer(data, dtype).view(htype.value_dtype)
-    found = [v.reshape(-1) for v in decode_block(htype, cells) if v is not None]
-    return np.concatenate([np.empty(0, htype.value_dtype), *found])
+    values = [v.reshape(-1) for v in decode_block(htype, cells) if v is not None]
+    return np.concatenate([np.empty(0, htype.value_dtype), *values])
 
 
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
-    """Refuse shapes that no value of the type has. Raises DamagedError."""
+    """Refuse shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if (htype.axes or ())[:1] == (None,):  # any size will do
+    if (htype.axes or ())[:1] == (None,):  # its size is free, so 0 leaves fewer shapes to check
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))
 
 
-def _joined(cells: FlatCells, kind: pa.DataType) -> pa.Array:
-    """Return bytes as an array of a kind with 64-bit offsets; no copy."""
+def _variable_size(cells: FlatCells, kind: pa.DataType) -> pa.Array:
+    """Return bytes as an array of a type with 64-bit offsets, without a copy."""
     valid = None if cells.valid is None else _bits(cells.valid)
     offsets, data = pa.py_buffer(_offsets(cells.lengths)), pa.py_buffer(cells.data)
     return pa.Array.from_buffers(kind, len(cells), [valid, offsets, data])
 
 
-def texts_of(cells: FlatCells) -> pa.Array:
-    """Return the bytes of texts as an Arrow array, without a copy.
+def strings_of(cells: FlatCells) -> pa.Array:
+    """Return the bytes of strings as an Arrow array, without a copy.
 
     Raises
     ------
     DamagedError
-        When they are no text.
+        When a string is not valid UTF-8.
 
     Examples
     --------
-    >>> texts_of(FlatCells(np.frombuffer(b"abc", np.uint8), np.array([2, 0, 1]))).to_pylist()
+    >>> strings_of(FlatCells(np.frombuffer(b"abc", np.uint8), np.array([2, 0, 1]))).to_pylist()
     ['ab', '', 'c']
     """
-    texts = _joined(cells, pa.large_string())
+    strings = _variable_size(cells, pa.large_string())
     try:
-        texts.validate(full=True)
+        strings.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise DamagedError(f"A text must be UTF-8: {error}. Run ds.verify().") from error
-    return texts
+        raise DamagedError(
+            f"Strings must be UTF-8, but Arrow finds: {error}. Run ds.verify()."
+        ) from error
+    return strings
 
 
 def _lists(lengths: NDArray[Any], items: pa.Array, null: Null = None) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Decimals of Arrow as floats, and whether a float64 gives them back."""
+"""Conversion of Arrow decimals to floats, and a check for decimals that floats would round."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pyarrow.types as kinds
 from deeplake_lite.dataset.arrow.types import has_fractions, is_list
 
 _LONG = "[0-9.]{16,}|E"
-"""Matches decimals that a float64 may not give back: long ones, and those with an exponent."""
+"""Matches the decimals that float64 may round: long ones, and those with an exponent."""
 
 
 def as_floats(decimals: pa.Array) -> pa.Array:
-    """Return the float64 that is nearest to each decimal.
+    """Return the float64 nearest to each decimal.
 
-    By way of texts, as Arrow's own cast is not exact: it makes 0.7000000000000001 of 0.70.
+    The detour through strings is exact. Arrow's direct cast is not: it turns 0.70 into
+    0.7000000000000001.
 
     >>> as_floats(pa.array([Decimal("0.70"), None])).to_pylist()
     [0.7, None]
@@ -26,31 +27,31 @@ def as_floats(decimals: pa.Array) -> pa.Array:
 
 
 def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
-    """Return the first row with a decimal that float64 rounds, and the decimal; None for none.
+    """Return the first row with a decimal that float64 rounds, and that decimal; None if no row.
 
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))
     (2, Decimal('12345678901234567.5'))
     """
     if not has_fractions(array.type):
         return None
-    import pyarrow.compute as pc  # 0.1 s, for columns of decimals alone
+    import pyarrow.compute as pc  # takes 0.1 s, and only columns of decimals need it
 
     leaves, rows = _leaves(array)
-    texts = leaves.cast(pa.string())
-    long = pc.fill_null(pc.match_substring_regex(texts, _LONG), False).to_numpy(
+    strings = leaves.cast(pa.string())
+    is_long = pc.fill_null(pc.match_substring_regex(strings, _LONG), False).to_numpy(
         zero_copy_only=False
     )
-    for at in np.flatnonzero(long).tolist():
-        number = leaves[at].as_py()
-        if not comes_back(number):
-            return int(rows[at]), number
+    for index in np.flatnonzero(is_long).tolist():
+        number = leaves[index].as_py()
+        if not survives_float64(number):
+            return int(rows[index]), number
     return None
 
 
-def comes_back(number: Decimal) -> bool:
-    """Tell whether a float64, written with as many digits as a number has, is that number.
+def survives_float64(number: Decimal) -> bool:
+    """Tell whether the nearest float64, written with as many digits, is the same number.
 
-    >>> [comes_back(Decimal(text)) for text in ("0.10000000000000001", "12345678901234567.5")]
+    >>> [survives_float64(Decimal(s)) for s in ("0.10000000000000001", "12345678901234567.5")]
     [True, False]
     """
     digits = "".join(map(str, number.as_tuple().digits)).strip("0")
@@ -58,8 +59,8 @@ def comes_back(number: Decimal) -> bool:
 
 
 def _leaves(array: pa.Array) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Return the values of lists, however nested, in one array, and the row of each."""
-    import pyarrow.compute as pc  # as above
+    """Return the innermost values of nested lists as one array, and the row of each value."""
+    import pyarrow.compute as pc  # slow to import, see `first_rounded`
 
     rows = np.arange(len(array))
     while True:

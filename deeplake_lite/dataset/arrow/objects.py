@@ -1,4 +1,7 @@
-"""Structs, maps and JSON of Arrow: objects, or the tensors that `to_arrow` writes as structs."""
+"""Conversion of Arrow structs, maps and JSON to Python objects, or to the tensors they stand for.
+
+`to_arrow` writes tensors of which several axes vary as structs of data and shape.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
-    """Tell whether structs are tensors, as `to_arrow` writes those of which several axes vary.
+    """Tell whether structs are tensors, as `to_arrow` writes those with several varying axes.
 
-    Their type tells: that which a lake has noted with the column, or that of the column that takes
-    them. For any other type they are objects, whatever their fields are called.
+    The type `of` decides: the one in the field's metadata, or the type of the column that takes the
+    values. If it is not a type of arrays, the structs are objects, whatever their field names.
 
     >>> from deeplake_lite.htypes import Array, Json
     >>> kind = pa.struct({"data": pa.list_(pa.int64()), "shape": pa.list_(pa.int64())})
@@ -39,14 +42,14 @@ def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
 
 
 def item_of(of: Htype | None) -> Htype | None:
-    """Return the type of the items of lists, if `of` is a type of lists."""
+    """Return the type of the items if `of` is a type of lists, or else None."""
     return of.layout.item if of is not None and isinstance(of.layout, Nested) else None
 
 
 def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return arrays of data and shape; a struct that does not make an array stays as it is.
+    """Return arrays from structs of data and shape; a struct that does not fit stays a dict.
 
-    No type of arrays takes such a struct: the error then names its row.
+    No type of arrays takes a dict, so the type's error names its row.
 
     >>> tensors_in(pa.array([{"data": [1, 2], "shape": [2, 1]}, None]))
     [array([[1],
@@ -64,30 +67,30 @@ def _tensor(item: pa.StructScalar) -> Any:
     if not (is_list(data.type) and is_list(shape.type) and kinds.is_integer(shape.type.value_type)):
         return python_value(item)
     sizes, numbers = shape.as_py(), data.values
-    if kinds.is_fixed_size_list(numbers.type):  # complex numbers
+    if kinds.is_fixed_size_list(numbers.type):  # complex numbers, as pairs
         sizes, numbers = [*sizes, numbers.type.list_size], numbers.flatten()
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
         return python_value(item)
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
-    if numbers.null_count and flat.dtype.kind in "mM":  # no array holds a null
+    if numbers.null_count and flat.dtype.kind in "mM":  # None is refused, NaT would be taken
         flat = np.array([None if np.isnat(time) else time for time in flat], object)
     return flat.reshape(sizes)
 
 
 def _fits(sizes: list[int | None], count: int) -> bool:
-    """Tell whether so many numbers fill an array of a shape."""
+    """Tell whether an array of a shape has `count` numbers."""
     whole = [size for size in sizes if size is not None and size >= 0]
     return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
 
 
 def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return values as Python has them, maps as dicts and JSON parsed, also in lists and structs.
+    """Return Python objects, with maps as dicts and JSON parsed, also within lists and structs.
 
     Raises
     ------
     InvalidValueError
-        For a map that has a key twice, and for JSON that does not parse, with its row. For a
-        struct that has two fields of one name.
+        For a map with a duplicate key and for JSON that does not parse, with the row. For a struct
+        with two fields of the same name.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _has_objects(kind: pa.DataType) -> bool:
-    """Tell whether values have maps in them, or JSON, which Arrow gives as pairs and as texts."""
+    """Tell whether a type contains maps or JSON, which Arrow returns as pairs and as strings."""
     if isinstance(kind, pa.JsonType):
         return True
     if isinstance(kind, pa.BaseExtensionType):
@@ -119,11 +122,11 @@ def _has_objects(kind: pa.DataType) -> bool:
 
 
 def _with_objects(value: Any, kind: pa.DataType) -> Any:
-    """Return a value of an Arrow type with dicts for its maps, and its JSON parsed."""
+    """Return a value of an Arrow type with its maps as dicts and its JSON parsed."""
     if value is None or not _has_objects(kind):
         return value
     if isinstance(kind, pa.JsonType):
-        return _of_json(value)
+        return _parse_json(value)
     if isinstance(kind, pa.BaseExtensionType):
         return _with_objects(value, kind.storage_type)
     if kinds.is_map(kind):
@@ -133,22 +136,24 @@ def _with_objects(value: Any, kind: pa.DataType) -> Any:
     return [_with_objects(item, kind.value_type) for item in value]
 
 
-def _of_json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(
-            f"must be JSON, but {brief(text)} does not parse: {error}. To store it as text, cast "
-            "the column: column.cast(pa.string())."
+            f"must be JSON, but {brief(text)} does not parse: {error}. To store it as a string, "
+            "cast the column: column.cast(pa.string())."
         ) from error
 
 
 def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     keys = [key for key, _ in pairs]
     if any(isinstance(key, dict | list) for key in keys):
-        rule = "the keys of a map must be texts or numbers"
+        rule = "the keys of a map must be strings or numbers"
     elif len(set(keys)) < len(keys):
-        rule = "a map must have each key once"
+        rule = "a map must have each key only once"
     else:
         return dict(pairs)
-    raise InvalidValueError(f"{rule}, but this one is {brief(pairs)}. Make it a list of structs.")
+    raise InvalidValueError(
+        f"{rule}, but this map is {brief(pairs)}. Convert it to a list of structs."
+    )

@@ -1,4 +1,4 @@
-"""Times in the units that Arrow, pandas and xarray know."""
+"""Conversion of times to units that Arrow, pandas and xarray support."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _COMMON = ("s", "ms", "us", "ns")
 
 
 def common_times(values: NDArray[Any]) -> NDArray[Any]:
-    """Return times in a unit that Arrow, pandas and xarray know; anything else as it is.
+    """Return times in a unit that Arrow, pandas and xarray support; other values unchanged.
 
-    Seconds stand for coarser units. Durations in months and years have no length, and leave as
-    int64 counts.
+    Times in coarser units are converted to seconds. Durations in months and years have no fixed
+    length, so they become int64 counts.
 
     Raises
     ------
     InvalidValueError
-        For a time that seconds since 1970 cannot hold.
+        For a time that does not fit in 64-bit seconds since 1970.
 
     >>> common_times(np.array(["2026-01-02"], "datetime64[D]")).dtype
     dtype('<M8[s]')

@@ -1,4 +1,4 @@
-"""What an Arrow type is to a lake: a dtype, text, bytes, lists; each in all of its layouts."""
+"""Classification of Arrow types as numbers, strings, bytes or lists, in all their layouts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow.types as kinds
 
 
 def dtype_of(kind: pa.DataType) -> str | None:
-    """Return the dtype of a number, truth value or time; None for any other type.
+    """Return the NumPy dtype of a type of numbers, booleans or times; None for any other type.
 
     >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.decimal128(20, 0))
     ('datetime64[D]', 'float64', 'int64')
@@ -31,7 +31,7 @@ def dtype_of(kind: pa.DataType) -> str | None:
 
 
 def has_fractions(kind: pa.DataType) -> bool:
-    """Tell whether a type is one of decimals with fractions, or of lists of them.
+    """Tell whether a type is a decimal with fractional digits, or a list of such decimals.
 
     >>> has_fractions(pa.list_(pa.decimal128(10, 2))), has_fractions(pa.decimal128(20, 0))
     (True, False)
@@ -43,7 +43,7 @@ def has_fractions(kind: pa.DataType) -> bool:
 
 
 def unwrapped(kind: pa.DataType) -> pa.DataType:
-    """Return what an extension or a run-end encoding holds; tensors of a fixed shape stay.
+    """Return the type within an extension or a run-end encoding; fixed-shape tensors stay.
 
     >>> unwrapped(pa.bool8()), unwrapped(pa.run_end_encoded(pa.int32(), pa.string()))
     (DataType(bool), DataType(string))
@@ -58,7 +58,7 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """Return a type with plain texts and bytes in place of views, also within lists and structs.
+    """Return a type with large strings and bytes in place of views, also in lists and structs.
 
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: large_string>)
@@ -80,7 +80,7 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 
 def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
-    """Return the shape of tensors as they are read, which may be stored in another order.
+    """Return the logical shape of tensors, whose axes may be stored in another order.
 
     >>> shape_of(pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0]))
     (3, 2)
@@ -90,14 +90,14 @@ def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a type is text."""
+    """Tell whether a type is a string, in any layout."""
     return any(
         test(kind) for test in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
     )
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Tell whether a type is bytes."""
+    """Tell whether a type is binary, in any layout."""
     tests = (
         kinds.is_binary,
         kinds.is_large_binary,
@@ -108,6 +108,6 @@ def is_bytes(kind: pa.DataType) -> bool:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Tell whether a type is a list of anything."""
+    """Tell whether a type is a list, in any layout."""
     tests = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list, kinds.is_list_view)
     return any(test(kind) for test in (*tests, kinds.is_large_list_view))

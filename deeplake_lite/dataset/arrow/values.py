@@ -1,7 +1,7 @@
-"""A column of Arrow as the values that a type takes: appended rows are read as ingested ones are.
+"""Conversion of an Arrow column to values that a column type takes, for appends and for ingestion.
 
-Chunks, dictionaries, run-end encodings and extensions are undone first; then numbers, moments and
-tensors become arrays, masked where null, and anything else becomes objects.
+Chunks, dictionaries, run-end encodings and extensions are decoded first. Then numbers, times and
+tensors become arrays, with nulls masked, and anything else becomes Python objects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) -> Any:
-    """Return a column's values as the type `of` takes them: an array where possible, else a list.
+    """Return a column's values in a form that the type `of` takes: an array if possible, or a list.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> arrow_values(pa.array([1, None]), Scalar("int64", nullable=True))
@@ -48,50 +48,51 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Join the chunks of a column, each value in its place; dictionaries of texts stay.
+    """Join the chunks of a column and decode it, except for dictionaries of strings.
 
-    Arrow joins no other dictionaries, and decodes run ends of few types.
+    Arrow cannot join the chunks of other dictionaries, and it decodes run ends of few types only.
 
     >>> one_array(pa.DictionaryArray.from_arrays([1, 0, None], pa.array([[1], [2, 3]]))).to_pylist()
     [[2, 3], [1], None]
     """
     if not isinstance(column, pa.ChunkedArray):
-        return _in_place(column)
+        return _expand(column)
     chunks = column.chunks or [pa.nulls(0, column.type)]
-    return pa.chunked_array([_in_place(chunk) for chunk in chunks]).combine_chunks()
+    return pa.chunked_array([_expand(chunk) for chunk in chunks]).combine_chunks()
 
 
-def _in_place(array: pa.Array) -> pa.Array:
+def _expand(array: pa.Array) -> pa.Array:
+    """Return an array without run ends and dictionaries, except for dictionaries of strings."""
     kind = array.type
     if kinds.is_run_end_encoded(kind):
-        at = np.arange(array.offset, array.offset + len(array))
-        runs = np.searchsorted(array.run_ends.to_numpy(), at, side="right")
-        return _in_place(_taken(array.values, pa.array(runs)))
+        rows = np.arange(array.offset, array.offset + len(array))
+        runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
+        return _expand(_take(array.values, pa.array(runs)))
     if kinds.is_dictionary(kind) and not is_text(kind.value_type):
-        return _in_place(_taken(array.dictionary, array.indices))
+        return _expand(_take(array.dictionary, array.indices))
     return array
 
 
-def _taken(values: pa.Array, at: pa.Array) -> pa.Array:
-    """Return some of the values; Arrow takes none of views, so these become plain first.
+def _take(values: pa.Array, indices: pa.Array) -> pa.Array:
+    """Return the values at `indices`. Arrow cannot take from views, so these are cast first.
 
-    >>> _taken(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
+    >>> _take(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
     ['b', None]
     """
     kind = without_views(values.type)
-    return (values if kind == values.type else values.cast(kind)).take(at)
+    return (values if kind == values.type else values.cast(kind)).take(indices)
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Return an array without what only says how its values are kept: a dictionary, an extension.
+    """Return an array without encodings and extensions; fixed-shape tensors stay.
 
     >>> _plain(pa.array(["a", "a"]).dictionary_encode()).to_pylist()
     ['a', 'a']
     """
-    array = _in_place(array)
+    array = _expand(array)
     kind = array.type
     if kinds.is_dictionary(kind):
-        return _taken(array.dictionary, array.indices)
+        return _take(array.dictionary, array.indices)
     if isinstance(kind, pa.Bool8Type):
         return array.storage.cast(pa.bool_())
     if isinstance(array, pa.ExtensionArray) and not isinstance(kind, pa.FixedShapeTensorType):
@@ -121,7 +122,7 @@ def _sql_of(of: Htype | None) -> Sql | None:
 
 
 def _taken_dtype(of: Htype | None) -> str:
-    """Return the dtype of numbers for a type; empty for classes, and lists, whose items have one.
+    """Return the dtype of the numbers that a type takes; empty for classes and lists.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> _taken_dtype(Scalar("complex64")), _taken_dtype(Sequence("complex64"))
@@ -133,7 +134,7 @@ def _taken_dtype(of: Htype | None) -> str:
 
 
 def _lists(array: pa.Array, of: Htype | None) -> Any:
-    """Return lists as a type takes them: as arrays, as items of a sequence, or as objects."""
+    """Return lists in the form that a type takes: arrays, items of a sequence, or objects."""
     is_array = of is not None and of.is_array
     if is_array and kinds.is_fixed_size_list(array.type) and not array.null_count:
         return _block(array)
@@ -146,36 +147,37 @@ def _lists(array: pa.Array, of: Htype | None) -> Any:
 
 
 def _has_tensors(kind: pa.DataType) -> bool:
-    """Tell whether lists are of tensors of one shape."""
+    """Tell whether the innermost items of nested lists are fixed-shape tensors."""
     inner = unwrapped(kind.value_type)
     return isinstance(inner, pa.FixedShapeTensorType) or (is_list(inner) and _has_tensors(inner))
 
 
 def _tensors(array: pa.ExtensionArray) -> Any:
-    """Return tensors of one shape as an array; as a list, None where null, if any is."""
+    """Return fixed-shape tensors as an array; as a list with None for nulls if there are any."""
     kind, storage = array.type, array.storage
     if not storage.null_count:
-        return _in_order(_array(storage.flatten()), kind)
+        return _to_logical_order(_array(storage.flatten()), kind)
     rows = (None if item is None else _array(item) for item in _items(storage))
-    return [None if row is None else _in_order(row, kind)[0] for row in rows]
+    return [None if row is None else _to_logical_order(row, kind)[0] for row in rows]
 
 
-def _in_order(flat: Any, kind: pa.FixedShapeTensorType) -> Any:
-    """Return the numbers of tensors, (n, *shape): stored in the order of their permutation.
+def _to_logical_order(flat: Any, kind: pa.FixedShapeTensorType) -> Any:
+    """Return the numbers of tensors, (n, *shape), with the permutation of their axes undone.
 
     >>> kind = pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0])
-    >>> _in_order(np.arange(6), kind).tolist()
+    >>> _to_logical_order(np.arange(6), kind).tolist()
     [[[0, 3], [1, 4], [2, 5]]]
     """
-    whole = np.reshape(np.asarray(flat), (-1, *kind.shape))
+    stored = np.reshape(np.asarray(flat), (-1, *kind.shape))
     axes = kind.permutation or range(len(kind.shape))
-    return whole.transpose(0, *(axis + 1 for axis in axes))
+    return stored.transpose(0, *(axis + 1 for axis in axes))
 
 
 def _decimals(array: pa.Array, of: Htype | None) -> Any:
-    """Return decimals as a type takes them: the digits where it holds texts.
+    """Return decimals in the form that a type takes: as strings of digits for a type of strings.
 
-    What an integer type does not hold stays a decimal, which the type refuses by row.
+    A number that an integer type cannot hold stays a decimal, so that the type's error names its
+    row.
     """
     if _sql_of(of) == "text":
         return [None if value is None else str(value) for value in array.to_pylist()]
@@ -192,7 +194,7 @@ def _decimals(array: pa.Array, of: Htype | None) -> Any:
 
 
 def _numbers(array: pa.Array) -> NDArray[Any]:
-    """Return numbers, truth values or times."""
+    """Return numbers, booleans or times as an array, with nulls masked."""
     kind, dtype = array.type, dtype_of(array.type)
     if kinds.is_time(kind):
         array = array.cast(pa.int32() if kinds.is_time32(kind) else pa.int64()).cast(pa.int64())
@@ -206,7 +208,7 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 
 
 def _array(item: pa.Array) -> Any:
-    """Return one list of numbers; a null in it is NaN, or stays None where there is none."""
+    """Return one list of numbers; a null in it becomes NaN, or None if the dtype has no NaN."""
     dtype = dtype_of(item.type)
     values = arrow_values(item, Array(dtype or "float64", (None,)))
     if not item.null_count or dtype is None:
@@ -215,7 +217,7 @@ def _array(item: pa.Array) -> Any:
 
 
 def _block(array: pa.Array) -> Any:
-    """Return lists of one size as one array, (n, *shape)."""
+    """Return fixed-size lists as one array, (n, *shape); as objects if they have nulls inside."""
     shape, flat = [len(array)], array
     while kinds.is_fixed_size_list(flat.type):
         shape.append(flat.type.list_size)
@@ -227,19 +229,19 @@ def _block(array: pa.Array) -> Any:
 
 
 def _items(array: pa.Array) -> Iterable[Any]:
-    """Yield the items of each list as an Arrow array; None where null."""
+    """Yield the items of each list as an Arrow array, and None for a null list."""
     return (item.values if item.is_valid else None for item in array)
 
 
 def _file(item: Any) -> Any:
-    """Return a file from a struct of bytes and path, as Hugging Face writes pictures."""
+    """Return the bytes or path from a struct of both, the form in which Hugging Face has images."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item
 
 
 def complex_of(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Return complex numbers, or arrays of them, that left a lake as pairs of floats.
+    """Return complex numbers, or arrays of them, from the pairs of floats that `to_arrow` writes.
 
     >>> complex_of([[1.0, 2.0], None], np.dtype("complex64"))
     [np.complex64(1+2j), None]

@@ -24,10 +24,10 @@ def to_arrow(view: View) -> pa.Table:
     """Return the rows as an Arrow table; see `View.to_arrow`."""
     import pyarrow as pa
 
-    from deeplake_lite.dataset.arrow.cells import array_of, field_of, notes_of
+    from deeplake_lite.dataset.arrow.cells import array_of, field_of, user_metadata
 
     fields = view.schema.fields
-    schema = pa.schema([field_of(f) for f in fields], notes_of(view.rows.table.metadata))
+    schema = pa.schema([field_of(f) for f in fields], user_metadata(view.rows.table.metadata))
     batches = [
         pa.record_batch([array_of(f.htype, block[f.name]) for f in fields], schema=schema)
         for block in read_blocks(view, fields, "to_arrow")

@@ -59,7 +59,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     """
     if isinstance(index, tuple):
         raise RowIndexError(
-            f"rows are selected with one index, but there are several: {brief(index, 80)}. Write "
+            f"rows are selected with one index, but it is a tuple: {brief(index, 80)}. Write "
             "ds[[0, 1]] for several rows, ds['name'][row] for a cell, and ds['name'][rows][:, 0] "
             "to index the axes of values."
         )

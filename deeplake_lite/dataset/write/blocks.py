@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.arrow.capsules import way_out, wrong_table
+from deeplake_lite.dataset.arrow.capsules import is_wrong_table, table_hint
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.write.tables import Tabular, named_values, table_columns
 from deeplake_lite.dataset.write.transfer import Transfer, naming_types, taken_from, transferred
@@ -264,13 +264,13 @@ def _is_columnar(data: Any) -> bool:
     """Tell whether rows come by column: a dict, a table, a view; a column alone is no rows."""
     if isinstance(data, Mapping | View):
         return True
-    return isinstance(data, Tabular) and not wrong_table(data)
+    return isinstance(data, Tabular) and not is_wrong_table(data)
 
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
     """Return rows to go through; what is no row, or no rows at all, is refused."""
-    if wrong_table(data):
-        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__}. {way_out(data)}")
+    if is_wrong_table(data):
+        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__}. {table_hint(data)}")
     if isinstance(data, str | bytes | set) or not np.iterable(data):
         raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {brief(data)}.")
     for i, row in enumerate(data):

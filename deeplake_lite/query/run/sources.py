@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, texts_of
+from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, strings_of
 from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.read.virtual import sizes_of
 from deeplake_lite.dataset.write.keys import digests_by_value
@@ -209,7 +209,7 @@ class Source:
         interrupt.check()
         layout = f.htype.layout
         if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
-            return texts_of(self.tally.cells(self.table.flat(f.id, slots)))
+            return strings_of(self.tally.cells(self.table.flat(f.id, slots)))
         cells = self._cells(f, slots)
         if f.htype.sql == "class":
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
