@@ -10,7 +10,7 @@ import typer
 
 from deeplake_lite import checks
 from deeplake_lite.cli.app import Json, Url, Version, app, command, open_lake, print_json
-from deeplake_lite.dataset.export.whole_files import written_whole
+from deeplake_lite.dataset.export.atomic_files import atomic_write
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.words import counted
 
@@ -82,7 +82,7 @@ def export_parquet(view: View, folder: str) -> Exported:
     import pyarrow.parquet as pq
 
     path, schema = _new_file(view, folder, ".parquet"), view[:0].to_arrow().schema
-    with written_whole(path) as draft, pq.ParquetWriter(draft, schema) as writer:
+    with atomic_write(path) as draft, pq.ParquetWriter(draft, schema) as writer:
         for start in range(0, len(view), BLOCK_ROWS):
             writer.write_table(view[start : start + BLOCK_ROWS].to_arrow())
     return Exported(path, [])
@@ -93,7 +93,7 @@ def export_csv(view: View, folder: str) -> Exported:
     import csv
 
     from deeplake_lite.dataset.export.portable import read_blocks, values_of
-    from deeplake_lite.dataset.export.strings import fits_table, text_of
+    from deeplake_lite.dataset.export.strings import fits_table, table_cell
 
     fields = [f for f in view.schema if fits_table(f.htype)]
     if not fields:
@@ -102,12 +102,12 @@ def export_csv(view: View, folder: str) -> Exported:
             "Choose another format: folder, parquet."
         )
     path = _new_file(view, folder, ".csv")
-    with written_whole(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
         table.writerow([f.name for f in fields])
         for block in read_blocks(view, fields, "csv"):
             columns = [
-                [text_of(value, f.htype) for value in values_of(f.htype, block[f.name])]
+                [table_cell(value, f.htype) for value in values_of(f.htype, block[f.name])]
                 for f in fields
             ]
             table.writerows(zip(*columns, strict=True))

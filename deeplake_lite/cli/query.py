@@ -91,11 +91,11 @@ def print_csv(view: View) -> None:
     """Print CSV: arrays and lists as JSON, nothing for null."""
     import csv
 
-    from deeplake_lite.dataset.export.strings import text_of
+    from deeplake_lite.dataset.export.strings import table_cell
 
     table = csv.writer(sys.stdout, quoting=csv.QUOTE_STRINGS, lineterminator="\n")
     table.writerow(view.columns)
-    table.writerows(map(text_of, row) for row in rows_of(view))
+    table.writerows(map(table_cell, row) for row in rows_of(view))
 
 
 def print_table(view: View, rows: int) -> None:
@@ -196,11 +196,11 @@ def _cell(value: Any) -> str:
     """
     import numpy as np
 
-    from deeplake_lite.dataset.export.strings import text_of
+    from deeplake_lite.dataset.export.strings import table_cell
 
     if value is None:
         return ""
     if isinstance(value, np.ndarray) and value.size > FEW:
         return str(_shape(value))
-    line = " ".join(str(text_of(value)).split())
+    line = " ".join(str(table_cell(value)).split())
     return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

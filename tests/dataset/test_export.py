@@ -424,9 +424,9 @@ def test_a_folder_that_holds_something_is_refused(tmp_path):
 
 
 def test_columns_are_chosen_when_there_is_a_choice(full, tmp_path):
-    with pytest.raises(dl.SchemaError, match=r"image='…'\. There are: 'image', 'pixels'"):
+    with pytest.raises(dl.SchemaError, match=r"image='…': 'image', 'pixels'"):
         full.to_folder(tmp_path / "out")
-    with pytest.raises(dl.SchemaError, match="label='…', of 'label', 'number'"):
+    with pytest.raises(dl.SchemaError, match="label='…': 'label', 'number'"):
         full.to_folder(tmp_path / "out", image="image")
     with pytest.raises(dl.SchemaError, match=r"Boxes\(nullable=True\), which holds no files"):
         full.to_folder(tmp_path / "out", image="boxes")

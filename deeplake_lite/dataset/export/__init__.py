@@ -1,1 +1,1 @@
-"""Rows on their way out of the lake: to pandas, Arrow, xarray and folders of files."""
+"""Export of a view's rows to pandas, Arrow, xarray and folders of files."""

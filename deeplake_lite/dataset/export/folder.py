@@ -1,9 +1,9 @@
-"""Samples as files: a folder per class, files as they are stored, and all columns in a CSV.
+"""Export of a view to a folder: samples as files, a folder per class, and all columns in a CSV.
 
-The layout is one that many tools read: ``tulip/000041.jpg``, and ``metadata.csv`` with a
-``file_name`` per row, which is empty for a null picture. Files are numbered by row. Other columns
-that are files, pixels or arrays are files, too, below ``_columns``, which `from_folder` passes
-over: the table has their paths. No name leads out of the folder.
+Many tools read this layout: ``tulip/000041.jpg``, and ``metadata.csv`` with a ``file_name`` per
+row, which is empty for a null image. Files are numbered by row. Other columns of files, pixels or
+arrays also become files, below ``_columns``, which `from_folder` skips; the table has their paths.
+Names are made safe, so that no file is written outside the folder.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks, codecs
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder_names import Folders
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
-from deeplake_lite.dataset.export.strings import fits_table, text_of
-from deeplake_lite.dataset.export.whole_files import refusals_of
+from deeplake_lite.dataset.export.strings import fits_table, table_cell
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 TABLE = "metadata.csv"
+"""Name of the table."""
 
 FILE_NAMES = "file_name"
-"""Column of the table with the paths of the files."""
+"""Header of the table's column with the paths of the samples' files."""
 
 COLUMNS = "_columns"
-"""Folder of the files of all columns but the one that is chosen."""
+"""Name of the folder for the files of all other columns."""
 
 _BLOCK_ROWS = 256
 _EXTENSIONS = {"jpeg": "jpg", "tiff": "tif"}
@@ -50,16 +51,17 @@ _EXTENSIONS = {"jpeg": "jpg", "tiff": "tif"}
 
 def write_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
     """Write the rows of a view as files; see `View.to_folder`."""
-    picture, of_class = _choose_image(view, image), _choose_label(view, label)
+    samples, labels = _choose_image(view, image), _choose_label(view, label)
     root = Path(checks.location("path", path)).expanduser()
-    with refusals_of(root), _new_folder(root):
-        _write(view, root, picture, of_class)
+    with as_storage_errors(root), _new_folder(root):
+        _write(view, root, samples, labels)
     return root
 
 
-def _write(view: View, root: Path, picture: Field, of_class: Field | None) -> None:
-    rest = [f for f in view.schema if f is not picture]
-    fields = [picture, *rest]
+def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None:
+    """Write the files and the table of a view; `samples` and `labels` are its two main columns."""
+    rest = [f for f in view.schema if f is not samples]
+    fields = [samples, *rest]
     classes = Folders(root, [TABLE, COLUMNS])
     files = _Files(root, Folders(root / COLUMNS), max(6, len(str(len(view)))))
     row = 0
@@ -68,17 +70,17 @@ def _write(view: View, root: Path, picture: Field, of_class: Field | None) -> No
         table.writerow([FILE_NAMES, *(header_of(f.name) for f in rest)])
         for block in read_blocks(view, fields, "to_folder", _BLOCK_ROWS):
             values = {f.name: values_of(f.htype, block[f.name]) for f in fields}
-            for i, sample in enumerate(values[picture.name]):
-                folder = classes.of(values[of_class.name][i]) if of_class else root
-                name = files.write(folder, f"{row:0{files.digits}}", picture.htype, sample)
+            for i, sample in enumerate(values[samples.name]):
+                folder = classes.of(values[labels.name][i]) if labels else root
+                name = files.write(folder, f"{row:0{files.digits}}", samples.htype, sample)
                 table.writerow([name or "", *(files.cell(row, f, values[f.name][i]) for f in rest)])
                 row += 1
 
 
 def header_of(column: str) -> str:
-    """Return the header of a column beside that of the paths: ``file_name`` becomes ``file_name_``.
+    """Return the header of a column in the table, where ``file_name`` is taken by the paths.
 
-    Names that end in more underscores get one more, too, so that each has a header of its own.
+    That name gets an underscore appended, and so does ``file_name_`` etc., so that headers differ.
 
     >>> header_of("file_name"), header_of("file_name_"), header_of("file")
     ('file_name_', 'file_name__', 'file')
@@ -87,7 +89,7 @@ def header_of(column: str) -> str:
 
 
 def column_of(header: str) -> str:
-    """Return the column that has a header beside that of the paths: the reverse of `header_of`.
+    """Return the name of the column that has a header in the table: the reverse of `header_of`.
 
     >>> column_of("file_name_"), column_of("file_name__"), column_of("file")
     ('file_name', 'file_name_', 'file')
@@ -97,18 +99,19 @@ def column_of(header: str) -> str:
 
 @dataclass(frozen=True)
 class _Files:
-    """Writes values that a table does not hold, as files."""
+    """Writer of files for values that do not fit in a table."""
 
     root: Path
+    """The folder to which paths in the table are relative."""
     columns: Folders
     """A folder for each column."""
     digits: int
-    """Of the number of a row."""
+    """Number of digits of row numbers in file names."""
 
     def cell(self, row: int, f: Field, value: Any) -> Any:
-        """Return a value as the table has it: itself, or the path of a file that is written."""
+        """Return the cell of the table for a value; write a file if it does not fit there."""
         if value is None or fits_table(f.htype):
-            return text_of(value, f.htype)
+            return table_cell(value, f.htype)
         folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"
         if f.htype.item is None:
             return self.write(folder, number, f.htype, value)
@@ -116,13 +119,13 @@ class _Files:
         return json.dumps(paths)
 
     def item(self, folder: Path, number: str, htype: Htype, value: Any) -> Any:
-        """Return an item of a sequence as its JSON has it."""
+        """Write the file of an item of a sequence; return its path, or nested lists of paths."""
         if htype.item is not None and value is not None:
             return [self.item(folder, f"{number}-{n}", htype.item, v) for n, v in enumerate(value)]
         return self.write(folder, number, htype, value)
 
     def write(self, folder: Path, number: str, htype: Htype, value: Any) -> str | None:
-        """Write a file; return its path within the root, nothing for a null."""
+        """Write a file; return its path relative to the root, or None for a null."""
         if value is None:
             return None
         if isinstance(value, np.ndarray):
@@ -135,7 +138,7 @@ class _Files:
 
 
 def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
-    """Return an array as a file and what its name ends with: pixels as PNG if it holds them."""
+    """Return an array as the bytes of a file, and the file's extension: PNG if possible, or npy."""
     is_png = value.dtype == np.uint8 or (value.dtype == np.uint16 and value.ndim == 2)
     if htype.is_image and is_png:
         return bytes(codecs.get("png").encode(value)), "png"
@@ -145,7 +148,7 @@ def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
 
 
 def _extension(data: bytes) -> str:
-    """Return what files of this format end with."""
+    """Return the file extension for the format of some bytes; "bin" if it is unknown."""
     try:
         name = codecs.sniff(data).name
     except InvalidValueError:
@@ -155,10 +158,18 @@ def _extension(data: bytes) -> str:
 
 @contextlib.contextmanager
 def _new_folder(path: Path) -> Iterator[None]:
-    """Make a folder, which is empty again, or gone, where it is not filled. Raises ExistsError."""
+    """Create a folder; if the block fails, empty the folder, or remove it if it is new.
+
+    Raises
+    ------
+    ExistsError
+        When the path exists and is not an empty folder.
+    """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        reason = "is not empty" if path.is_dir() else "is a file"
         raise ExistsError(
-            f"Files are written to a new or empty folder, got {str(path)!r}. Choose another name."
+            f"Files are written to a new or empty folder, but {str(path)!r} {reason}. Choose "
+            "another name."
         )
     is_new = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
@@ -171,40 +182,42 @@ def _new_folder(path: Path) -> Iterator[None]:
 
 
 def _choose_image(view: View, image: str | None) -> Field:
-    """Return the column whose samples become files: the one that is named, or the only one."""
-    known = [f for f in view.schema if is_file(f.htype) or f.htype.is_image]
+    """Return the column whose samples become files: the one named by the user, or the only one."""
+    candidates = [f for f in view.schema if is_file(f.htype) or f.htype.is_image]
     if image is not None:
-        return _among(view, image, known, "image", "holds no files")
-    pictures = [f for f in known if f.htype.is_image]
-    if len(pictures) == 1:
-        return pictures[0]
-    if not known:
+        return _field_among(view, image, candidates, "image", "holds no files")
+    images = [f for f in candidates if f.htype.is_image]
+    if len(images) == 1:
+        return images[0]
+    if not candidates:
         raise SchemaError(
-            "A folder takes the files of one column, and no column has files. Write a table "
-            "instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or parquet."
+            "A folder is written from one column of files, but no column holds files. Write a "
+            "table instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or "
+            "parquet."
         )
-    names = ", ".join(repr(f.name) for f in pictures or known)
+    names = ", ".join(repr(f.name) for f in images or candidates)
     raise SchemaError(
-        f"A folder takes the files of one column. Choose it: image='…'. There are: {names}."
+        f"A folder is written from one column of files. Choose one with image='…': {names}."
     )
 
 
 def _choose_label(view: View, label: str | None) -> Field | None:
-    """Return the column that names the folders: the one asked for, or the only one of classes."""
+    """Return the column that names the folders: the user's, or the only one of classes, if any."""
     if label is not None:
-        known = [f for f in view.schema if _names_folders(f.htype)]
-        return _among(view, label, known, "label", "does not name one folder per row")
+        candidates = [f for f in view.schema if _names_folders(f.htype)]
+        return _field_among(view, label, candidates, "label", "does not name one folder per row")
     classes = [f for f in view.schema if f.htype.sql == "class"]
     if len(classes) > 1:
         names = ", ".join(repr(f.name) for f in classes)
-        raise SchemaError(f"Folders are named by one column. Choose it: label='…', of {names}.")
+        raise SchemaError(f"Folders are named by one column. Choose one with label='…': {names}.")
     return classes[0] if classes else None
 
 
-def _among(view: View, name: str, known: Iterable[Field], role: str, why: str) -> Field:
+def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, why: str) -> Field:
+    """Return a column by name. Raises SchemaError, with the reason `why`, if it is no candidate."""
     field = view.field(name)
-    if field not in known:
-        names = ", ".join(repr(f.name) for f in known) or "none"
+    if field not in candidates:
+        names = ", ".join(repr(f.name) for f in candidates) or "none"
         raise SchemaError(
             f"Column {name!r} is {field.htype}, which {why}. Choose another {role}: {names}."
         )
@@ -212,4 +225,5 @@ def _among(view: View, name: str, known: Iterable[Field], role: str, why: str) -
 
 
 def _names_folders(htype: Htype) -> bool:
+    """Tell whether folders can be named after the values of a type."""
     return htype.sql in ("class", "text") or htype.scalar is not None

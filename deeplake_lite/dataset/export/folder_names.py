@@ -1,4 +1,4 @@
-"""Names of folders: safe on any system, never hidden, made when first needed, one per value."""
+"""Folders named after values, with names that are unique, visible and valid on any system."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_RULED = frozenset('<>:"/\\|?*')  # by some system, in a name of a file
+# See https://learn.microsoft.com/windows/win32/fileio/naming-a-file for the rules of Windows.
+_FORBIDDEN = frozenset('<>:"/\\|?*')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-_END = re.compile(r"[\s.]+$")  # Windows leaves dots and spaces out there
+_END = re.compile(r"[\s.]+$")  # Windows strips dots and spaces at the end of a name
 _LONGEST = 100  # bytes of a folder's name
 
 
 class Folders:
-    """A folder for each value, such as a class; none for null, which is in the root itself.
+    """A folder for each value, such as a class, created on first use. Null has the root itself.
 
     Parameters
     ----------
     root : Path
-        Where they are made.
+        The folder in which they are created.
     taken : iterable of str
         Names that are in use there.
 
@@ -33,43 +34,44 @@ class Folders:
     >>> from tempfile import mkdtemp
     >>> from pathlib import Path
     >>> folders = Folders(Path(mkdtemp()))
-    >>> found = [folders.of(name) for name in ("rose", "../etc", "Rose", None)]
-    >>> [folder.relative_to(folders.root).as_posix() for folder in found]
+    >>> paths = [folders.of(name) for name in ("rose", "../etc", "Rose", None)]
+    >>> [path.relative_to(folders.root).as_posix() for path in paths]
     ['rose', '_.._etc', 'Rose_2', '.']
     """
 
     def __init__(self, root: Path, taken: Iterable[str] = ()) -> None:
         self.root = root
-        self._found: dict[str, Path] = {}
+        self._paths: dict[str, Path] = {}
         self._taken = set(taken)
 
     def of(self, value: Any) -> Path:
-        """Return the folder of a value."""
+        """Return the folder of a value; create it if need be."""
         if value is None:
             return self.root
         key = str(value)
-        if key not in self._found:
-            self._found[key] = self.root / self._unique(safe_name(key))
-            self._found[key].mkdir(parents=True)
-        return self._found[key]
+        if key not in self._paths:
+            self._paths[key] = self.root / self._unique(safe_name(key))
+            self._paths[key].mkdir(parents=True)
+        return self._paths[key]
 
     def _unique(self, name: str) -> str:
-        number, wanted = 2, name
+        """Return the name, with a number appended if it is in use; mark it as used."""
+        number, stem = 2, name
         while _folded(name) in self._taken:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = f"{stem}_{number}", number + 1
         self._taken.add(_folded(name))
         return name
 
 
 def safe_name(name: str) -> str:
-    """Return a name that is one folder on any system, and neither a special nor a hidden one.
+    """Return a similar name that is valid for a folder on any system, not reserved and not hidden.
 
     >>> safe_name("a/b"), safe_name(".."), safe_name("CON"), safe_name("Grüne Iris. ")
     ('a_b', '_', '_CON', 'Grüne Iris')
     >>> safe_name(".net")
     '_.net'
     """
-    safe = ("_" if char in _RULED or is_hidden(char) else char for char in _normal(name))
+    safe = ("_" if char in _FORBIDDEN or is_hidden(char) else char for char in _normal(name))
     name = "".join(safe).lstrip()[:_LONGEST]
     name = _END.sub("", name)
     if not name or name.startswith(".") or _RESERVED.fullmatch(name):
@@ -78,7 +80,7 @@ def safe_name(name: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return what file systems that ignore case compare."""
+    """Return the form of a name that case-insensitive file systems compare."""
     return _normal(name).casefold()
 
 

@@ -1,6 +1,6 @@
-"""Cells as columns of a DataFrame: nullable dtypes, categories, texts, and objects for all else.
+"""Conversion of cells to DataFrame columns: nullable dtypes, categories, strings and objects.
 
-Imports pandas and pyarrow: `export` imports this when it is asked to.
+This module imports pandas and pyarrow, so `export` loads it on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def column_of(htype: Htype, cells: Cells) -> Any:
-    """Return cells as an array that pandas keeps as it is.
+    """Return cells as an array that pandas takes for a column without conversion.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> scalar = Scalar("int8", nullable=True)
@@ -38,7 +38,7 @@ def column_of(htype: Htype, cells: Cells) -> Any:
         if cells.values.ndim == 1:
             return _scalars(htype, cells)
     if isinstance(htype.layout, Ragged) and htype.layout.dtype == "utf8":
-        dtype: Any = pd.StringDtype("pyarrow")  # the stubs lack the method
+        dtype: Any = pd.StringDtype("pyarrow")  # Any, because pandas-stubs lack __from_arrow__
         return dtype.__from_arrow__(array_of(htype, cells))
     values = values_of(htype, cells)
     objects = np.empty(len(values), object)
@@ -57,16 +57,16 @@ def _scalars(htype: Htype, cells: DenseCells) -> Any:
 
 
 def _nullable(values: NDArray[Any], null: NDArray[np.bool_]) -> Any:
-    """Return numbers in a dtype that has nulls, whether or not there are any."""
+    """Return numbers in a dtype that allows nulls, even if there are none."""
     match values.dtype.kind:
         case "b":
             return pd.arrays.BooleanArray(values, null)
         case "i" | "u":
             return pd.arrays.IntegerArray(values, null)
         case "f":
-            wide = np.promote_types(values.dtype, np.float32)  # pandas has no Float16
+            wide = np.promote_types(values.dtype, np.float32)  # pandas has no nullable float16
             return pd.arrays.FloatingArray(values.astype(wide), null)
-    if values.dtype.kind == "c":  # pandas has no complex numbers with nulls
+    if values.dtype.kind == "c":  # pandas has no nullable complex dtype
         objects = values.astype(object)
         objects[null] = None
         return objects

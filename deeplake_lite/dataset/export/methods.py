@@ -1,4 +1,4 @@
-"""What takes the rows of a view elsewhere: Arrow, pandas, xarray, files."""
+"""The export methods of a view: to_arrow, to_pandas, to_xarray and to_folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """The methods of a view that copy its rows to what other libraries read."""
+    """Methods of a view that export its rows for other libraries and tools."""
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table.
@@ -25,11 +25,11 @@ class Exports:
         Returns
         -------
         pyarrow.Table
-            Numbers and times as primitives, classes as a dictionary of their names, vectors as
-            fixed-size lists, arrays of one shape as Arrow's tensors (``to_numpy_ndarray`` gives
-            them back), boxes and other arrays of varying shape as nested lists, files as the bytes
-            that are stored, text and JSON as strings, links as their address. The metadata of each
-            field holds the configuration of its type.
+            Numbers and times are primitives, and classes are dictionaries of their names. Vectors
+            are fixed-size lists, arrays of one shape are Arrow tensors (``to_numpy_ndarray``
+            returns them as NumPy arrays), and boxes and other arrays of varying shape are nested
+            lists. Files are the stored bytes, text and JSON are strings, and links are their
+            addresses. The metadata of each field holds the configuration of its type.
 
         Examples
         --------
@@ -48,8 +48,8 @@ class Exports:
         Returns
         -------
         pandas.DataFrame
-            Nullable columns in pandas' nullable dtypes, classes as categories, text as strings,
-            arrays as one ndarray per row. Pictures stay encoded, as bytes: ``ds["image"][i]``
+            Nullable columns have pandas' nullable dtypes, classes are categories, text is strings,
+            and arrays are one ndarray per row. Images stay encoded, as bytes; ``ds["image"][i]``
             decodes one.
 
         Examples
@@ -71,9 +71,9 @@ class Exports:
         Returns
         -------
         xarray.Dataset
-            Nothing is read before it is asked for. Null is NaN (integers become floats), NaT, or
-            -1 for a class. The coordinate ``row_id`` has the rows' ids; the attribute
-            ``ragged_columns`` names the columns left out.
+            Values are read when they are used. Null is NaN (nullable integers become floats), NaT,
+            or -1 for a class. The coordinate ``row_id`` has the ids of the rows, and the attribute
+            ``ragged_columns`` lists the columns that are left out.
 
         Examples
         --------
@@ -88,36 +88,42 @@ class Exports:
     def to_folder(
         self, path: str | Path, *, image: str | None = None, label: str | None = None
     ) -> Path:
-        """Write the samples of an image column as files, a folder per class, and the rest as a CSV.
+        """Write an image column as files, with a folder per class, and the other columns as a CSV.
 
         Parameters
         ----------
         path : str or Path
             A folder that is new or empty.
         image : str, optional
-            Column of the samples, written as they are stored; the only image column if left out.
+            The column whose samples become files, as they are stored. Needed if there are several
+            image columns, or none.
         label : str, optional
-            Column that names the folders; the only one of classes if left out.
+            The column that names the folders. Needed if there are several columns of classes.
 
         Returns
         -------
         Path
-            The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with all columns of
-            each row beside its ``file_name``: boxes, vectors and lists as JSON; other files, pixels
-            and arrays by the path of a file below ``_columns``. The class ``a/b`` has the folder
-            ``a_b``, and its own name in the table, which
-            ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` takes. A null picture has
-            no ``file_name``. A column of the lake that is called so is ``file_name_`` in the table,
-            and ``file_name`` again in the lake that takes it.
+            The folder. The file of row 41 is ``tulip/000041.jpg``, for example. The table
+            ``metadata.csv`` has the ``file_name`` and all other columns of each row. In the table,
+            boxes, vectors and lists are JSON; other files, pixels and arrays are the paths of files
+            below ``_columns``.
 
         Raises
         ------
         ExistsError
-            When the folder holds something.
+            When the folder is not empty.
         StorageError
-            When the disk is full, or takes no files; none of them stay then.
+            When the disk is full, or the folder cannot be written. Files that were written before
+            the error are removed.
         SchemaError
             When there are several columns to choose from, or none.
+
+        Notes
+        -----
+        ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` reads the folder again. A class
+        named ``a/b`` has the folder ``a_b``, but keeps its name in the table. A null image has no
+        ``file_name``. If the lake has a column named ``file_name``, its header in the table is
+        ``file_name_``, and ``from_folder`` restores the name.
 
         Examples
         --------

@@ -1,7 +1,7 @@
-"""What values are outside the lake: the same decisions for Arrow, pandas, xarray and folders.
+"""Reads for the exports, and conversion of cells to values that make sense outside the lake.
 
-Files leave as the bytes that they came in, links as their address, classes by name, times in a unit
-that others know. Nothing is followed, nothing encoded anew.
+Files are exported as their stored bytes, links as their addresses, and classes by name. Links are
+not followed, and nothing is re-encoded.
 """
 
 from __future__ import annotations
@@ -23,30 +23,42 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 BLOCK_ROWS = 65_536
-"""Rows that are read at a time: texts share large chunks, which are decompressed once per block."""
+"""Rows of a block. Strings share large chunks, which are decompressed again for each block."""
 
 FILE_ROWS = 8_192
-"""Rows that are read at a time when there are files among their cells."""
+"""Rows of a block if some of the columns hold files."""
 
 
 def read_blocks(
-    view: View, fields: Sequence[Field], what: str, rows: int | None = None
+    view: View, fields: Sequence[Field], label: str, rows: int | None = None
 ) -> Iterator[dict[str, Cells]]:
-    """Yield the cells of some columns by name, block by block; a bar comes up after a second."""
+    """Yield the cells of columns by name, block by block, with a progress bar after a second.
+
+    Parameters
+    ----------
+    view : View
+        The rows.
+    fields : sequence of Field
+        The columns.
+    label : str
+        Label of the progress bar.
+    rows : int, optional
+        Rows of a block.
+    """
     table, slots = view.rows.locate()
     ids = [f.id for f in fields]
     rows = rows or (FILE_ROWS if any(is_file(f.htype) for f in fields) else BLOCK_ROWS)
-    with bars.bar(what, len(slots)) as bar:
+    with bars.bar(label, len(slots)) as bar:
         for span in chunks.spans(len(slots), rows):
             cells = table.read(ids, slots[span])
             yield {f.name: cells[f.id] for f in fields}
             bar.update(span.stop - span.start)
 
 
-def read_all(view: View, what: str) -> dict[str, Cells]:
-    """Return the cells of every column by name."""
+def read_all(view: View, label: str) -> dict[str, Cells]:
+    """Return the cells of every column by name; `label` is that of the progress bar."""
     fields = view.schema.fields
-    blocks = list(read_blocks(view, fields, what))
+    blocks = list(read_blocks(view, fields, label))
     return {
         f.name: concat([block[f.name] for block in blocks]) if blocks else f.htype.encode([])
         for f in fields
@@ -54,7 +66,7 @@ def read_all(view: View, what: str) -> dict[str, Cells]:
 
 
 def is_file(htype: Htype) -> bool:
-    """Tell whether the stored bytes mean something by themselves: files, and any bytes.
+    """Tell whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
 
     >>> from deeplake_lite.htypes import Image
     >>> is_file(Image("jpeg")), is_file(Image("zstd"))
@@ -64,7 +76,7 @@ def is_file(htype: Htype) -> bool:
 
 
 def values_of(htype: Htype, cells: Cells) -> list[Any]:
-    """Return one object per cell, None where null: bytes for files, names for classes.
+    """Return one object per cell, with None for nulls, bytes for files and names for classes.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> label = ClassLabel(["rose", "tulip"], nullable=True)
@@ -86,4 +98,4 @@ def _split(items: list[Any], cells: NestedCells) -> list[Any]:
     lists = [items[a:b] for a, b in zip([0, *ends], ends, strict=False)]
     if cells.valid is None:
         return lists
-    return [found if v else None for found, v in zip(lists, cells.valid.tolist(), strict=True)]
+    return [values if v else None for values, v in zip(lists, cells.valid.tolist(), strict=True)]

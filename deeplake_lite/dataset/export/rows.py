@@ -1,7 +1,7 @@
-"""Rows on their way out: to Arrow, pandas, xarray, and to folders of files.
+"""Export of a view's rows, with a function for each format.
 
-Each format has a module that imports its library; it is imported here when it is asked for, so that
-`import deeplake_lite` stays light.
+Each format has a module that imports its library. These functions import that module on demand, so
+that `import deeplake_lite` stays fast.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def to_pandas(view: View) -> pd.DataFrame:
 
 
 def to_xarray(view: View) -> xr.Dataset:
-    """Return the dense columns as lazy variables; see `View.to_xarray`."""
+    """Return the dense columns as lazy variables of an xarray dataset; see `View.to_xarray`."""
     import xarray as xr
 
     from deeplake_lite.dataset.export.xarray_backend import LakeBackend
@@ -56,7 +56,7 @@ def to_xarray(view: View) -> xr.Dataset:
 
 
 def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
-    """Write samples as files; see `View.to_folder`."""
+    """Write the rows as files; see `View.to_folder`."""
     from deeplake_lite.dataset.export.folder import write_folder
 
     return write_folder(view, path, image, label)

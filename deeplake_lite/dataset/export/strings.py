@@ -1,4 +1,4 @@
-"""Values as texts in a table: numbers bare, arrays and lists as JSON, nothing for null."""
+"""Conversion of values to cells of a text table such as CSV, and to plain JSON values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Tell whether a table has the values of a type: all but files, pixels and arrays.
+    """Tell whether a table can hold the values of a type: any but files, pixels and arrays.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -26,14 +26,16 @@ def fits_table(htype: Htype) -> bool:
     return not is_file(htype) and htype.pixels is None and not htype.is_array
 
 
-def text_of(value: Any, htype: Htype | None = None) -> Any:
-    """Return a value as a table has it: a number, a text, or None for null.
+def table_cell(value: Any, htype: Htype | None = None) -> Any:
+    """Return the cell of a table for a value: a number, a string, or None for null.
 
-    >>> text_of(np.float32(0.1)), text_of(np.array([[0.1, 2]], "float32")), text_of([None, "a"])
-    (0.1, '[[0.1, 2.0]]', '[null, "a"]')
+    Arrays and lists become JSON.
+
+    >>> table_cell(np.array([[0.1, 2]], "float32")), table_cell([None, "a"])
+    ('[[0.1, 2.0]]', '[null, "a"]')
     >>> from deeplake_lite.htypes import Json
-    >>> text_of("a"), text_of("a", Json())  # quoted, so that it reads as JSON again
-    ('a', '"a"')
+    >>> table_cell(np.float32(0.1)), table_cell("a"), table_cell("a", Json())  # the last is JSON
+    (0.1, 'a', '"a"')
     """
     is_json = htype is not None and htype.sql == "json" and value is not None
     if is_json or isinstance(value, list | Mapping | np.ndarray):
@@ -42,7 +44,7 @@ def text_of(value: Any, htype: Htype | None = None) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it; times as ISO 8601, durations as counts of their unit.
+    """Return a value of a JSON type; times become ISO 8601, durations counts of their unit.
 
     >>> plain(np.datetime64("2026-01-02")), plain(np.timedelta64(5, "M")), plain(np.complex64(1j))
     ('2026-01-02', 5, '1j')
@@ -57,7 +59,7 @@ def plain(value: Any) -> Any:
         case np.datetime64() | np.complexfloating():
             return str(value)
         case np.floating():
-            return float(str(value))  # 0.1, not what float32 makes of it
+            return float(str(value))  # 0.1 in float32 becomes 0.1, not 0.10000000149011612
         case np.generic():
             return value.item()
     return value
@@ -66,7 +68,7 @@ def plain(value: Any) -> Any:
 def _numbers(values: np.ndarray[Any, Any]) -> Any:
     """Return an array as nested lists."""
     if values.dtype.kind == "f":
-        return values.astype("U").astype(np.float64).tolist()  # 0.1, as above
+        return values.astype("U").astype(np.float64).tolist()  # by way of strings, as in `plain`
     if values.dtype.kind in "mMc":
         return plain([values[i] for i in range(len(values))]) if values.ndim else plain(values[()])
     return values.tolist()

@@ -1,8 +1,8 @@
-"""A lake as an xarray engine: dense columns as lazy variables over a dimension of rows.
+"""The xarray engine: dense columns of a lake as lazy variables over a dimension of rows.
 
-``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` comes here by entry point, and
-``view.to_xarray()`` with a view. A variable reads the rows that are asked of it, when they are.
-Columns of varying shape are left out and named in the attribute ``ragged_columns``.
+``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` finds this module by its entry point,
+and ``view.to_xarray()`` passes a view to it. A variable reads only the rows that are used, when
+they are used. Ragged columns are left out and listed in the attribute ``ragged_columns``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 LARGEST_EXACT = 2**53
-"""The whole numbers up to here are exact in float64."""
+"""float64 represents all integers up to this one exactly."""
 
 
 class LakeBackend(BackendEntrypoint):
-    """The engine ``"deeplake_lite"``.
+    """The xarray engine ``"deeplake_lite"``.
 
     Examples
     --------
@@ -78,15 +78,15 @@ class LakeBackend(BackendEntrypoint):
         Parameters
         ----------
         filename_or_obj : str, path or View
-            Where the lake is, or a view.
+            URL or path of a lake, or a view.
         drop_variables : str or iterable of str, optional
             Columns to leave out.
         version : str or datetime, optional
             A tag, branch, commit id or time.
         branch : str
-            The branch to open when no version is given.
+            The branch to open if no version is given.
         storage_options : mapping, optional
-            What an object store needs.
+            Options for the object store, such as credentials.
         """
         if isinstance(filename_or_obj, View):
             view = filename_or_obj
@@ -100,7 +100,7 @@ class LakeBackend(BackendEntrypoint):
 
     @override
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Tell whether this is a view, or looks like a lake."""
+        """Tell whether an object is a view, or the URL or path of a lake by its looks."""
         if isinstance(filename_or_obj, View):
             return True
         if not isinstance(filename_or_obj, str | os.PathLike):
@@ -113,16 +113,16 @@ class LakeBackend(BackendEntrypoint):
 
 
 class LakeArray(BackendArray):
-    """One column as an array that reads what is asked of it.
+    """A column as an array that reads only the rows that are indexed.
 
     Parameters
     ----------
     read : callable
         Returns the values of rows, given their positions, (n,) int64.
     shape : tuple of int
-        Of the whole array.
+        Shape of the whole array.
     dtype : dtype
-        Of the values.
+        Dtype of the values.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class LakeArray(BackendArray):
         self._read, self.shape, self.dtype = read, shape, dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        """Return part of the array, indexed the way that NumPy does."""
+        """Return the part of the array that an index of xarray selects."""
         sizes = zip(key.tuple, self.shape, strict=True)
         whole = type(key)(tuple(_forward_if_empty(part, size) for part, size in sizes))
         support = indexing.IndexingSupport.OUTER
@@ -150,7 +150,7 @@ class LakeArray(BackendArray):
 
 
 def _forward_if_empty(part: Any, size: int) -> Any:
-    """Turn a slice of nothing around: xarray 2026.9 stumbles over ``[0:0:-1]``."""
+    """Return an empty slice with a step of 1, because xarray 2026.9 fails on ``[0:0:-1]``."""
     if isinstance(part, slice) and not len(range(*part.indices(size))):
         return slice(0, 0, 1)
     return part
@@ -160,12 +160,12 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     """Return the dense columns of a view as lazy variables."""
     fields = [f for f in view.schema if f.name not in dropped]
     dense = [f for f in fields if isinstance(f.htype.layout, Dense)]
-    taken = {f.name for f in fields}
-    row, ids = free_name("row", taken), free_name("row_id", taken)
-    pinned = view[:]
-    variables = {f.name: _variable(pinned, f, row, taken) for f in dense}
-    identity = LakeArray(lambda rows: pinned[rows].row_ids, (len(view),), np.dtype(np.int64))
-    coordinates = {ids: xr.Variable((row,), indexing.LazilyIndexedArray(identity))}
+    names = {f.name for f in fields}
+    row, ids = free_name("row", names), free_name("row_id", names)
+    pinned = view[:]  # the variables read later, when the dataset may have changed
+    variables = {f.name: _variable(pinned, f, row, names) for f in dense}
+    row_ids = LakeArray(lambda rows: pinned[rows].row_ids, (len(view),), np.dtype(np.int64))
+    coordinates = {ids: xr.Variable((row,), indexing.LazilyIndexedArray(row_ids))}
     attributes = {
         "url": view.url,
         "version": view.version,
@@ -174,7 +174,8 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     return xr.Dataset(variables, coordinates, attributes)
 
 
-def _variable(view: View, f: Field, row: str, taken: set[str]) -> xr.Variable:
+def _variable(view: View, f: Field, row: str, names: set[str]) -> xr.Variable:
+    """Return a column as a lazy variable; the names of its axes avoid `names`."""
     layout = f.htype.layout
     assert isinstance(layout, Dense)
     empty = _filled(f, f.htype.encode([]))
@@ -184,15 +185,19 @@ def _variable(view: View, f: Field, row: str, taken: set[str]) -> xr.Variable:
         return _filled(f, table.read([f.id], slots)[f.id])
 
     array = LakeArray(read, (len(view), *layout.shape), empty.dtype)
-    axes = [free_name(f"{f.name}_{i}", taken) for i in range(len(layout.shape))]
+    axes = [free_name(f"{f.name}_{i}", names) for i in range(len(layout.shape))]
     return xr.Variable((row, *axes), indexing.LazilyIndexedArray(array), _attributes(f))
 
 
 def _attributes(f: Field) -> dict[str, Any]:
-    """Return the notes on a column, its htype, and what its class numbers mean, as CF has it."""
+    """Return the attributes of a variable: the column's metadata, htype and class names.
+
+    Class names follow the CF conventions for flags, see section 3.5 of
+    https://cfconventions.org/cf-conventions/cf-conventions.html.
+    """
     attributes: dict[str, Any] = {
-        name: note if isinstance(note, str | int | float) else json.dumps(note)
-        for name, note in f.metadata.items()
+        key: value if isinstance(value, str | int | float) else json.dumps(value)
+        for key, value in f.metadata.items()
     }
     attributes["htype"] = json.dumps(f.htype.get_config())
     if (classes := f.htype.classes) is not None and classes.names:
@@ -202,7 +207,7 @@ def _attributes(f: Field) -> dict[str, Any]:
 
 
 def _filled(f: Field, cells: Any) -> NDArray[Any]:
-    """Return values with nulls as xarray has them: NaN, NaT, and -1 for classes."""
+    """Return values with nulls filled the way xarray marks them: NaN, NaT, and -1 for classes."""
     assert isinstance(cells, DenseCells)
     values = common_times(f.htype.decode(cells.values, ()))
     if not f.htype.nullable:
@@ -215,7 +220,7 @@ def _filled(f: Field, cells: Any) -> NDArray[Any]:
 
 
 def _check_exact(f: Field, values: NDArray[Any]) -> None:
-    """Refuse whole numbers that would be rounded in order to make room for NaN."""
+    """Refuse integers that would be rounded, because columns with nulls become floats."""
     is_class = f.htype.classes is not None
     if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return
@@ -223,15 +228,15 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
     beyond = (values > LARGEST_EXACT) | (values < least)
     if beyond.any():
         raise InvalidValueError(
-            f"xarray has no nulls among whole numbers, so nullable columns become float64, which "
-            f"is exact up to 2**53, but there is {values[beyond][0]}. Leave the column out: "
+            "xarray has no nullable integers and stores them as float64, which is exact only up to "
+            f"2**53, but one value is {values[beyond][0]}. Leave the column out with "
             f"drop_variables={f.name!r}, or export it with to_arrow() or to_pandas().",
             column=f.name,
         )
 
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype that holds the values and NaN: xarray's own choice for integers."""
+    """Return a dtype that can hold the values and NaN; for integers, the one xarray chooses."""
     if f.htype.classes is not None or dtype.kind in "fcmM":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

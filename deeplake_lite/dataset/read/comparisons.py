@@ -231,9 +231,9 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     depth = _depth_of_values(column.htype, values)
     if not per_row and column.htype.sql != "json" and _depth(other) < depth:
         raise InvalidValueError(
-            f"values of column {column.name!r} have {depth} axes, but they are compared with "
-            f"{brief(other)}. Compare with a whole value, such as a list, or find elements with "
-            "ds.query: CONTAINS(x, …), ANY(x = …)."
+            f"values of column {column.name!r} have {depth} {'axis' if depth == 1 else 'axes'}, "
+            f"but they are compared with {brief(other)}. Compare with a whole value, such as a "
+            "list, or find elements with ds.query: CONTAINS(x, …), ANY(x = …)."
         )
     try:
         return _Other(_in_form(column, values, other, unknown=unknown), per_row)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
-from deeplake_lite.dataset.export.whole_files import written_whole
+from deeplake_lite.dataset.export.atomic_files import atomic_write
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.dataset.repr.html.words import visible
 from deeplake_lite.errors import LakeError
@@ -95,7 +95,7 @@ def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
         bytes=b64encode(pack.data).decode("ascii"),
         script=script,
     )
-    with written_whole(path) as draft:
+    with atomic_write(path) as draft:
         draft.write_text(page, "utf-8", newline="\n")
     return path
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import deeplake_lite as dl
 from deeplake_lite.cli.app import app
-from deeplake_lite.dataset.export.whole_files import written_whole
+from deeplake_lite.dataset.export.atomic_files import atomic_write
 from deeplake_lite.errors import StorageError
 from deeplake_lite.widget.static import html
 
@@ -103,7 +103,7 @@ def test_a_pipe_is_written_as_it_is(tmp_path):
     found = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
     reader.start()
-    with written_whole(pipe) as draft:
+    with atomic_write(pipe) as draft:
         draft.write_text("through")
     reader.join(10)
     assert found == ["through"]
@@ -111,7 +111,7 @@ def test_a_pipe_is_written_as_it_is(tmp_path):
 
 
 def fail_halfway(path, error):
-    with written_whole(path) as draft:
+    with atomic_write(path) as draft:
         draft.write_text("half")
         raise error
 
