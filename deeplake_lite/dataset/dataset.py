@@ -994,7 +994,7 @@ class Dataset(View):
         >>> ds.append({"x": [1, 2, 3]})
         >>> version = ds.commit("three rows")
         >>> ds.verify()
-        version ...: 3 rows, 1 column: all bytes are what was written
+        version ...: 3 rows, 1 column: all bytes are intact
         """
         return maintenance.verify(self.handle)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.repr.report import Damaged, Report, finding
+from deeplake_lite.dataset.repr.report import Damaged, Report, without_hint
 from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.commit import TRIES
@@ -91,20 +91,20 @@ def verify(handle: Handle) -> Report:
     found = [
         Damaged(None, None, None, reason, ref) for ref, reason in repository.refs.doubtful().items()
     ]
-    found += [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
+    found += [Damaged(None, row_of.get(d.slot), None, without_hint(d.reason)) for d in lost]
     for f in fresh.schema:
         for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, every)):
             known = slot is not None and slot not in unnamed
             row_id = int(fresh.ids(np.array([slot]))[0]) if known else None
             gone = known and slot not in row_of
-            said = f"in a deleted row, {finding(reason)}" if gone else finding(reason)
+            said = f"in a deleted row, {without_hint(reason)}" if gone else without_hint(reason)
             found.append(Damaged(f.name, row_of.get(slot), row_id, said))
         if not any(damage.column == f.name for damage in found):
             for slot, reason in contradictions(fresh, f, live):
                 row_id = int(fresh.ids(np.array([slot]))[0]) if slot not in unnamed else None
-                found.append(Damaged(f.name, row_of.get(slot), row_id, finding(reason)))
+                found.append(Damaged(f.name, row_of.get(slot), row_id, without_hint(reason)))
     found += [
-        Damaged(None, None, None, finding(reason), version=version)
+        Damaged(None, None, None, without_hint(reason), version=version)
         for version, reason in damaged_versions(repository).items()
     ]
     return Report(handle.version, len(live), len(fresh.schema), found)

@@ -354,9 +354,7 @@ def test_a_vacuum_clears_what_killed_writers_left(ds):
 def test_a_sound_lake_says_so(ds):
     report = ds.verify()
     assert report
-    assert (
-        repr(report) == f"version {ds.version}: 4 rows, 2 columns: all bytes are what was written"
-    )
+    assert repr(report) == f"version {ds.version}: 4 rows, 2 columns: all bytes are intact"
 
 
 def test_verification_needs_a_commit(ds):

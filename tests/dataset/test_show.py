@@ -230,13 +230,13 @@ def test_damage_is_shown_where_it_is(full, monkeypatch):
 
     monkeypatch.setattr(Table, "read", damaged)
     page = text_of(full[["text", "x"]])
-    assert "does not read: flipped bits" in page
-    assert page.count("does not read") == 1
+    assert "cannot be read: flipped bits" in page
+    assert page.count("cannot be read") == 1
 
 
 @pytest.mark.usefixtures("blind")
 def test_nothing_readable_still_makes_a_page(full, monkeypatch):
-    assert "does not read: broken" in text_of(full["text"])
+    assert "cannot be read: broken" in text_of(full["text"])
     assert "Preview 3 rows" in text_of(full)
     monkeypatch.setattr(Repository, "ancestry", None)
     assert "Versions" not in text_of(full)
@@ -313,7 +313,7 @@ def test_any_numbers_can_be_summed_up(dtype, bits):
     if numbers.dtype.kind == "M":
         numbers = numbers[~np.isnat(numbers)]
     ds = lake({"x": dtype}, {"x": numbers})
-    facts, tally = preview.sum_up(ds.handle.table, ds["x"].field, ds.rows.live())
+    facts, tally = preview.summarize(ds.handle.table, ds["x"].field, ds.rows.live())
     finite = numbers.dtype.kind != "f" or np.isfinite(numbers)
     if tally is not None:
         assert sum(n for _, n in tally.counts) == np.broadcast_to(finite, len(numbers)).sum()
@@ -368,7 +368,7 @@ def test_a_diff_that_cannot_be_read_still_shows(corrected, monkeypatch):
     ds, first = corrected
     diff = ds.diff(first)
     monkeypatch.setattr(Table, "read", None)
-    assert "does not read" in text_of(diff)
+    assert "cannot be read" in text_of(diff)
     monkeypatch.setattr(Table, "find", None)
     assert diff._repr_html_() == repr(diff)
 

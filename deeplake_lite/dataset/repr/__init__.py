@@ -1,1 +1,1 @@
-"""How datasets, views, columns and diffs show themselves, as text and as HTML."""
+"""Contents and drawing of the text and HTML reprs of datasets, views, columns and diffs."""

@@ -1,4 +1,4 @@
-"""Progress bars: how every one of them looks, and when it shows."""
+"""Progress bars of rows, with one look and one delay for the whole package."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import warnings
 from typing import Any
 
 DELAY = 1.0
-"""Seconds before a bar shows."""
+"""Seconds before a bar appears."""
 
 
 def bar(
-    what: str,
+    label: str,
     total: int | None,
     *,
     done: int = 0,
@@ -18,22 +18,22 @@ def bar(
     delay: float | None = None,
     leave: bool = False,
 ) -> Any:
-    """Return a bar of rows, of tqdm: a context manager with ``update``.
+    """Return a tqdm bar that counts rows: a context manager with ``update``.
 
     Parameters
     ----------
-    what : str
-        Left of it.
+    label : str
+        Text to the left of the bar.
     total : int, optional
-        Rows that there are; None where nobody knows.
+        Number of rows; None if it is not known.
     done : int
-        Rows that were done before.
+        Number of rows that are already done.
     shown : bool, optional
-        Whether it is drawn; None for at a terminal alone.
+        Whether the bar is drawn; None to draw it only in a terminal.
     delay : float, optional
-        Seconds before it shows; `DELAY` if left out.
+        Seconds before the bar appears; `DELAY` if left out.
     leave : bool
-        Whether it stays when all is done.
+        Whether the bar stays when it is closed.
 
     Examples
     --------
@@ -41,10 +41,10 @@ def bar(
     ...     drawn.update(3)
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
-        from tqdm.auto import tqdm  # 50 ms
+        warnings.simplefilter("ignore")  # without ipywidgets, tqdm warns and draws a text bar
+        from tqdm.auto import tqdm  # takes 50 ms
     return tqdm(
-        desc=what,
+        desc=label,
         total=total,
         initial=done,
         unit=" rows",

@@ -1,4 +1,4 @@
-"""What a column is, in a few words: from its field of the schema, and shapes if known; no I/O."""
+"""One-line summaries of columns, made from the schema and, if they are known, shapes. No I/O."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def describe(
     *,
     more: str = "",
 ) -> ColumnSummary:
-    """Return the line of a column.
+    """Summarize a column in one line.
 
     Parameters
     ----------
     f : Field
         The column.
     shapes : ndarray, (n, ndim) int32, optional
-        Shapes of its values, as `Table.shapes` gives them; without them the schema has to do.
+        Shapes of values, as `Table.shapes` returns them. If left out, the shape in the schema is
+        shown.
     nbytes : int, optional
-        Stored size.
+        Stored size in bytes.
     more : str, optional
-        Another remark.
+        A remark to append to the notes.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def describe(
 
 
 def type_of(htype: Htype) -> str:
-    """Return the name of a type.
+    """Return the name of a type, with the types of items and of link targets.
 
     >>> from deeplake_lite.htypes import Link, Sequence
     >>> type_of(Sequence(Link("image")))
@@ -70,7 +71,9 @@ def type_of(htype: Htype) -> str:
 
 
 def seen_axes(htype: Htype, shapes: NDArray[np.int32]) -> tuple[Axis, ...]:
-    """Return the shape of a value with the ranges that were seen.
+    """Return the axes of values: for each axis, the size, or the range of sizes in `shapes`.
+
+    Optional axes that some values lack are stored as -1 and count as 1.
 
     >>> from deeplake_lite.htypes import Image
     >>> seen_axes(Image(), np.array([[8, 9, 3], [8, 12, -1], [-1, -1, -1]]))
@@ -93,7 +96,7 @@ def _range(sizes: NDArray[np.int32]) -> Axis:
 
 
 def notes_of(htype: Htype) -> Iterator[str]:
-    """Yield the rest of what a type says: codec, classes, format, nullable, default.
+    """Yield further properties of a type: codec, classes, format, nullable, default.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> list(notes_of(Boxes("xywh", "fraction", nullable=True)))

@@ -1,8 +1,8 @@
-"""What can be read of a column in passing: a few cells, shapes, counts of classes, a histogram.
+"""Previews of columns that are cheap to read: a few cells, counts of classes, a histogram.
 
-Everything keeps to one index chunk of a column, a few megabytes of its bytes and a few million
-pixels, so that looking at a lake stays cheap. Links are never followed, and what does not read says
-so in its place.
+The cells of a column come from a single index chunk, and they amount to a few megabytes and a few
+million pixels at most, so that showing a lake stays fast. Links are never followed. A cell that
+cannot be read is replaced by the reason.
 """
 
 from __future__ import annotations
@@ -30,33 +30,35 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import Slots
 
 ROWS = 8
-"""Rows that are shown."""
+"""Number of rows in a preview."""
 
 COUNTED_ROWS = 200_000
-"""Most rows whose classes are counted, or whose numbers are summed up."""
+"""Columns with more rows than this have no class counts and no histogram."""
 
 UNREAD = "…"
-"""Stands for a value that would take too long to read."""
+"""Placeholder for a value that would take too long to read."""
 
-_READ_BYTES = 2 * 2**20  # of one column
-_DECODED = 12_000_000  # numbers of one column
-_LARGEST = 16  # times both: even a single value may be too large to show
+_READ_BYTES = 2 * 2**20  # budget of one column: bytes to read
+_DECODED = 12_000_000  # budget of one column: numbers to decode
+_LARGEST = 16  # a single value may exceed the budget by this factor, but not by more
 _BINS = 10
 _MIDNIGHT = re.compile(r"T00(:00)*(\.0+)?$")
 
 
 def nearby(slots: Slots) -> NDArray[np.int64]:
-    """Return the positions of the rows that share the first row's index chunk, not looking far.
+    """Return the positions of rows in the same index chunk as the first row.
+
+    Only the first rows are searched, in case the view has many.
 
     >>> nearby(np.array([5, 8_191, 8_192, 7])).tolist()
     [0, 1, 3]
     """
-    some = slots[: 8 * INDEX_ROWS]
-    return np.flatnonzero(some // INDEX_ROWS == some[:1] // INDEX_ROWS)
+    first = slots[: 8 * INDEX_ROWS]
+    return np.flatnonzero(first // INDEX_ROWS == first[:1] // INDEX_ROWS)
 
 
 def spread(positions: NDArray[np.int64], count: int = ROWS) -> NDArray[np.int64]:
-    """Return up to `count` of the positions, evenly spread, from the first to the last.
+    """Return up to `count` positions, evenly spread from the first to the last.
 
     >>> spread(np.arange(100), 4).tolist(), spread(np.arange(2), 4).tolist()
     ([0, 33, 66, 99], [0, 1])
@@ -67,34 +69,36 @@ def spread(positions: NDArray[np.int64], count: int = ROWS) -> NDArray[np.int64]
 
 
 def contents(table: ReadTable, f: Field, slots: Slots) -> list[Content]:
-    """Return some cells as their type shows them: None for null, a sign for what is too large.
+    """Return previews of cells: None for nulls, and `UNREAD` for cells that are too large to read.
 
-    Raises nothing: a damaged cell says what is wrong with it.
+    Never raises. The preview of a damaged cell is the error.
     """
     try:
-        few = slots[: _affordable(table, f, slots)]
-        shown = _shown(f.htype, table.read([f.id], few)[f.id]) if len(few) else []
+        affordable = slots[: _affordable(table, f, slots)]
+        cells = table.read([f.id], affordable)[f.id] if len(affordable) else None
+        previews = [] if cells is None else _preview_cells(f.htype, cells)
     except Exception as error:
         if len(slots) == 1:
-            return [f"does not read: {error}"]
+            return [f"cannot be read: {error}"]
+        # Read the cells one by one, so that only the damaged ones are lost.
         return [
             content for i in range(len(slots)) for content in contents(table, f, slots[i : i + 1])
         ]
-    return [*shown, *[UNREAD] * (len(slots) - len(few))]
+    return [*previews, *[UNREAD] * (len(slots) - len(affordable))]
 
 
-def _shown(htype: Htype, cells: Cells) -> list[Content]:
-    """Show some cells, None for null."""
+def _preview_cells(htype: Htype, cells: Cells) -> list[Content]:
+    """Return previews of cells, with None for nulls."""
     if not isinstance(cells, RaggedCells):
         values = htype.decode_cells(cells)
-        return [None if value is None else _shown_value(htype, value) for value in values]
+        return [None if value is None else _preview_value(htype, value) for value in values]
     valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
     stored = zip(cells.buffers, map(tuple, cells.shapes.tolist()), valid, strict=True)
     return [htype.preview_stored(data, shape) if v else None for data, shape, v in stored]
 
 
-def _shown_value(htype: Htype, value: Any) -> Content:
-    """Show one value without what the table of columns says already: dtype, shape, many digits."""
+def _preview_value(htype: Htype, value: Any) -> Content:
+    """Return the preview of a value, without dtype and shape, which the table of columns shows."""
     if isinstance(value, np.floating | np.datetime64):
         return _short(value)
     content = htype.preview(value)
@@ -104,7 +108,11 @@ def _shown_value(htype: Htype, value: Any) -> Content:
 
 
 def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
-    """Return how many of the cells can be read and decoded in passing; nearly always the first."""
+    """Return how many of the cells, from the first, fit the budgets for reading and decoding.
+
+    The first cell is read even if it exceeds the budgets, unless it is more than `_LARGEST` times
+    too large.
+    """
     numbers = np.maximum(table.shapes(f.id, slots), 1).prod(axis=1, dtype=np.int64)
     if table.nbytes(f.id, slots) / _READ_BYTES + numbers.sum() / _DECODED <= 1:
         return len(slots)
@@ -114,7 +122,7 @@ def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
 
 
 def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
-    """Return how many rows have which class; None for too many rows, or other columns."""
+    """Count the rows of each class; return None for other columns, and if there are many rows."""
     classes = f.htype.classes
     if classes is None:
         return None
@@ -122,26 +130,33 @@ def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
         return None
     cells = table.read([f.id], slots)[f.id]
     numbers, counts = np.unique(_class_numbers(cells), return_counts=True)
-    found = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    known = range(len(classes.names)) if classes.names else found
-    pairs = [(str(classes.to_names(n)), found.get(n, 0)) for n in known]
+    rows = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+    known = range(len(classes.names)) if classes.names else rows
+    pairs = [(str(classes.to_names(n)), rows.get(n, 0)) for n in known]
     nulls = _nulls(cells)
     return Tally(f.name, (*pairs, *([("null", nulls)] if nulls else [])))
 
 
 def _class_numbers(cells: Cells) -> NDArray[np.int32]:
-    if isinstance(cells, RaggedCells):
+    """Return the class numbers of all cells; null cells have none."""
+    if isinstance(cells, RaggedCells):  # several classes per row
         return np.frombuffer(b"".join(cells.buffers), np.int32)
     assert isinstance(cells, DenseCells)
     return cells.values if cells.valid is None else cells.values[cells.valid]
 
 
 def _nulls(cells: Cells) -> int:
+    """Return the number of nulls."""
     return 0 if cells.valid is None else int((~cells.valid).sum())
 
 
-def sum_up(table: ReadTable, f: Field, slots: Slots) -> tuple[list[tuple[str, str]], Tally | None]:
-    """Return facts about a column of numbers, and its histogram; nothing for too many rows."""
+def summarize(
+    table: ReadTable, f: Field, slots: Slots
+) -> tuple[list[tuple[str, str]], Tally | None]:
+    """Return facts about a column of numbers, and its histogram.
+
+    Both are empty for other columns, and if there are too many rows.
+    """
     if not _is_ordered(f.htype) or not 0 < len(slots) <= COUNTED_ROWS:
         return [], None
     cells = table.read([f.id], slots)[f.id]
@@ -154,7 +169,7 @@ def sum_up(table: ReadTable, f: Field, slots: Slots) -> tuple[list[tuple[str, st
 
 
 def _is_ordered(htype: Htype) -> bool:
-    """Tell whether a column holds one number, truth value or time per row, classes aside."""
+    """Tell whether a column holds one number, boolean or time per row; classes do not count."""
     layout = htype.layout
     if htype.classes is not None or not isinstance(layout, Dense) or layout.shape:
         return False
@@ -164,25 +179,25 @@ def _is_ordered(htype: Htype) -> bool:
 def _bounds(htype: Htype, numbers: NDArray[Any]) -> list[tuple[str, str]]:
     if not len(numbers) or numbers.dtype == bool:
         return []
-    facts = [("min", _written(htype, numbers.min())), ("max", _written(htype, numbers.max()))]
+    facts = [("min", _format(htype, numbers.min())), ("max", _format(htype, numbers.max()))]
     if not _is_time(htype):
         facts.append(("mean", f"{numbers.mean(dtype=np.float64):.4g}"))
     return facts
 
 
 def _histogram(f: Field, numbers: NDArray[Any]) -> Tally | None:
-    """Count the values when they are few, else those in bins of equal width."""
+    """Count each value if there are few different ones, or else the values in equal bins."""
     finite = numbers[np.isfinite(numbers)] if numbers.dtype.kind == "f" else numbers
     values, counts = np.unique(finite, return_counts=True)
     if len(values) <= _BINS:
-        pairs = zip((_written(f.htype, v) for v in values), counts.tolist(), strict=True)
+        pairs = zip((_format(f.htype, v) for v in values), counts.tolist(), strict=True)
         return Tally(f.name, tuple(pairs), "value") if len(values) else None
     low, high = float(values[0]), float(values[-1])
-    if high / 2 - low / 2 > np.finfo(np.float64).max / 4:
+    if high / 2 - low / 2 > np.finfo(np.float64).max / 4:  # `np.histogram` would overflow
         return None
     counts, edges = np.histogram(finite.astype(np.float64), _BINS, (low, high))
     if _is_time(f.htype):
-        names = [f"from {_written(f.htype, np.int64(e))[:19]}" for e in edges[:-1]]
+        names = [f"from {_format(f.htype, np.int64(e))[:19]}" for e in edges[:-1]]
     else:
         names = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
     return Tally(f.name, tuple(zip(names, counts.tolist(), strict=True)), "bin")
@@ -192,15 +207,15 @@ def _is_time(htype: Htype) -> bool:
     return is_time(htype.value_dtype)
 
 
-def _written(htype: Htype, number: Any) -> str:
-    """Write a stored number as it reads."""
+def _format(htype: Htype, number: Any) -> str:
+    """Write a stored number as the value that it decodes to."""
     if isinstance(number, np.floating):
         return _short(number)
     return _short(htype.decode(np.asarray(number)[None], ())[0])
 
 
 def _short(value: Any) -> str:
-    """Write a number in a few digits, midnight as a date.
+    """Write a value with a few digits, and a time at midnight as a date.
 
     >>> _short(np.float64(0.123456)), _short(np.datetime64("2026-01-02T00:00:00.000"))
     ('0.1235', '2026-01-02')

@@ -1,4 +1,4 @@
-"""What reading a version again found: every damaged cell, and a few lines that say so."""
+"""The report of `Dataset.verify`, with every damaged cell, version, branch and tag."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ from itertools import groupby
 from deeplake_lite.htypes.words import counted
 
 SHOWN = 20
-"""Findings that a report prints."""
+"""Most lines of damage that a report prints."""
 
 
 @dataclass(frozen=True)
 class Damaged:
-    """One damaged cell, or column."""
+    """A damaged cell, column, index, version, branch or tag."""
 
     column: str | None
-    """Name of the column; None where it is the index of the rows, a branch, tag or version."""
+    """Name of the column; None for damage to the index of the rows, a branch, tag or version."""
     row: int | None
-    """Position of the row; None where the column as a whole does not read."""
+    """Position of the row; None if the column as a whole cannot be read."""
     row_id: int | None
-    """Id of the row; None where that does not read."""
+    """Id of the row; None if it cannot be read."""
     reason: str
-    """What was found."""
+    """What is wrong."""
     ref: str | None = None
-    """The branch or tag, such as "tag 'v1'", that names another version than it should."""
+    """A branch or tag that points to the wrong version, such as "tag 'v1'"."""
     version: str | None = None
-    """Commit id of a version in the history of a branch or tag that is not as it was written."""
+    """Commit id of a version in the history of a branch or tag that differs from what was
+    written."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `verify` found; true if all is well."""
+    """The result of `verify`. It is true if there is no damage."""
 
     version: str
-    """Commit id of what was read."""
+    """Commit id of the version that was read."""
     rows: int
-    """Rows read."""
+    """Number of rows that were read."""
     columns: int
-    """Columns read."""
+    """Number of columns that were read."""
     damaged: list[Damaged] = field(default_factory=list)
-    """Every damaged cell, every branch and tag that names another version than it should, and every
-    version in their histories that is not as it was written."""
+    """Every damaged cell, every branch and tag that points to the wrong version, and every version
+    in their histories that differs from what was written."""
 
     def __bool__(self) -> bool:
         return not self.damaged
@@ -51,28 +52,28 @@ class Report:
         read = f"version {self.version}: {counted(self.rows, 'row')}, "
         read += counted(self.columns, "column")
         if not self.damaged:
-            return f"{read}: all bytes are what was written"
+            return f"{read}: all bytes are intact"
         lines = _lines(self.damaged)
         more = f"\n  … {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
         refs = sum(d.ref is not None for d in self.damaged)
-        past = sum(d.version is not None for d in self.damaged)
-        cells = len(self.damaged) - refs - past
-        parts = [(cells, "damaged cell"), (refs, "wrong ref"), (past, "damaged version")]
-        lost = ", ".join(counted(n, what) for n, what in parts if n)
-        return f"{read}, {lost}:\n" + "\n".join(lines[:SHOWN]) + more
+        versions = sum(d.version is not None for d in self.damaged)
+        cells = len(self.damaged) - refs - versions
+        parts = [(cells, "damaged cell"), (refs, "wrong ref"), (versions, "damaged version")]
+        counts = ", ".join(counted(n, noun) for n, noun in parts if n)
+        return f"{read}, {counts}:\n" + "\n".join(lines[:SHOWN]) + more
 
 
-def finding(reason: str) -> str:
-    """Return what was found, without the advice to look for damage: that is done.
+def without_hint(reason: str) -> str:
+    """Return the message of an error without the hint to run `verify`, which is running.
 
-    >>> finding("bytes: Chunk 3 is missing. Run ds.verify().")
+    >>> without_hint("bytes: Chunk 3 is missing. Run ds.verify().")
     'bytes: Chunk 3 is missing.'
     """
     return re.sub(r"\s*Run ds\.verify\(\)[^.]*\.", "", reason)
 
 
 def _lines(damaged: list[Damaged]) -> list[str]:
-    """Return a line per column and reason, with the rows that it holds for.
+    """Return a line for each column and reason, with the rows that are affected.
 
     >>> print(*_lines([Damaged("x", row, None, "is missing") for row in (0, 1, 2, 7)]))
       column 'x', rows 0–2, 7: is missing
@@ -82,15 +83,16 @@ def _lines(damaged: list[Damaged]) -> list[str]:
         part = "index" if d.column is None else f"column {d.column!r}"
         part = d.ref or (part if d.version is None else f"version {d.version}")
         rows.setdefault((part, d.reason), []).extend([] if d.row is None else [d.row])
-    return [f"  {part}{_place(where)}: {reason}" for (part, reason), where in rows.items()]
+    return [f"  {part}{_row_ranges(where)}: {reason}" for (part, reason), where in rows.items()]
 
 
-def _place(rows: list[int]) -> str:
-    """Return which rows are meant, runs of them by their ends.
+def _row_ranges(rows: list[int]) -> str:
+    """Write row numbers, with runs shortened to ranges.
 
-    >>> _place([4]), _place([])
-    (', row 4', '')
+    >>> _row_ranges([4]), _row_ranges([2, 3, 4]), _row_ranges([])
+    (', row 4', ', rows 2–4', '')
     """
+    # Consecutive numbers have the same difference from their index.
     runs = [
         [row for _, row in run]
         for _, run in groupby(enumerate(sorted(rows)), lambda pair: pair[1] - pair[0])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block
-from deeplake_lite.dataset.repr.apart import apart
+from deeplake_lite.dataset.repr.excerpts import cut_to_difference
 from deeplake_lite.dataset.versions.changes import NONE, Changes, Ids
 from deeplake_lite.dataset.versions.summary import plain_pair
 from deeplake_lite.errors import ConflictError
@@ -179,7 +179,7 @@ def brief_apart(ours: Any, theirs: Any) -> tuple[str, str]:
     texts = brief(ours), brief(theirs)
     if texts[0] != texts[1]:
         return texts
-    return apart(_in_full(ours), _in_full(theirs), MOST_LETTERS)
+    return cut_to_difference(_in_full(ours), _in_full(theirs), MOST_LETTERS)
 
 
 def _in_full(value: Any) -> str:

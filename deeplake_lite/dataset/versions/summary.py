@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.dataset.repr import preview
-from deeplake_lite.dataset.repr.apart import apart
+from deeplake_lite.dataset.repr.excerpts import cut_to_difference
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions.apply import slots_of
@@ -79,7 +79,7 @@ def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
 
 def _note_changes(whose: str, notes: Mapping[str, tuple[object, object]]) -> Iterator[SchemaChange]:
     for key, (before, after) in notes.items():
-        was, now = apart(repr(before), repr(after), SEEN)
+        was, now = cut_to_difference(repr(before), repr(after), SEEN)
         yield SchemaChange("changed", whose, f"note {key}: {was} → {now}")
 
 
@@ -95,7 +95,7 @@ def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[An
     if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
         return pair
     told = htypes[0].to_words(before), htypes[1].to_words(after)
-    return pair if None in told else apart(str(told[0]), str(told[1]))
+    return pair if None in told else cut_to_difference(str(told[0]), str(told[1]))
 
 
 def plain(value: Any, htype: Htype | None = None) -> Any:
@@ -230,7 +230,7 @@ def _look_alike(before: Content, after: Content) -> bool:
 
 def _told_apart(before: str | None, after: str | None) -> list[Content]:
     """Return two cells cut to where they differ; nothing where they have no such words."""
-    return [] if before is None or after is None else [*apart(before, after, SEEN)]
+    return [] if before is None or after is None else [*cut_to_difference(before, after, SEEN)]
 
 
 def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:

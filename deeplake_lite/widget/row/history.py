@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block, with_none
-from deeplake_lite.dataset.repr.apart import apart
+from deeplake_lite.dataset.repr.excerpts import cut_to_difference
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
@@ -126,7 +126,7 @@ def _words(table: Table, f: Any, slot: int) -> str | None:
 
 def _pair(before: str | None, after: str | None) -> dict[str, str | None]:
     """Return what the page shows of two cells: the part where they differ."""
-    was, now = apart(before or "", after or "")
+    was, now = cut_to_difference(before or "", after or "")
     return {"before": before and was, "after": after and now}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.repr.apart import WIDTH
+from deeplake_lite.dataset.repr.excerpts import WIDTH
 from deeplake_lite.widget.row.history import row_history
-from tests.dataset.test_apart import PAIRS, check_apart, two_versions
+from tests.dataset.test_excerpts import PAIRS, check_apart, two_versions
 
 
 @pytest.mark.parametrize("kind", PAIRS)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.repr.apart import apart
+from deeplake_lite.dataset.repr.excerpts import cut_to_difference
 from deeplake_lite.dataset.show import diff_html
 
 LONG = "x" * 90
@@ -112,6 +112,6 @@ def test_a_number_is_told_with_the_fewest_digits_that_read_as_it(number, dtype):
 
 @given(st.text(max_size=400), st.text(max_size=400), st.text(max_size=400), st.integers(20, 200))
 def test_two_texts_that_differ_are_cut_to_where_they_do(same, a, b, width):
-    before, after = apart(same + a, same + b, width)
+    before, after = cut_to_difference(same + a, same + b, width)
     assert (before == after) == (a == b)
     assert max(len(before), len(after)) <= width + 2

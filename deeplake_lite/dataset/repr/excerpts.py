@@ -1,0 +1,31 @@
+"""Excerpts of two strings, cut to the part where the strings begin to differ.
+
+`Htype.to_words` writes values so that different ones give different strings.
+"""
+
+from __future__ import annotations
+
+WIDTH = 160
+"""Most characters of an excerpt."""
+
+CONTEXT = 16
+"""Characters that are shown before the first difference."""
+
+
+def cut_to_difference(before: str, after: str, width: int = WIDTH) -> tuple[str, str]:
+    """Cut two strings to the part where they begin to differ; short ones stay whole.
+
+    >>> cut_to_difference("short", "strings")
+    ('short', 'strings')
+    >>> cut_to_difference("x" * 90 + "A", "x" * 90 + "B", 20)
+    ('…xxxxxxxxxxxxxxxxA', '…xxxxxxxxxxxxxxxxB')
+    """
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), min(len(before), len(after)))
+    start = 0 if max(len(before), len(after)) <= width else max(0, same - CONTEXT)
+    return _excerpt(before, start, width), _excerpt(after, start, width)
+
+
+def _excerpt(text: str, start: int, width: int) -> str:
+    dots = "…" if start else ""
+    return dots + text[start : start + width] + ("…" if len(text) > start + width else "")
