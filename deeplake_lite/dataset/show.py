@@ -193,7 +193,7 @@ def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
     summary = describe(f, shapes, nbytes)
     if whole or summary.shape == describe(f).shape:
         return summary
-    return describe(f, shapes, nbytes, more=f"shape of {len(near):,} rows")
+    return describe(f, shapes, nbytes, more=f"shape seen in {len(near):,} rows")
 
 
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:

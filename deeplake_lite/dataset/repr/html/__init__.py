@@ -1,7 +1,8 @@
-"""How datasets, views, columns and diffs look: values in, HTML or text out; no I/O.
+"""Drawing of datasets, views, columns and diffs as HTML and text, without any I/O.
 
-`values` are what there is to show, `words` writes numbers and strings, `text` is the plain-text
-twin, `tags` escapes and keeps the size, `style` is the sheet, `pages` draws.
+`values` has the dataclasses with the data to draw, `words` formats numbers and strings, `text`
+draws text, `pages` draws HTML, `tags` escapes it and limits its size, and `style` is the style
+sheet.
 """
 
 from deeplake_lite.dataset.repr.html.pages import render_column, render_dataset, render_diff

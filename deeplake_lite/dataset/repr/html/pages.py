@@ -1,6 +1,7 @@
-"""The pages of a dataset, a column and a diff: pure HTML and CSS, at most 60 KB and 8 thumbnails.
+"""HTML pages of datasets, columns and diffs: at most 60 KB, with at most 8 thumbnails.
 
-No page holds a script, an id or an address; with all CSS stripped it still reads, and none raises.
+A page has no scripts, ids or URLs, and it stays readable if its CSS is removed. The functions do
+not raise.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from deeplake_lite.dataset.repr.html.text import (
     text_diff,
     version_line,
 )
-from deeplake_lite.dataset.repr.html.words import bar, clip, fair, more, share
+from deeplake_lite.dataset.repr.html.words import bar, clip, fit_widths, more, share
 from deeplake_lite.htypes.base import Picture
 from deeplake_lite.htypes.words import counted
 
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 12
 _MOST_TALLIES = 4
 _COLUMN_FIELDS = ("column", "type", "dtype", "shape", "size", "")
-_SIDE_BY_SIDE = 5  # bars, before a second column of them pays
-_LINE = 84  # characters of text side by side in a table that fits into 700 pixels
+_SIDE_BY_SIDE = 5  # more bars than this are drawn in two columns
+_LINE = 84  # characters of a row in a table that fits into 700 pixels
 
 
 def render_dataset(summary: DatasetSummary) -> str:
@@ -111,7 +112,7 @@ def _dataset(summary: DatasetSummary) -> Html:
         _columns(summary.columns),
         _previews(summary.previews, summary.rows, len(summary.columns)),
         *map(_tally, summary.tallies[:_MOST_TALLIES]),
-        _note(more(len(summary.tallies), _MOST_TALLIES, "column of classes")),
+        _note(more(len(summary.tallies), _MOST_TALLIES, "class column")),
         _versions(summary.versions),
     )
 
@@ -145,9 +146,9 @@ def _signed(kind: str, sentence: str) -> str:
 
 def _head(kind: str, name: str, facts: Iterable[Html], *, of: str = "") -> Html:
     """Draw the first line: kind and name, then the facts."""
-    what = tag("small", escaped(kind, 20))
-    whose = Html(f" <small>of</small> {user(of)}") if of else Html("")
-    title = Html(f"{what} {user(name, 130, name='b', look='name')}{whose}")
+    label = tag("small", escaped(kind, 20))
+    owner = Html(f" <small>of</small> {user(of)}") if of else Html("")
+    title = Html(f"{label} {user(name, 130, name='b', look='name')}{owner}")
     return tag("div", join([title, *facts], " · "), look="head")
 
 
@@ -192,30 +193,34 @@ def _column_row(*line: str) -> Iterator[Html]:
 
 
 def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
-    """Draw the pictures of rows as a strip, and their texts as a table.
+    """Draw the images of rows as a strip, and their strings as a table.
 
     Parameters
     ----------
+    rows : sequence of PreviewRow
+        The rows.
     total, columns : int
-        How many rows and columns there are; the previews may have fewer.
+        Numbers of all rows and columns; the previews may have fewer.
     """
     rows = rows[:MOST_ROWS]
-    pictured = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
+    with_images = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
     aside = f"{counted(len(rows), 'row')} of {total:,}"
-    return section("Preview", aside, _strip(pictured), _texts(rows, columns))
+    return section("Preview", aside, _strip(with_images), _strings(rows, columns))
 
 
 def _strip(rows: Sequence[PreviewRow]) -> Html:
-    drawn = [(row, _pictures(row)) for row in rows]
-    widest = max((len(pictures) for _, pictures in drawn), default=1)
+    """Draw the images of rows side by side, with a caption for each row."""
+    drawn = [(row, _images(row)) for row in rows]
+    widest = max((len(images) for _, images in drawn), default=1)
+    # Rather few rows with all their images than many rows with placeholders.
     cells = [
-        tag("td", *pictures[:MOST_THUMBNAILS], _caption(row))
-        for row, pictures in drawn[: max(MOST_THUMBNAILS // widest, 1)]
+        tag("td", *images[:MOST_THUMBNAILS], _caption(row))
+        for row, images in drawn[: max(MOST_THUMBNAILS // widest, 1)]
     ]
     return _table((), [tag("tr", *cells)], look="strip") if cells else Html("")
 
 
-def _pictures(row: PreviewRow) -> list[Html]:
+def _images(row: PreviewRow) -> list[Html]:
     caption = f": {clip(row.caption, 60)}" if row.caption else ""
     return [
         thumbnail(cell.content, f"{clip(cell.column, 40)}, row {row.row:,}{caption}")
@@ -229,20 +234,20 @@ def _caption(row: PreviewRow) -> Html:
     return Html(f"<br>{user(caption, 18, name='span', look='caption')}")
 
 
-def _texts(rows: Sequence[PreviewRow], columns: int) -> Html:
-    """Draw the texts of rows: a column for each column without pictures, of so many in all."""
+def _strings(rows: Sequence[PreviewRow], columns: int) -> Html:
+    """Draw a table of the columns without images; `columns` is the number of all columns."""
     cells = [cell for row in rows for cell in row.cells]
-    pictured = {cell.column for cell in cells if isinstance(cell.content, Picture)}
-    names = dict.fromkeys(cell.column for cell in cells if cell.column not in pictured)
+    with_images = {cell.column for cell in cells if isinstance(cell.content, Picture)}
+    names = dict.fromkeys(cell.column for cell in cells if cell.column not in with_images)
     shown = list(names)[:MOST_ROWS]
     if not shown:
         return Html("")
     lines = [{cell.column: cell.content for cell in row.cells} for row in rows]
     widths = [max(len(name), *(_width(line.get(name)) for line in lines)) for name in shown]
-    fields = dict(zip(shown, fair(widths, _LINE), strict=True))
+    fields = dict(zip(shown, fit_widths(widths, _LINE), strict=True))
     head = ("row", *(clip(name, most) for name, most in fields.items()))
-    body = [_text_row(row.row, line, fields) for row, line in zip(rows, lines, strict=True)]
-    rest = more(columns - len(pictured), len(shown), "column")
+    body = [_string_row(row.row, line, fields) for row, line in zip(rows, lines, strict=True)]
+    rest = more(columns - len(with_images), len(shown), "column")
     return join([_table(head, body, look="wide texts"), _note(rest)])
 
 
@@ -250,12 +255,12 @@ def _width(content: Content) -> int:
     return len(content_text(content, _LINE))
 
 
-def _text_row(row: int, cells: Mapping[str, Content], fields: Mapping[str, int]) -> Html:
-    texts = [_text_cell(cells.get(name), most) for name, most in fields.items()]
-    return tag("tr", tag("td", escaped(f"{row:,}"), look="quiet"), *texts)
+def _string_row(row: int, cells: Mapping[str, Content], fields: Mapping[str, int]) -> Html:
+    strings = [_string_cell(cells.get(name), most) for name, most in fields.items()]
+    return tag("tr", tag("td", escaped(f"{row:,}"), look="quiet"), *strings)
 
 
-def _text_cell(content: Content, most: int) -> Html:
+def _string_cell(content: Content, most: int) -> Html:
     if content is None:
         return tag("td", tag("i", Html("null")), look="quiet")
     return user(content_text(content, most), most, name="td")
@@ -266,16 +271,17 @@ def _tally(tally: Tally) -> Html:
     largest = max((number for _, number in shown), default=0)
     rows = [_bar_row(name, number, largest) for name, number in shown]
     rest = more(len(tally.counts), len(shown), tally.noun)
-    many = len(rows) > _SIDE_BY_SIDE and tally.noun == "class"
-    table = _table((), rows, look="bars two" if many else "bars") if rows else Html("")
+    in_two = len(rows) > _SIDE_BY_SIDE and tally.noun == "class"
+    table = _table((), rows, look="bars two" if in_two else "bars") if rows else Html("")
     return section(
         clip(tally.column, 40), counted(len(tally.counts), tally.noun), table, _note(rest)
     )
 
 
 def _bar_row(name: str, number: int, largest: int) -> Html:
-    part = share(number, largest)
-    drawn = tag("span", Html(bar(part)), look="bar", style=f"width:{max(part, 0.01):.0%}")
+    length = share(number, largest)
+    # The bar is made of characters, which the style sheet hides, so that it shows without CSS, too.
+    drawn = tag("span", Html(bar(length)), look="bar", style=f"width:{max(length, 0.01):.0%}")
     number_cell = tag("td", escaped(f"{number:,}"), look="n", align="right")
     name_cell = user(name, 30, name="th", scope="row", align="left")
     return tag("tr", name_cell, tag("td", drawn if number else Html("")), number_cell)
@@ -289,12 +295,12 @@ def _versions(versions: Sequence[VersionLine]) -> Html:
 
 
 def _version_row(version: VersionLine) -> Html:
-    name, when, message, names = version_line(version)
-    marks = Html(f" <b>{user(names, 124)}</b>") if names else Html("")
+    commit, when, message, names = version_line(version)
+    refs = Html(f" <b>{user(names, 124)}</b>") if names else Html("")
     return tag(
         "tr",
-        user(name, name="td", look="code"),
-        tag("td", user(message, 72), marks, look="wrap"),
+        user(commit, name="td", look="code"),
+        tag("td", user(message, 72), refs, look="wrap"),
         tag("td", escaped(when), look="quiet"),
     )
 
@@ -341,7 +347,7 @@ def _example(example: DiffExample) -> Html:
 
 
 def _change(example: DiffExample, cell: CellChange) -> Html:
-    """Draw both sides of a change, or the one that there is."""
+    """Draw both sides of a change, or the only side of an added or removed row."""
     alt = f"{clip(cell.column, 40)}, row {example.row:,}"
     before = tag("span", _content(cell.before, alt), look="removed")
     after = tag("span", _content(cell.after, alt), look="added")

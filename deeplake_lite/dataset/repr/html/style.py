@@ -1,8 +1,8 @@
-"""How the pages look: one sheet, every rule under the root class, colours from the host's theme.
+"""The style sheet of the pages, with colours from the host's theme and all rules below one class.
 
-The ink is inherited, greys are that ink made fainter, and accents read on white and on black alike,
-so that no rule has to know whether the page is dark. ``&`` stands for the root; it is doubled
-because Jupyter's own rules for tables weigh ``(0, 2, 2)``.
+The text colour is inherited, greys are that colour made fainter, and accents are legible on white
+as well as on black, so that no rule depends on whether the page is dark. ``&`` stands for the root
+class. It is doubled, because Jupyter's rules for tables have the specificity ``(0, 2, 2)``.
 """
 
 from __future__ import annotations

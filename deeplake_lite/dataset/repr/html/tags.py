@@ -1,7 +1,8 @@
-"""How a page is put together: escaping, elements, thumbnails, the size cap, the way out of failure.
+"""Building blocks of a page: escaping, elements, thumbnails, the size limit, the fallback to text.
 
-Everything is `Html`, a string that is escaped already; mypy refuses a plain one. Only elements and
-attributes that survive the usual sanitisers carry facts; the style sheet adds looks, never content.
+Everything is `Html`, a string that is already escaped; mypy refuses a plain string in its place.
+All information is in elements and attributes that the usual sanitisers let through. The style
+sheet only adds looks.
 """
 
 from __future__ import annotations
@@ -20,33 +21,34 @@ if TYPE_CHECKING:
 Html = NewType("Html", str)
 
 MOST_BYTES = 60_000
-"""Size of a page, UTF-8."""
+"""Most bytes of a page, in UTF-8."""
 
 MOST_THUMBNAILS = 8
-"""Pictures on a page."""
+"""Most images on a page."""
 
 SIDE = 76
-"""Longer side of a thumbnail, pixels: eight fit into a cell of 700."""
+"""Longer side of a thumbnail, in pixels. Eight fit side by side into a page of 700 pixels."""
 
 _MIMES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"})
-_TAG_BYTES = 160  # an <img>, less the placeholder that stands there otherwise
+_TAG_BYTES = 160  # bytes of an <img> element without its data, less those of a placeholder
 
 
 def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> str:
-    """Draw a page within `MOST_BYTES`; when that fails, return its text.
+    """Draw a page of at most `MOST_BYTES`; if that fails, return the text in a ``<pre>`` element.
 
     Parameters
     ----------
     summary : object
-        Frozen dataclass, with pictures anywhere in it.
+        A frozen dataclass, with images anywhere in it.
     draw : callable
-        Turns the summary into HTML.
+        Draws the summary as HTML.
     text : callable
-        Turns it into text; raises nothing.
+        Draws the summary as text. It must not raise.
     """
     try:
         bare = draw(with_pictures(summary, room=0))
         full = draw(with_pictures(summary, room=MOST_BYTES - nbytes(bare)))
+        # If even the page without images is too large, `next` raises.
         drawn = next(html for html in (full, bare) if nbytes(html) <= MOST_BYTES)
     except Exception:
         drawn = tag(
@@ -56,48 +58,48 @@ def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> 
 
 
 def nbytes(html: str) -> int:
-    """Return the size in UTF-8."""
+    """Return the size of a page in bytes, in UTF-8."""
     return len(html.encode())
 
 
 def with_pictures[S](summary: S, *, room: int) -> S:
-    """Return the summary with the pictures that there is room for.
+    """Return the summary with only those images that fit into `room` bytes.
 
-    The others lose their data, and a placeholder is drawn: those that are too large, those beyond
-    the eighth, and those of a kind that browsers do not show.
+    Images that are too large, those after the eighth, and those in formats that browsers do not
+    show lose their data, and a placeholder is drawn for them.
 
     >>> small = Picture(b"GIF89a", "image/gif", 8, 8)
     >>> [len(picture.data) for picture in with_pictures((small,) * 9, room=10_000)]
     [6, 6, 6, 6, 6, 6, 6, 6, 0]
     """
-    left, kept = room, 0
+    left, count = room, 0
 
-    def keep(picture: Picture) -> Picture:
-        nonlocal left, kept
-        cost = 4 * -(-len(picture.data) // 3) + _TAG_BYTES
-        if kept == MOST_THUMBNAILS or cost > left or picture.mime not in _MIMES:
+    def keep_if_it_fits(picture: Picture) -> Picture:
+        nonlocal left, count
+        cost = 4 * -(-len(picture.data) // 3) + _TAG_BYTES  # base64 writes 3 bytes as 4
+        if count == MOST_THUMBNAILS or cost > left or picture.mime not in _MIMES:
             return replace(picture, data=b"")
-        left, kept = left - cost, kept + 1
+        left, count = left - cost, count + 1
         return picture
 
-    mapped: S = _mapped(summary, keep)
+    mapped: S = _map_pictures(summary, keep_if_it_fits)
     return mapped
 
 
-def _mapped(value: Any, change: Callable[[Picture], Picture]) -> Any:
-    """Rebuild nested dataclasses and tuples with every picture changed, in order."""
+def _map_pictures(value: Any, change: Callable[[Picture], Picture]) -> Any:
+    """Rebuild nested dataclasses and tuples with `change` applied to every image, in order."""
     if isinstance(value, Picture):
         return change(value)
     if isinstance(value, tuple | list):
-        return tuple(_mapped(item, change) for item in value)
+        return tuple(_map_pictures(item, change) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {f.name: _mapped(getattr(value, f.name), change) for f in fields(value)}
+        parts = {f.name: _map_pictures(getattr(value, f.name), change) for f in fields(value)}
         return replace(value, **parts)
     return value
 
 
 def escaped(text: object, most: int = 60) -> Html:
-    """Escape a string, short and with every character visible.
+    """Escape a string, shortened and with every character visible.
 
     >>> escaped('<b onclick="x">')
     '&lt;b onclick=&quot;x&quot;&gt;'
@@ -106,7 +108,7 @@ def escaped(text: object, most: int = 60) -> Html:
 
 
 def join(parts: Iterable[Html], between: str = "") -> Html:
-    """Put parts one after the other, leaving empty ones out."""
+    """Join the parts that are not empty."""
     return Html(escape(between).join(filter(None, parts)))
 
 
@@ -116,13 +118,13 @@ def tag(name: str, *parts: Html, look: str = "", **attributes: object) -> Html:
     Parameters
     ----------
     name : str
-        Of the element.
+        Name of the element.
     *parts : Html
-        Its content.
+        Content of the element.
     look : str, optional
-        Classes in the style sheet, without their prefix.
+        Classes in the style sheet, without their prefix ``dl-``.
     **attributes : object
-        Escaped; those that are None are left out.
+        Attributes. They are escaped here, and those that are None are left out.
 
     Examples
     --------
@@ -139,13 +141,16 @@ def _attributes(look: str, attributes: dict[str, object]) -> str:
 
 
 def user(text: object, most: int = 60, *, name: str = "bdi", **attributes: Any) -> Html:
-    """Set a user's string apart, so that right-to-left text leaves its neighbours in place."""
+    """Isolate a user's string, so that right-to-left text does not reorder its neighbours.
+
+    See https://www.w3.org/International/articles/inline-bidi-markup/.
+    """
     direction = "auto" if name in ("b", "span", "div") else None
     return tag(name, escaped(text, most), dir=direction, **attributes)
 
 
 def thumbnail(picture: Picture, alt: str) -> Html:
-    """Draw a picture with its longer side at `SIDE` pixels, or a placeholder if it has no data.
+    """Draw an image with a longer side of `SIDE` pixels, or a placeholder if it has no data.
 
     >>> thumbnail(Picture(b"GIF89a", "image/gif", 8, 4), "image, row 3")[:63]
     '<img class="dl-pixels" src="data:image/gif;base64,R0lGODlh" alt'
@@ -153,17 +158,20 @@ def thumbnail(picture: Picture, alt: str) -> Html:
     if not picture.data:
         return tag("span", escaped(f"[{alt}]", 60), look="gone")
     scale = SIDE / max(picture.width, picture.height, 1)
-    named: dict[str, object] = {
+    attributes: dict[str, object] = {
         "src": f"data:{picture.mime};base64,{b64encode(picture.data).decode('ascii')}",
         "alt": clip(alt, 120),
         "width": max(round(picture.width * scale), 1),
         "height": max(round(picture.height * scale), 1),
     }
-    return Html(f"<img{_attributes('pixels' if scale > 2 else '', named)}>")
+    return Html(f"<img{_attributes('pixels' if scale > 2 else '', attributes)}>")
 
 
 def section(title: str, aside: str, *parts: Html, shut: bool = False) -> Html:
-    """Draw a part that folds; nothing when it is empty."""
+    """Draw a section that folds; return an empty string if it has no content.
+
+    `aside` is a remark behind the title, and `shut` says whether the section is folded at first.
+    """
     body = join(parts)
     if not body:
         return body

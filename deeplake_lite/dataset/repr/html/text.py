@@ -1,6 +1,6 @@
-"""The plain-text twins: what `repr` prints, complete, because some pages show no HTML at all.
+"""Text reprs of datasets, columns and diffs. They are complete, for places that show no HTML.
 
-Each is a header, one line per column, then what else there is. None of them raises.
+Each begins with a header and, for a dataset, a line per column. None of the functions raises.
 """
 
 from __future__ import annotations
@@ -80,40 +80,40 @@ def text_diff(diff: DiffSummary) -> str:
 
 
 def dataset_facts(summary: DatasetSummary) -> list[str]:
-    """Return what follows the name: rows, version, state, size."""
+    """Return the facts behind the name of a dataset: rows, version, uncommitted edits, size."""
     state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
     version = clip(summary.version, 60)
     return [*filter(None, (counted(summary.rows, "row"), version, state, size(summary.nbytes)))]
 
 
 def column_facts(page: ColumnPage) -> list[str]:
-    """Return what follows the name: rows, version, size."""
+    """Return the facts behind the name of a column: rows, version, size."""
     facts = (counted(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
     return [*filter(None, facts)]
 
 
 def diff_facts(diff: DiffSummary) -> list[tuple[str, str]]:
-    """Return kind and sentence of the rows that differ."""
+    """Return the facts of a diff: for each kind of change, the kind and the number of rows."""
     rows = (("added", diff.added), ("removed", diff.removed), ("changed", diff.changed))
     facts = [(kind, f"{counted(number, 'row')} {kind}") for kind, number in rows if number]
     return facts or [("same", "no differences" if diff.empty else "the same rows")]
 
 
 def column_line(column: ColumnSummary) -> tuple[str, ...]:
-    """Return the fields of a column's line: name, htype, dtype, shape, size, note."""
+    """Return the fields of a column's line: name, type, dtype, shape, size, note."""
     short = (clip(column.name, 40), clip(column.htype, 24), clip(column.dtype, 16))
     return (*short, clip(shape(column.shape), 40), size(column.nbytes), clip(column.note, 60))
 
 
 def content_text(content: Content, most: int = 60) -> str:
-    """Return a value as one short line; a picture as its size."""
+    """Return a value as one short line; of an image, the size."""
     if isinstance(content, Picture):
-        return f"[{content.width} × {content.height} picture]"
+        return f"[{content.width} × {content.height} image]"
     return "null" if content is None else clip(content, most)
 
 
 def _safe[S](write: Callable[[S], Iterable[str]], summary: S) -> str:
-    """Write the lines; whatever is wrong with the summary, return something."""
+    """Join the lines of a summary; if writing them fails, return its shortened repr instead."""
     try:
         return "\n".join(line.rstrip() for line in write(summary))
     except Exception:
@@ -175,18 +175,18 @@ def _example(example: DiffExample) -> str:
 
 
 def change_text(kind: str, before: Content, after: Content) -> str:
-    """Return a change of a value: both sides, or the one that there is."""
+    """Write a change of a value: both sides, or the only side of an added or removed row."""
     sides = {"added": (after,), "removed": (before,)}.get(kind, (before, after))
     return " → ".join(map(content_text, sides))
 
 
 def _previews(rows: Sequence[PreviewRow]) -> Iterator[str]:
     for row in rows[:MOST_ROWS]:
-        texts = [cell for cell in row.cells if not isinstance(cell.content, Picture)]
-        caption = row.caption if row.caption not in (cell.content for cell in texts) else ""
-        cells = [f"{clip(cell.column, 40)}: {content_text(cell.content)}" for cell in texts]
+        strings = [cell for cell in row.cells if not isinstance(cell.content, Picture)]
+        caption = row.caption if row.caption not in (cell.content for cell in strings) else ""
+        cells = [f"{clip(cell.column, 40)}: {content_text(cell.content)}" for cell in strings]
         line = " · ".join(filter(None, (clip(caption, 40), *cells[:MOST_ROWS])))
-        yield clip(f"  row {row.row:,}  {line or '(pictures)'}", 160)
+        yield clip(f"  row {row.row:,}  {line or '(images)'}", 160)
 
 
 def _tally(tally: Tally) -> Iterator[str]:
@@ -214,7 +214,7 @@ def _rest(total: int, shown: int, noun: str) -> Iterator[str]:
 
 
 def _aligned(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Set fields in columns, two spaces apart; a field that is empty in all lines takes no room."""
+    """Align fields in columns, two spaces apart; leave out fields that are empty in all lines."""
     fields = [column for column in zip(*lines, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in fields]
     for line in zip(*fields, strict=True):

@@ -1,7 +1,7 @@
-"""What there is to show of a dataset, a column or a diff: small frozen values, read before drawing.
+"""Dataclasses with the data that the reprs of datasets, columns and diffs show.
 
-The dataset layer fills them in (names, counts, previews); `text` and `pages` turn them into lines
-and HTML. Strings are as the user wrote them, neither escaped nor clipped.
+The dataset layer reads the data (names, counts, previews), and `text` and `pages` draw it. Strings
+are as the user wrote them, neither escaped nor shortened.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 type Axis = int | tuple[int, int] | None
-"""Length of an axis: the same in all rows, from–to, or not known."""
+"""Size of an axis: the same in all rows, a range (least, most), or None if it is not known."""
 
 type Content = Picture | str | None
-"""What `Htype.preview` gave; None where the cell is null."""
+"""The preview of a cell, see `Htype.preview`; None for a null."""
 
 type ChangeKind = Literal["added", "removed", "changed"]
 
@@ -28,64 +28,64 @@ class ColumnSummary:
     """One line of the table of columns."""
 
     name: str
-    """As in the schema."""
+    """Name of the column, as in the schema."""
 
     htype: str
-    """Such as ``"Image"``."""
+    """Name of the type, such as ``"Image"``."""
 
     dtype: str = ""
-    """Such as ``"uint8"``; empty where it says nothing."""
+    """Dtype of the values, such as ``"uint8"``; empty if it says nothing."""
 
     shape: tuple[Axis, ...] = ()
     """Shape of one value; empty for scalars."""
 
     nbytes: int | None = None
-    """Stored size, or None where it is not known."""
+    """Stored size in bytes; None if it is not known."""
 
     note: str = ""
-    """The rest in a few words: ``"jpeg"``, ``"10 classes"``, ``"nullable"``."""
+    """Further properties, such as ``"jpeg"``, ``"10 classes"`` or ``"nullable"``."""
 
 
 @dataclass(frozen=True)
 class PreviewCell:
-    """One value, as its htype shows it."""
+    """The preview of one cell."""
 
     column: str
     """Name of the column."""
 
     content: Content
-    """Picture, text, or None for null."""
+    """An image, a string, or None for a null."""
 
 
 @dataclass(frozen=True)
 class PreviewRow:
-    """One row: its pictures go into the strip, its texts into the table below."""
+    """One row of a preview. Images are drawn in a strip, and strings in a table below it."""
 
     row: int
-    """Position."""
+    """Position of the row."""
 
     cells: tuple[PreviewCell, ...]
-    """In the order of the columns."""
+    """The cells, in the order of the columns."""
 
     caption: str = ""
-    """Under the row's pictures, usually the name of its class."""
+    """Caption of the row's images, usually the name of its class."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many rows have which class, or fall into which bin."""
+    """Number of rows in each class, in each bin of a histogram, or with each value."""
 
     column: str
     """Name of the column."""
 
     counts: tuple[tuple[str, int], ...]
-    """Name and number of rows, in the order of the classes or bins."""
+    """Names and numbers of rows, in the order of the classes, bins or values."""
 
     noun: str = "class"
-    """What is counted: ``"class"`` (of many, the largest show) or ``"bin"`` (kept in order)."""
+    """Noun for an entry: ``"class"``, ``"bin"`` or ``"value"``."""
 
     def leading(self, most: int) -> tuple[tuple[str, int], ...]:
-        """Return the counts to show: all if they are few, else the largest classes or first bins.
+        """Return at most `most` counts to show: of many classes the largest, of bins the first.
 
         >>> Tally("label", (("a", 1), ("b", 3), ("c", 2))).leading(2)
         (('b', 3), ('c', 2))
@@ -100,21 +100,21 @@ class VersionLine:
     """One version of the history."""
 
     id: str
-    """Of the commit, as the user may type it."""
+    """Id of the commit."""
 
     message: str
-    """Of the commit."""
+    """Message of the commit."""
 
     when: datetime
     """Time of the commit."""
 
     names: tuple[str, ...] = ()
-    """Branches and tags that stand there."""
+    """Branches and tags that point to it."""
 
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """What a Dataset or a View shows of itself.
+    """The data that the repr of a Dataset or View shows.
 
     Examples
     --------
@@ -127,40 +127,40 @@ class DatasetSummary:
     """Name of the dataset."""
 
     rows: int
-    """How many."""
+    """Number of rows."""
 
     url: str = ""
-    """Where the lake is."""
+    """URL or path of the lake."""
 
     kind: str = "Dataset"
     """``"Dataset"`` or ``"View"``."""
 
     branch: str = ""
-    """Branch or tag; empty when opened by commit."""
+    """Branch or tag; empty if the dataset was opened by commit id."""
 
     commit: str = ""
-    """Id of the commit; empty before the first."""
+    """Id of the commit; empty before the first commit."""
 
     dirty: str = ""
-    """Uncommitted edits in words, such as ``"12 rows edited"``; empty when clean."""
+    """Description of uncommitted edits, such as ``"12 rows edited"``; empty if there are none."""
 
     nbytes: int | None = None
-    """Stored size, or None where it is not known."""
+    """Stored size in bytes; None if it is not known."""
 
     origin: str = ""
-    """How a view came about: its query, or ``"rows 3:9"``."""
+    """Origin of a view: its query, or a selection such as ``"rows 3:9"``."""
 
     columns: tuple[ColumnSummary, ...] = ()
-    """All of them; pages show the first ones."""
+    """All columns; pages show the first ones."""
 
     previews: tuple[PreviewRow, ...] = ()
-    """The first rows."""
+    """Previews of a few rows."""
 
     tallies: tuple[Tally, ...] = ()
-    """Counts of classes."""
+    """Counts of classes, with a tally for each column of classes."""
 
     versions: tuple[VersionLine, ...] = ()
-    """Newest first."""
+    """The last versions, newest first."""
 
     @property
     def version(self) -> str:
@@ -170,78 +170,78 @@ class DatasetSummary:
 
 @dataclass(frozen=True)
 class ColumnPage:
-    """What a Column shows of itself."""
+    """The data that the repr of a Column shows."""
 
     column: ColumnSummary
     """The column."""
 
     rows: int
-    """How many."""
+    """Number of rows."""
 
     title: str = ""
     """Name of the dataset."""
 
     version: str = ""
-    """Such as ``"main@7F3K"``."""
+    """Branch and commit, such as ``"main@7F3K"``."""
 
     facts: tuple[tuple[str, str], ...] = ()
-    """Name and value: ``("min", "0")``, ``("nulls", "12")``."""
+    """Names and values of facts, such as ``("min", "0")`` and ``("nulls", "12")``."""
 
     previews: tuple[PreviewRow, ...] = ()
-    """The first rows."""
+    """Previews of a few rows."""
 
     tally: Tally | None = None
-    """Counts of classes or bins."""
+    """Counts of classes, or a histogram."""
 
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """One column that came, went or changed its type or name."""
+    """A column that was added, removed or renamed, or whose type changed."""
 
     kind: ChangeKind
-    """What happened."""
+    """Kind of the change."""
 
     column: str
     """Name of the column."""
 
     detail: str = ""
-    """Such as ``"float32"`` or ``"renamed from s"``."""
+    """Details, such as ``"float32"`` or ``"renamed from s"``."""
 
 
 @dataclass(frozen=True)
 class CellChange:
-    """One value, before and after."""
+    """One value before and after a change."""
 
     column: str
     """Name of the column."""
 
     before: Content = None
-    """None where it was null, or the row was not there."""
+    """The old value; None if it was null or the row did not exist."""
 
     after: Content = None
-    """None where it is null, or the row is gone."""
+    """The new value; None if it is null or the row was removed."""
 
 
 @dataclass(frozen=True)
 class DiffExample:
-    """One row that differs."""
+    """A row that differs."""
 
     kind: ChangeKind
-    """What happened to the row."""
+    """Whether the row was added, removed or changed."""
 
     row: int
-    """Position: in the first version for removed rows, otherwise in the second."""
+    """Position of the row: of a removed row in the old version, of others in the new one."""
 
     cells: tuple[CellChange, ...] = ()
-    """What changed; of an added or removed row, a few of its values."""
+    """The changed cells; for an added or removed row, a few of its cells."""
 
     picture: Picture | None = None
-    """The row's image, to recognise it by."""
+    """The row's image, by which users recognise the row."""
 
 
 @dataclass(frozen=True)
 class DiffSummary:
-    """What a Diff shows of itself.
+    """The data that the repr of a Diff shows.
 
     Examples
     --------
@@ -250,30 +250,30 @@ class DiffSummary:
     """
 
     a: str
-    """Version before, as the user named it."""
+    """The old version, as the user named it."""
 
     b: str
-    """Version after."""
+    """The new version, as the user named it."""
 
     added: int = 0
-    """Rows."""
+    """Number of rows that were added."""
 
     removed: int = 0
-    """Rows."""
+    """Number of rows that were removed."""
 
     changed: int = 0
-    """Rows with at least one changed cell."""
+    """Number of rows with at least one changed cell."""
 
     columns: tuple[tuple[str, int], ...] = ()
-    """Column and number of its changed cells."""
+    """Names of columns with changed cells, and the number of those cells."""
 
     schema: tuple[SchemaChange, ...] = ()
-    """Columns that came, went or changed."""
+    """Columns that were added, removed or changed."""
 
     examples: tuple[DiffExample, ...] = ()
     """A few rows that differ."""
 
     @property
     def empty(self) -> bool:
-        """Whether the two versions hold the same."""
+        """Whether the two versions are equal."""
         return not (self.added or self.removed or self.changed or self.columns or self.schema)

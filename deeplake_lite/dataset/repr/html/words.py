@@ -1,4 +1,4 @@
-"""How numbers and strings read: sizes, shapes, times, bars; strings visible and short."""
+"""Formatting of sizes, shapes, times, bars and strings for display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 def visible(text: object) -> str:
-    r"""Return a string that shows its every character: controls, bidi marks as escapes.
+    r"""Return a string in which every character is visible; controls and bidi marks are escaped.
 
     >>> visible("a\tb\x00\u202ec\n")
     'a⇥b\\x00\\u202ec↵'
@@ -28,7 +28,7 @@ def visible(text: object) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    r"""Tell whether a character does not show, or turns those around it: controls, bidi marks.
+    r"""Tell whether a character is invisible, or reorders its neighbours as bidi marks do.
 
     >>> is_hidden("\u202e"), is_hidden("\n"), is_hidden("\xa0"), is_hidden("é")
     (True, True, False, False)
@@ -39,13 +39,13 @@ def is_hidden(char: str) -> bool:
 def _visible(char: str) -> str:
     if char.isprintable():
         return char
-    if not is_hidden(char):  # a space of some width
+    if not is_hidden(char):  # a Unicode space, such as U+00A0
         return " "
     return _SIGNS.get(char) or char.encode("unicode_escape").decode("ascii")
 
 
 def clip(text: object, most: int) -> str:
-    """Make a string visible and at most `most` characters long.
+    """Return a string with every character visible, shortened to at most `most` characters.
 
     >>> clip("the quick brown fox", 10)
     'the quick…'
@@ -55,7 +55,7 @@ def clip(text: object, most: int) -> str:
 
 
 def size(nbytes: int | None) -> str:
-    """Write a number of bytes; empty when it is not known.
+    """Write a number of bytes; return an empty string if it is not known.
 
     >>> size(812), size(3_400_000), size(43_210), size(999_999), size(None)
     ('812 B', '3.4 MB', '43 KB', '1.0 MB', '')
@@ -71,7 +71,7 @@ def size(nbytes: int | None) -> str:
 
 
 def shape(axes: Iterable[Axis]) -> str:
-    """Write the shape of a value.
+    """Write the shape of values, with ranges for axes that vary and "?" for unknown ones.
 
     >>> shape((8, 8)), shape(((180, 250), None, 3)), shape(())
     ('8 × 8', '180–250 × ? × 3', '')
@@ -86,7 +86,7 @@ def _axis(axis: Axis) -> str:
 
 
 def moment(when: datetime) -> str:
-    """Write a time to the minute, with its zone.
+    """Write a time to the minute, with its time zone.
 
     >>> from datetime import datetime, UTC
     >>> moment(datetime(2026, 10, 3, 14, 5, 9, tzinfo=UTC))
@@ -96,12 +96,12 @@ def moment(when: datetime) -> str:
 
 
 def share(number: int, largest: int) -> float:
-    """Return the length of a bar between 0 and 1."""
+    """Return the length of a bar for a number, as a fraction of the largest bar, 0 to 1."""
     return min(max(number / largest, 0.0), 1.0) if largest > 0 else 0.0
 
 
 def bar(part: float, width: int = 20) -> str:
-    """Draw a bar in characters; whatever is there gets at least one.
+    """Draw a bar of characters; any length above 0 gets at least one.
 
     >>> bar(0.5, 8), bar(0.001), bar(0)
     ('▇▇▇▇', '▇', '')
@@ -109,22 +109,22 @@ def bar(part: float, width: int = 20) -> str:
     return "▇" * max(round(part * width), int(part > 0))
 
 
-def fair(widths: Sequence[int], room: int) -> list[int]:
-    """Share a line among fields: short get what they need, long ones an equal part.
+def fit_widths(widths: Sequence[int], room: int) -> list[int]:
+    """Share a line among fields: short ones get the width they need, long ones equal parts.
 
-    >>> fair([5, 100, 8, 60], 93)
+    >>> fit_widths([5, 100, 8, 60], 93)
     [5, 40, 8, 40]
     """
-    given = [0] * len(widths)
+    fitted = [0] * len(widths)
     shortest_first = sorted(range(len(widths)), key=widths.__getitem__)
     for done, i in enumerate(shortest_first):
-        equal = (room - sum(given)) // (len(widths) - done)
-        given[i] = min(widths[i], max(equal, 8))
-    return given
+        equal = (room - sum(fitted)) // (len(widths) - done)
+        fitted[i] = min(widths[i], max(equal, 8))
+    return fitted
 
 
 def more(total: int, shown: int, noun: str) -> str:
-    """Say how many were left out; empty when none.
+    """Say how many entries are not shown; return an empty string if all are.
 
     >>> more(43, 12, "column"), more(3, 12, "column")
     ('… 31 more columns', '')
