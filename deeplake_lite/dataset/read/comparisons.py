@@ -346,7 +346,7 @@ def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     if classes is not None:
         if not classes.takes_truth:
             each = other.tolist() if isinstance(other, np.ndarray) else other
-            _mapped(each, bool | np.bool_, partial(_refuse_truth, classes))
+            _mapped(each, bool | np.bool_, partial(_refuse_boolean, classes))
         return _mapped(other, str, lambda name: _number(classes, name, unknown=unknown))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype
@@ -354,7 +354,7 @@ def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     return other
 
 
-def _refuse_truth(classes: ClassLabel, value: Any) -> None:
+def _refuse_boolean(classes: ClassLabel, value: Any) -> None:
     raise InvalidValueError(
         f"must be compared with names or numbers of its {len(classes.names)} classes, but it is "
         f"compared with {value}, a boolean. Pass the name or the number."

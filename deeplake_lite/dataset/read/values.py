@@ -63,10 +63,10 @@ def decode_block(
         case DenseCells(values, valid):
             return _masked(htype.decode(values, ()), valid)
         case RaggedCells():
-            values = _decode_ragged(htype, cells)
+            decoded = _decode_ragged(htype, cells)
             if not follow or htype.target is None:
-                return values
-            return [None if v is None else htype.load(v, allow) for v in values]
+                return decoded
+            return [None if v is None else htype.load(v, allow) for v in decoded]
         case NestedCells():
             return _decode_nested(htype, cells, allow, follow=follow)
 

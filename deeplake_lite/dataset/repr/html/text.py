@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.repr.html.words import clip, moment, more, shape, size
+from deeplake_lite.dataset.repr.html.words import clip, more, shape, size, timestamp
 from deeplake_lite.htypes.base import Picture
 from deeplake_lite.htypes.words import counted
 
@@ -205,7 +205,7 @@ def _versions(versions: Sequence[VersionLine]) -> Iterator[str]:
 def version_line(version: VersionLine) -> tuple[str, str, str, str]:
     """Return the fields of a version's line: id, time, message, names."""
     names = ", ".join(clip(name, 30) for name in version.names[:4])
-    return clip(version.id, 24), moment(version.when), clip(version.message, 72), names
+    return clip(version.id, 24), timestamp(version.when), clip(version.message, 72), names
 
 
 def _rest(total: int, shown: int, noun: str) -> Iterator[str]:

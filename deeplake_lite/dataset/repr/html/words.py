@@ -85,11 +85,11 @@ def _axis(axis: Axis) -> str:
     return "?" if axis is None else f"{axis:,}"
 
 
-def moment(when: datetime) -> str:
+def timestamp(when: datetime) -> str:
     """Write a time to the minute, with its time zone.
 
     >>> from datetime import datetime, UTC
-    >>> moment(datetime(2026, 10, 3, 14, 5, 9, tzinfo=UTC))
+    >>> timestamp(datetime(2026, 10, 3, 14, 5, 9, tzinfo=UTC))
     '2026-10-03 14:05 UTC'
     """
     return f"{when:%Y-%m-%d %H:%M %Z}".rstrip()
