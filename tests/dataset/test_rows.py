@@ -563,9 +563,9 @@ def test_notes_on_dataset_and_column_are_versioned(ds):
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {1: 2}, (1, 2)])
 def test_notes_that_json_cannot_hold_are_refused_at_once(ds, value):
-    with pytest.raises(dl.SchemaError, match="A note must"):
+    with pytest.raises(dl.SchemaError, match="Metadata must"):
         ds.metadata["bad"] = value
-    with pytest.raises(dl.SchemaError, match="A note must"):
+    with pytest.raises(dl.SchemaError, match="Metadata must"):
         ds["x"].metadata["bad"] = value
     assert dict(ds.metadata) == {}
     ds.metadata["good"] = 1
@@ -616,7 +616,7 @@ def test_edits_of_a_transaction_whose_commit_fails_stay(make_lake, monkeypatch, 
 
 def test_a_transaction_begins_clean(ds):
     ds["x"][0] = 9
-    match = r"1 cell updated.*before a transaction begins"
+    match = r"1 cell updated.*Before starting a transaction"
     with pytest.raises(dl.UncommittedError, match=match), ds.transaction():
         pass
 

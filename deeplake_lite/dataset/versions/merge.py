@@ -37,7 +37,7 @@ def merge(handle: Handle, version: history.Version, on_conflict: Resolution, mes
     check_message(message)
     check_resolution(on_conflict)
     with handle.locked():
-        handle.check_clean("branches are merged")
+        handle.check_clean("merging branches")
         handle.check_writable()
         repository, name = handle.repository, history.version_name(version)
         theirs_id = history.resolve(repository, version)
@@ -108,7 +108,7 @@ def _plan(handle: Handle, bases: list[str], theirs: Table, on_conflict: Resoluti
 def restore(handle: Handle, version: history.Version) -> None:
     """Stage an older version's rows, columns and notes; see `Dataset.restore`."""
     with handle.locked():
-        handle.check_clean("an older version is restored")
+        handle.check_clean("restoring an older version")
         old = handle.open(history.resolve(handle.repository, version))
         plan = plan_restore(old, difference(handle.table, old))
         handle.edit(_restore, plan, old, handle.version)

@@ -20,7 +20,7 @@ class Transaction:
 
     def __enter__(self) -> Dataset:
         with self._ds.handle.locked():
-            self._ds.handle.check_clean("a transaction begins")
+            self._ds.handle.check_clean("starting a transaction")
         return self._ds
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.handle import Handle
-    from deeplake_lite.dataset.notes import Change
+    from deeplake_lite.dataset.metadata import Change
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check, Htype
