@@ -174,7 +174,7 @@ class RowSelection:
         Parameters
         ----------
         purpose : str
-            The subject of the message, such as ``"pickling"``.
+            The subject of the message, such as ``"Pickling"``.
         """
         if self.table.uncommitted:
             raise UncommittedError(
