@@ -234,7 +234,7 @@ def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
 @pytest.fixture
 def old(monkeypatch):
     """Take every session for one that is older than the grace period of a vacuum, however short."""
-    monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_GRACE", timedelta(0))
+    monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_SPARED_AGE", timedelta(0))
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
 
@@ -511,7 +511,7 @@ def test_a_vacuum_on_s3_that_spares_next_to_nothing_is_refused(options, endpoint
     client, before = objects(endpoint, name, "")
     other = dl.open(ds.url, storage_options=options)
     for dry_run in (True, False):
-        with pytest.raises(ValueError, match=r"spare is at least 10m.*spare='24h'"):
+        with pytest.raises(ValueError, match=r"spare must be at least 10m.*spare='24h'"):
             other.vacuum(spare=spare, dry_run=dry_run)
     assert objects(endpoint, name, "")[1] == before
     ds.commit("young")

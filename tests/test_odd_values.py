@@ -16,8 +16,8 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.methods import Exports
-from deeplake_lite.dataset.loading import Loads, LoadsRows
-from deeplake_lite.dataset.querying import Asks
+from deeplake_lite.dataset.loading import Loadable, LoadableRows
+from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.ingest.options import Options as IngestOptions
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def public(*classes: type) -> list[str]:
     return [name for name in named if not name.startswith("_") or name == "__getitem__"]
 
 
-OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, Asks, Exports, Loads, LoadsRows))
+OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, Queryable, Exports, Loadable, LoadableRows))
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, str]:

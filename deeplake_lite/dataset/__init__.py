@@ -1,1 +1,1 @@
-"""What users hold: datasets, views, columns and diffs of one lake."""
+"""Datasets, views, columns and diffs: the objects through which users work with a lake."""

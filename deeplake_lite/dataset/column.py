@@ -1,4 +1,7 @@
-"""One column of a view: its values, shapes and encoded bytes; on a Dataset it takes assignments."""
+"""The public class `Column`: one column of a view, with its values, shapes and encoded bytes.
+
+A column of a Dataset can also be assigned to.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.notes import Change, Notes
+from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.read import comparisons
 from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.read.reading import read_cells, read_rows, read_value, read_values
@@ -33,7 +36,7 @@ else:
 
 
 class Column:
-    """One column of a view.
+    """A column of a view. If the view is a writable Dataset, its values can be assigned.
 
     Examples
     --------
@@ -51,40 +54,41 @@ class Column:
     @property
     def field(self) -> Field:
         """The schema's entry for the column."""
-        return self._now[1]
+        return self._pinned[1]
 
     @property
     def htype(self) -> Htype:
-        """What the values mean."""
+        """Type of the values."""
         return self.field.htype
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes. Raises SchemaError for a type that has none."""
+        """Names of the classes or keypoints. Raises SchemaError for a type without names."""
         names = _names_of(self.htype)
         if names is None:
             raise SchemaError(
-                f"Column {self.name!r} is {self.htype!r}, which names no classes. A new lake has "
-                f"its values as classes by schema={{{self.name!r}: 'class_label'}}."
+                f"Column {self.name!r} has no class names, because its type is {self.htype!r}. To "
+                "store its values as classes, create a lake with "
+                f"schema={{{self.name!r}: 'class_label'}}."
             )
         return tuple(names)
 
     @property
     def metadata(self) -> MutableMapping[str, Any]:
-        """Notes on the column, JSON. On a writable dataset they can be set."""
-        return Notes(lambda: self.field.metadata, self._change_notes)
+        """Metadata of the column, as JSON values by key. On a writable dataset it can be set."""
+        return Metadata(lambda: self.field.metadata, self._change_metadata)
 
     @property
     def shapes(self) -> NDArray[np.int32]:
-        """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
-        view, f = self._now
+        """Shapes of the values, (n, ndim) int32, -1 for missing axes. No value is decoded."""
+        view, f = self._pinned
         table, slots = view.rows.locate()
         return owned(table.shapes(f.id, slots))
 
     @property
     def nbytes(self) -> int:
-        """Stored size of the values, bytes."""
-        view, f = self._now
+        """Stored size of the values, in bytes."""
+        view, f = self._pinned
         table, slots = view.rows.locate()
         return table.nbytes(f.id, slots)
 
@@ -92,18 +96,18 @@ class Column:
         return len(self.view)
 
     def __iter__(self) -> Iterator[Any]:
-        view, f = self._now
+        view, f = self._pinned
         return (row[self.name] for row in read_rows(view, [f]))
 
     def __getitem__(self, index: Any) -> Any:
-        """Return one value (by position), or those of several rows: an ndarray or a list."""
-        view, f = self._now
+        """Return one value (by position), or the values of several rows as an ndarray or list."""
+        view, f = self._pinned
         if is_position(index):
             return read_value(view, f, one_position(int(index), len(view)))
         return read_values(view, [f], in_brackets(index, len(view)))[f.name]
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        """Change one value (by position), or those of several rows: one each, or one for all.
+        """Set one value (by position), or the values of several rows: one each, or one for all.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://assign-doc", {"part": "text"})
@@ -119,9 +123,10 @@ class Column:
         edits.set_one(ds.handle, self.name, int(index), values)
 
     def __eq__(self, other: Any) -> Any:
-        """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
+        """Compare each value with `other`, which is one value or one per row; return (n,) bool.
 
-        None is equal to null, and to nothing else. Moments may be written as text.
+        Classes are compared by name. None equals null and nothing else. Points in time may be given
+        as strings.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://equal-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
@@ -132,11 +137,13 @@ class Column:
         return comparisons.equal(self, other)
 
     def __ne__(self, other: Any) -> Any:
-        """Compare as ``==`` does, the other way round."""
+        """Return the negation of ``==``."""
         return ~(self == other)
 
     def __lt__(self, other: Any) -> NDArray[np.bool_]:
-        """Compare each value with `other`, a value or one per row: (n,) bool, False for null.
+        """Compare each value with `other`, which is one value or one per row; return (n,) bool.
+
+        Null compares as False.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://less-doc", {"x": "int32"})
@@ -164,47 +171,59 @@ class Column:
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return all values as one array. Raises OptionError where their shapes differ.
+        """Return all values as one array. Raises OptionError if their shapes differ.
 
-        As objects, values of different shapes are the items of an array of one axis.
+        With an object dtype, values of different shapes become the items of a 1-d array.
         """
         values = self[:]
-        if not isinstance(values, list) or _are_alike(values):
+        if not isinstance(values, list) or _have_one_shape(values):
             return np.array(values, dtype=dtype, copy=copy)
         if dtype is not None and np.dtype(dtype).kind == "O":
             return np.fromiter(values, object, len(values))
         raise OptionError(
-            f"column {self.name!r} makes no array, because its values, or the items of one, differ "
-            "in shape. Take them as a list: column[:]."
+            f"column {self.name!r} cannot become an array, because its values, or the items of one "
+            "value, differ in shape. Read them as a list: column[:]."
         )
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
-        """Return the stored bytes of some values, undecoded; views of larger buffers, if possible.
+        """Return the stored bytes of some values without decoding or, if possible, copying them.
 
         Raises
         ------
         SchemaError
-            For a column of fixed shape, whose values are no bytes.
+            When the column has a fixed shape, so that its values are not stored as bytes.
         """
-        view, f = self._now
+        view, f = self._pinned
         cells = read_cells(view, f, in_brackets(index, len(view)))
         if not isinstance(cells, RaggedCells):
-            raise SchemaError(f"Column {self.name!r} is {f.htype!r}, which has no encoded bytes.")
+            raise SchemaError(
+                f"Column {self.name!r} has no encoded bytes, because its type is {f.htype!r}."
+            )
         return cells.buffers
 
     def urls(self, index: Any = slice(None)) -> list[str | None]:
-        """Return where the linked files are. Raises SchemaError for a column of another type."""
-        view, f = self._now
+        """Return the URLs of linked files. Raises SchemaError for a column of another type."""
+        view, f = self._pinned
         if f.htype.target is None:
-            raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a Link.")
+            raise SchemaError(
+                f"Only a column of type Link has URLs, but {self.name!r} is {f.htype!r}."
+            )
         return list(read_values(view, [f], in_brackets(index, len(view)), follow=False)[f.name])
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return how many items each sequence has, (n,) int64. Raises SchemaError for others."""
-        view, f = self._now
+        """Return the number of items of each sequence, (n,) int64.
+
+        Raises
+        ------
+        SchemaError
+            When the column is not a sequence.
+        """
+        view, f = self._pinned
         cells = read_cells(view, f, in_brackets(slice(None), len(view)))
         if not isinstance(cells, NestedCells):
-            raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a sequence.")
+            raise SchemaError(
+                f"Only a column of type Sequence has lengths, but {self.name!r} is {f.htype!r}."
+            )
         return cells.counts
 
     def __repr__(self) -> str:
@@ -214,8 +233,8 @@ class Column:
         return show.column_html(self)
 
     @property
-    def _now(self) -> tuple[View, Field]:
-        """The rows and the column as they are, which stay so while they are read."""
+    def _pinned(self) -> tuple[View, Field]:
+        """The current rows and field; other threads cannot change them while they are read."""
         view = self.view.pin()
         return view, view.rows.table.schema[self.name]
 
@@ -224,16 +243,16 @@ class Column:
 
         if not isinstance(self.view, Dataset):
             raise ReadOnlyError(
-                "Views are read-only. Edit through the dataset: ds.update(rows, {…})."
+                "Views are read-only. Edit the rows through the dataset: ds.update(view, {…})."
             )
         return self.view
 
-    def _change_notes(self, change: Change) -> None:
-        edits.change_notes(self._writable().handle, self.name, change)
+    def _change_metadata(self, change: Change) -> None:
+        edits.change_metadata(self._writable().handle, self.name, change)
 
 
 def _names_of(htype: Htype) -> Sequence[str] | None:
-    """Return the names of a type's classes, or of its points; None for a type that has neither."""
+    """Return the names of a type's classes or keypoints; None for a type that has neither."""
     if htype.classes is not None:
         return htype.classes.names
     if htype.pixels is not None and htype.pixels.is_mask:
@@ -242,9 +261,9 @@ def _names_of(htype: Htype) -> Sequence[str] | None:
     return points.names if points is not None and points.marks == "keypoints" else None
 
 
-def _are_alike(values: list[Any]) -> bool:
-    """Tell whether values are of one shape, and their items, too."""
+def _have_one_shape(values: list[Any]) -> bool:
+    """Tell whether all values, and the items within each value, have the same shape."""
     try:
         return len(set(map(np.shape, values))) <= 1
-    except ValueError:  # NumPy's, for lists of different lengths
+    except ValueError:  # NumPy raises it for a list whose items differ in length
         return False

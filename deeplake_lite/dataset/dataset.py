@@ -1,14 +1,14 @@
-"""A version of a lake that can be read, edited and committed: the handle that users hold.
+"""The public class `Dataset`: one version of a lake, which can be read, edited and committed.
 
-A Dataset is a view of all rows of its version. Its methods are short: each calls the module that
-knows.
+A Dataset is a view of all rows of its version. Its methods are thin: each calls the module that
+implements it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from deeplake_lite.dataset.notes import Change, Notes
+from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.transaction import Transaction
 from deeplake_lite.dataset.view import View
@@ -48,11 +48,11 @@ else:
 
 
 class Dataset(View):
-    """All rows of one version of a lake, and the way to the next.
+    """A version of a lake, with all of its rows, that can be read, edited and committed.
 
-    Made by `create` and `open`. Edits go to the handle's open transaction; nobody else sees them
-    until `commit`. Threads may share a handle, and with it the transaction: each read has the rows
-    of one moment, and edits wait for each other.
+    `create` and `open` return datasets. Edits are collected in an open transaction, and nobody else
+    sees them until `commit`. Threads may share a dataset, and with it the transaction: each read
+    sees the rows as they were at one moment, and edits run one after the other.
 
     Examples
     --------
@@ -72,60 +72,61 @@ class Dataset(View):
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle.rows(), (), "")
         self.handle = handle
-        """The state behind the methods: for code that edits tables itself."""
+        """The state behind the methods, for code that edits tables directly."""
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def current_branch(self) -> str | None:
-        """The branch that commits go to; None for a version that never moves."""
+        """The branch that commits go to; None if the dataset is read-only."""
         return self.handle.branch
 
     @property
     def read_only(self) -> bool:
-        """Whether this is a version that never moves."""
+        """Whether this is a fixed version, opened with ``version=``, that cannot be edited."""
         return self.handle.branch is None
 
     @property
     def metadata(self) -> MutableMapping[str, Any]:
-        """Notes on the dataset, JSON: ``ds.metadata["licence"] = "CC-BY"``."""
-        return Notes(lambda: self.handle.table.state.metadata, self._change_notes)
+        """Metadata of the dataset, as JSON values by key: ``ds.metadata["licence"] = "CC-BY"``."""
+        return Metadata(lambda: self.handle.table.state.metadata, self._change_metadata)
 
     @property
     def branches(self) -> dict[str, str]:
-        """Commit id of each branch's tip."""
+        """Commit id of the tip of each branch, by name."""
         return history.branches(self.handle.repository)
 
     @property
     def tags(self) -> dict[str, str]:
-        """Commit id of each tag."""
+        """Commit id of each tag, by name."""
         return history.tags(self.handle.repository)
 
     # ---- rows
 
     def append(self, data: Data | View, *, check: Check = "header") -> None:
-        """Add rows at the end, all of them or none.
+        """Append rows. If any row is invalid, none is appended.
 
         Parameters
         ----------
         data : mapping, iterable of mappings, DataFrame, Arrow table, or View
-            Columns by name, n values each, or one dict per row. Columns that are left out get their
-            default, or null. What is stored of a view's columns is copied as it is where the types
-            are the same.
+            Columns by name with n values each, or one dict per row. Columns that are left out get
+            their default, or null. From a view, stored values are copied as they are wherever the
+            column types agree.
         check : {"header", "full"}
-            How samples that come as files are checked: header and end, or by decoding them.
+            How values that are files are checked: by header and end only, or by decoding them.
 
         Raises
         ------
         InvalidValueError
-            With the column and the row; the dataset is as before.
+            When a value is invalid; the error names the column and the row. The dataset stays
+            unchanged.
         ColumnNotFoundError
-            For a column that the schema does not have.
+            When the schema has no column of a name.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
         UncommittedError
-            Where a generator of rows edits the handle that they go to, or moves it to another
-            version: none of the rows is added.
+            When a generator of rows edits the dataset that the rows are appended to, or moves it to
+            another version. None of the rows is appended.
 
         Examples
         --------
@@ -139,36 +140,39 @@ class Dataset(View):
         edits.append(self.handle, data, check)
 
     def extend(self, data: Data | View, *, check: Check = "header") -> None:
-        """Add rows; another name of `append`."""
+        """Append rows; an alias of `append`."""
         self.append(data, check=check)
 
     def update(
         self, rows: Any = None, data: Mapping[str, Any] | None = None, *, ids: Any = None
     ) -> None:
-        """Change cells of some rows, all of them or none.
+        """Change cells of some rows. If any value is invalid, no cell is changed.
 
         Parameters
         ----------
         rows : int, slice, sequence of int, boolean mask, or View
-            Positions, (n,) int, each once; or (len(ds),) bool; or a view of this lake, of any
-            version or branch: its rows are found by their ids.
+            Positions of the rows, (n,) int without repeats; a mask, (len(ds),) bool; or a view of
+            any version or branch of this lake, whose rows are matched by their ids.
         data : mapping
-            n values by column name, or one value for all n rows; other columns stay.
+            By column name, n values, or a single value for all n rows. Other columns stay as they
+            are.
         ids : sequence of int, optional
-            In place of `rows`, the rows' ids in any order, (n,) int64: ``batch["_row_id"]`` of a
-            loader with ``row_ids=True``, also as a tensor, or ``view.row_ids``.
+            Ids of the rows, (n,) int64 in any order, instead of `rows`. They may be
+            ``batch["_row_id"]`` from a loader with ``row_ids=True``, also as a tensor, or
+            ``view.row_ids``.
 
         Raises
         ------
         InvalidValueError
-            For a value that its column refuses, another number of values than of rows, a row that
-            comes twice, an id that no row has, or a view of other rows; the dataset is as before.
+            When a column does not accept a value, the number of values differs from the number of
+            rows, a row is named twice, an id belongs to no row, or the view shows rows of another
+            lake. The dataset stays unchanged.
         ColumnNotFoundError
-            For a column that the schema does not have.
+            When the schema has no column of a name.
         RowIndexError
-            For a row that is not there.
+            When a position is out of range.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -188,21 +192,21 @@ class Dataset(View):
         edits.update(self.handle, rows, data, ids)
 
     def delete(self, rows: Any) -> None:
-        """Remove some rows; older versions keep them.
+        """Delete some rows. Older versions still have them.
 
         Parameters
         ----------
         rows : int, slice, sequence of int, boolean mask, or View
-            Positions, or the rows of a view of this lake; one that comes twice counts once.
+            Positions of the rows, or a view of this lake. Repeated rows count once.
 
         Raises
         ------
         RowIndexError
-            For a row that is not there.
+            When a position is out of range.
         InvalidValueError
-            For a view whose rows are not rows of this lake.
+            When the view shows rows of another lake.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -218,33 +222,33 @@ class Dataset(View):
         edits.delete(self.handle, rows)
 
     def upsert(self, data: Data, *, on: str, check: Check = "header") -> upserts.Upserted:
-        """Append the rows whose key is new, change those that differ, leave the rest.
+        """Append rows whose key is new, and update rows whose key exists but whose cells differ.
 
-        All of it is done, or nothing.
+        If any row is invalid, nothing is changed.
 
         Parameters
         ----------
         data : mapping or sequence of mappings
             As for `append`.
         on : str
-            Column whose values tell rows apart, such as a path.
+            The key column: its values identify rows, as paths do.
         check : {"header", "full"}
             As for `append`.
 
         Returns
         -------
         Upserted
-            How many rows were added, changed and left.
+            How many rows were added, changed and left unchanged.
 
         Raises
         ------
         InvalidValueError
-            For a key that comes twice, in `data` or in the lake, and for values that a column
-            refuses; the dataset is as before.
+            When a key occurs twice, in `data` or in the lake, or a column does not accept a value.
+            The dataset stays unchanged.
         ColumnNotFoundError
-            For a column that the schema does not have.
+            When the schema has no column of a name.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -274,25 +278,27 @@ class Dataset(View):
         Parameters
         ----------
         name : str
-            Its name; ``a/b`` puts it into the group ``a``.
+            Name of the new column; ``a/b`` puts it into the group ``a``.
         htype : Htype or str
-            What its values mean: ``dl.Text()``, or a dtype name such as ``"float32"``.
+            Type of the values: an htype such as ``dl.Text()``, or a dtype name such as
+            ``"float32"``.
         values : optional
-            One value per row, or one for all. Left out, the rows get the type's default, or null.
+            One value per row, or a single value for all rows. Without it, existing rows get the
+            type's default, or null.
         compute : callable, optional
-            Gets each row as a dict and returns its value, instead of `values`.
+            Function that receives each row as a dict and returns its value, instead of `values`.
         metadata : mapping, optional
-            Notes on the column, JSON.
+            Metadata of the column, as JSON values by key.
 
         Raises
         ------
         SchemaError
-            For a name that is taken.
+            When the name is taken.
         InvalidValueError
-            For a value that the type refuses, or another number of values than of rows; no column
-            is added then.
+            When the type does not accept a value, or the number of values differs from the number
+            of rows. The column is not added.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -307,12 +313,12 @@ class Dataset(View):
         edits.add_column(self.handle, name, htype, values, compute, metadata)
 
     def rename_column(self, old: str, new: str) -> None:
-        """Give a column another name; nothing is rewritten, and merges know that it is the same.
+        """Rename a column. No data is rewritten, and merges still match the column on both sides.
 
         Parameters
         ----------
         old, new : str
-            The name that it has, and the one that it gets.
+            Current and new name.
 
         Raises
         ------
@@ -321,7 +327,7 @@ class Dataset(View):
         SchemaError
             When `new` is taken.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -334,31 +340,33 @@ class Dataset(View):
         edits.change_schema(self.handle, lambda schema: schema.rename(old, new))
 
     def set_default(self, name: str, value: Any) -> None:
-        """Set what a column holds in rows whose append leaves it out; rows that are there stay."""
+        """Set the value that a column gets in future appends that leave it out."""
         edits.change_schema(self.handle, lambda schema: edits.retype(schema, name, default=value))
 
     def set_nullable(self, name: str) -> None:
-        """Let a column take nulls from now on; values that are there stay."""
+        """Allow nulls in a column. Existing values stay as they are."""
         edits.set_nullable(self.handle, name)
 
     def set_mode(self, name: str, mode: str | None) -> None:
-        """Convert the pictures of a column, those that are there and those to come, when read.
+        """Set the mode to which the images of a column are converted when they are read.
 
-        Files stay as they are stored; a loader's ``mode=`` converts for one loader alone.
+        This applies to existing and future images. The stored files stay as they are. To convert
+        images for a single loader only, pass ``mode=`` to the loader.
 
         Parameters
         ----------
         name : str
-            A column of type Image.
+            Name of a column of type `Image`.
         mode : {"RGB", "L", "RGBA"}, optional
-            As for `Image`; None for pictures as their files have them.
+            As for `Image`; None to read images in the mode of their files.
 
         Raises
         ------
         InvalidValueError
-            For a picture of 16 bits, which has no mode; the dataset is as before.
+            When the column holds a 16-bit image, which cannot be converted. The dataset stays
+            unchanged.
         SchemaError
-            For a column of another type, or a mode that its codec does not have.
+            When the column has another type, or its codec does not support the mode.
 
         Examples
         --------
@@ -373,23 +381,23 @@ class Dataset(View):
         edits.set_mode(self.handle, name, mode)
 
     def add_classes(self, name: str, names: Iterable[str]) -> None:
-        """Give a column of labels more classes; those that it has keep their numbers.
+        """Add classes to a column of labels. Existing classes keep their numbers.
 
         Parameters
         ----------
         name : str
-            Name of a column of `ClassLabel`.
+            Name of a column of type `ClassLabel`.
         names : sequence of str
-            The new classes, to come behind those that are there.
+            Names of the new classes, which are numbered after the existing ones.
 
         Raises
         ------
         ColumnNotFoundError
             When there is no such column.
         SchemaError
-            When its type has no names of classes, or it has one of the names already.
+            When the column's type has no class names, or already has one of the names.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -403,19 +411,19 @@ class Dataset(View):
         edits.add_classes(self.handle, name, names)
 
     def drop_column(self, name: str) -> None:
-        """Remove a column; older versions keep it.
+        """Remove a column. Older versions still have it.
 
         Parameters
         ----------
         name : str
-            Its name.
+            Name of the column.
 
         Raises
         ------
         ColumnNotFoundError
-            When there is none of that name.
+            When there is no such column.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -430,27 +438,28 @@ class Dataset(View):
     # ---- versions
 
     def commit(self, message: str = "") -> str:
-        """Make the edits the branch's next version.
+        """Commit the edits as the branch's next version.
 
-        Other writers' commits in between are kept: appends of both survive, edits of different
-        cells too.
+        If other writers have committed in the meantime, both sides' appends and their edits of
+        different cells are kept.
 
         Parameters
         ----------
         message : str
-            What was done, for the log.
+            Description of the change, for the log.
 
         Returns
         -------
         str
-            The version's id. Without edits nothing is written, and the id is the current one.
+            Id of the new version. Without edits, nothing is written and the current id is returned.
 
         Raises
         ------
         ConflictError
-            When somebody else changed the same cell, row or column. Nothing is lost: see `rebase`.
+            When another writer changed the same cell, row or column. The edits are not lost; see
+            `rebase`.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -463,12 +472,12 @@ class Dataset(View):
         return commits.commit(self.handle, message, {})
 
     def log(self) -> list[Commit]:
-        """Return the commits that led to this version.
+        """Return the history of this version.
 
         Returns
         -------
         list of Commit
-            Newest first, each with ``id``, ``parent``, ``message``, ``time`` (UTC) and
+            Commits, newest first, each with ``id``, ``parent``, ``message``, ``time`` (UTC) and
             ``metadata``.
 
         Examples
@@ -483,13 +492,13 @@ class Dataset(View):
         return history.history(self.handle.repository, self.version)
 
     def status(self) -> Status:
-        """Return what the open transaction has done so far.
+        """Return a summary of the uncommitted edits.
 
         Returns
         -------
         Status
-            Rows added and removed, cells updated by column, changes of schema and notes; false when
-            there is nothing to commit.
+            Rows added and removed, cells updated by column, and changes of schema and metadata. It
+            is false if there is nothing to commit.
 
         Examples
         --------
@@ -504,7 +513,7 @@ class Dataset(View):
         return diffs.Status.of(self.handle.table)
 
     def discard(self) -> None:
-        """Forget the edits of the open transaction, and stay at the version that they build on.
+        """Discard all uncommitted edits.
 
         Examples
         --------
@@ -518,29 +527,29 @@ class Dataset(View):
         self.handle.discard()
 
     def transaction(self, message: str = "") -> Transaction:
-        """Commit what happens within, or discard it when an error leaves the block.
+        """Return a context manager that commits the edits of its block, or discards them on error.
 
-        When the commit at the end fails, the edits stay in this handle, as after any `commit` that
-        fails: commit again, or discard them.
+        If the commit at the end fails, the edits stay uncommitted, as after any failed `commit`.
+        Commit again, or discard them.
 
         Parameters
         ----------
         message : str
-            Of the commit.
+            Message of the commit.
 
         Returns
         -------
         Transaction
-            For a ``with`` block, in which it is this Dataset.
+            Context manager that yields this Dataset.
 
         Raises
         ------
         UncommittedError
-            When there are edits already.
+            When there are uncommitted edits at the start of the block.
         ConflictError
-            When somebody else changed the same cell meanwhile; see `commit`.
+            When another writer changed the same cell in the meantime; see `commit`.
         StorageError
-            When the store did not confirm the commit, such as on a full disk.
+            When the store did not confirm the commit, for example because the disk is full.
 
         Examples
         --------
@@ -554,19 +563,19 @@ class Dataset(View):
         return Transaction(self, message)
 
     def branch(self, name: str) -> None:
-        """Start a branch at the current version; `checkout` goes there.
+        """Create a branch at the current version, without switching to it; see `checkout`.
 
         Parameters
         ----------
         name : str
-            Letters, digits and ``._+-/``; no branch or tag has it.
+            Name of the branch, of letters, digits and ``._+-/``.
 
         Raises
         ------
         ExistsError
-            When a branch or tag has the name.
+            When a branch or tag of that name exists.
         SchemaError
-            When it cannot be one.
+            When the name is not valid.
 
         Examples
         --------
@@ -579,27 +588,27 @@ class Dataset(View):
         repository = self.handle.repository
         with repository.lock():
             known = history.check_new_name(repository, "branch", name)
-            with history.kept(repository, self.version):
+            with history.keep_version(repository, self.version):
                 history.check_related(repository, self.version, known)
                 repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
-        """Go to the tip of a branch, in place.
+        """Switch this dataset to the tip of a branch.
 
         Parameters
         ----------
         branch : str
-            Its name.
+            Name of the branch.
 
         Returns
         -------
         Dataset
-            This one.
+            This dataset.
 
         Raises
         ------
         UncommittedError
-            When there are edits.
+            When there are uncommitted edits.
         VersionNotFoundError
             When there is no such branch.
 
@@ -615,32 +624,33 @@ class Dataset(View):
         return self
 
     def delete_branch(self, name: str) -> None:
-        """Forget a branch; its versions stay until they are vacuumed."""
+        """Delete a branch. Its versions stay until they are vacuumed."""
         repository = self.handle.repository
         with repository.lock():
             history.check_branch(repository, name)
             if name in (self.handle.branch, "main"):
                 raise ReadOnlyError(
-                    f"Branch {name!r} is in use. Check out another one first; 'main' stays."
+                    "The current branch and 'main' cannot be deleted, but the branch is "
+                    f"{name!r}. Check out another branch to delete this one."
                 )
             repository.delete_branch(name)
 
     def tag(self, name: str) -> None:
-        """Name the current version for good.
+        """Give the current version a permanent name.
 
         Parameters
         ----------
         name : str
-            As for `branch`.
+            Name of the tag, as for `branch`.
 
         Raises
         ------
         UncommittedError
-            When there are edits.
+            When there are uncommitted edits.
         ExistsError
-            When a branch or tag has the name.
+            When a branch or tag of that name exists.
         SchemaError
-            When it cannot be one.
+            When the name is not valid.
 
         Examples
         --------
@@ -650,24 +660,24 @@ class Dataset(View):
         >>> dl.open(ds.url, version="v1.0").version == ds.version
         True
         """
-        self.handle.check_clean("a version is tagged")
+        self.handle.check_clean("tagging a version")
         repository = self.handle.repository
         with repository.lock():
             known = history.check_new_name(repository, "tag", name)
-            with history.kept(repository, self.version):
+            with history.keep_version(repository, self.version):
                 history.check_related(repository, self.version, known)
                 repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:
-        """Forget a tag; its version stays until it is vacuumed.
+        """Delete a tag. Its version stays until it is vacuumed.
 
-        Whoever looks a tag up must never find another version than before: its name is not free
-        again.
+        The name cannot be used for another tag, because a tag must never refer to two different
+        versions over time.
 
         Parameters
         ----------
         name : str
-            Its name.
+            Name of the tag.
 
         Raises
         ------
@@ -689,26 +699,26 @@ class Dataset(View):
             repository.delete_tag(name)
 
     def refresh(self) -> Self:
-        """Go to what the branch's tip has become. Raises UncommittedError when there are edits."""
+        """Move to the newest version of the branch. Raises UncommittedError if there are edits."""
         self.handle.refresh()
         return self
 
     def diff(self, a: Version | None = None, b: Version | None = None) -> Diff:
-        """Return what changed from version `a` to version `b`, by row id, never by position.
+        """Return the differences between version `a` and version `b`, with rows matched by id.
 
         Parameters
         ----------
         a : str, datetime, date or Commit, optional
-            Branch, tag, commit id, time, or a commit of ``ds.log()``; the current version if
-            left out.
+            Older version: a branch, tag, commit id, time, or commit from ``ds.log()``. By default,
+            the current version without uncommitted edits.
         b : optional
-            The same; this dataset, edits included, if left out.
+            Newer version, in the same forms. By default, this dataset with its uncommitted edits.
 
         Returns
         -------
         Diff
-            Rows added and removed, cells changed, changes of schema and notes; false when nothing
-            is.
+            Rows added and removed, cells changed, and changes of schema and metadata. It is false
+            if the versions are equal.
 
         Raises
         ------
@@ -741,39 +751,40 @@ class Dataset(View):
     def merge(
         self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""
     ) -> str:
-        """Bring the edits of another branch, tag or commit into this one, by row, cell and column.
+        """Merge another branch, tag or commit into this branch, by row, cell and column.
 
         Parameters
         ----------
         branch : str, datetime, date or Commit
-            What to merge.
+            Version to merge.
         on_conflict : {"raise", "ours", "theirs"}
-            Whose value counts where both changed the same cell since they parted. "ours" is this
-            branch.
+            Which value to keep if both sides changed the same cell since their common ancestor.
+            "ours" is this branch.
         message : str, optional
-            Of the merge commit.
+            Message of the merge commit.
 
         Returns
         -------
         str
-            The new version's id; the current one when there is nothing to bring.
+            Id of the new version; the current id if there is nothing to merge.
 
         Raises
         ------
         ConflictError
-            With every conflicting row and column, before anything is written.
+            When the sides conflict. The error lists every conflicting row and column, and nothing
+            is written.
         UncommittedError
-            When there are edits.
+            When there are uncommitted edits.
         VersionNotFoundError
             When there is no such version.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Notes
         -----
-        Where two branches have merged each other crosswise there are several versions that both
-        come from. They are merged first; where they conflict no value is agreed upon, and a
-        difference of the two sides is a conflict, as in git's recursive strategy.
+        After criss-cross merges, two branches have several merge bases. These are merged with each
+        other first. Where they conflict, there is no common base value, so any difference between
+        the two branches is a conflict. Git's recursive strategy works the same way.
 
         Examples
         --------
@@ -794,26 +805,28 @@ class Dataset(View):
         return merging.merge(self.handle, branch, on_conflict, message)
 
     def rebase(self, *, on_conflict: Resolution = "raise") -> Self:
-        """Put the open transaction's edits onto what the branch's tip has become.
+        """Move the uncommitted edits onto the newest version of the branch.
 
-        What comes after is a commit.
+        They are still uncommitted afterwards.
 
         Parameters
         ----------
         on_conflict : {"raise", "ours", "theirs"}
-            Whose value counts where both changed the same cell. "ours" are this handle's edits.
+            Which value to keep if the edits and the branch changed the same cell. "ours" are the
+            edits.
 
         Returns
         -------
         Dataset
-            This one.
+            This dataset.
 
         Raises
         ------
         ConflictError
-            When both changed the same and no side is chosen; the edits stay as they are.
+            When both sides changed the same cell and `on_conflict` is "raise". The edits stay as
+            they are.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -832,21 +845,23 @@ class Dataset(View):
         return self
 
     def restore(self, version: Version) -> None:
-        """Stage an older version's rows, columns and notes; commit to keep, discard to go back.
+        """Bring back the rows, columns and metadata of an older version as uncommitted edits.
+
+        Commit to keep them, or discard them to undo the restore.
 
         Parameters
         ----------
         version : str, datetime, date or Commit
-            Tag, branch, commit id, time, or a commit of ``ds.log()``.
+            Tag, branch, commit id, time, or commit from ``ds.log()``.
 
         Raises
         ------
         UncommittedError
-            When there are edits.
+            When there are uncommitted edits.
         VersionNotFoundError
             When there is no such version.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -864,15 +879,15 @@ class Dataset(View):
         """
         merging.restore(self.handle, version)
 
-    # ---- views and upkeep
+    # ---- views and maintenance
 
     def views(self) -> named_views.SavedViews:
-        """Return the saved views by name; indexing opens one.
+        """Return the saved views of the lake, by name.
 
         Returns
         -------
         SavedViews
-            A mapping from names to views.
+            Mapping from names to views. A view is opened when it is looked up.
 
         Examples
         --------
@@ -887,30 +902,31 @@ class Dataset(View):
         return named_views.SavedViews(self.handle.lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
-        """Rewrite the lake contiguously, in the rows' order or shuffled.
+        """Rewrite the data contiguously, in the order of the rows or shuffled.
 
-        Frees nothing by itself: older versions keep their chunks until `vacuum`.
+        This frees no space by itself, because older versions keep their chunks until `vacuum`.
 
         Parameters
         ----------
         shuffle : bool
-            Whether the rows are put into a random order, so that reading in order is a shuffle.
+            Whether to put the rows into a random order, so that sequential reads are shuffled.
         seed : int
-            Another seed, another order.
+            Seed of the random order.
 
         Returns
         -------
         str
-            The new version's id.
+            Id of the new version.
 
         Raises
         ------
         UncommittedError
-            When there are edits.
+            When there are uncommitted edits.
         ConflictError
-            When the branch moves again and again meanwhile. What others committed is kept.
+            When other writers keep committing to the branch in the meantime. Their commits are
+            kept.
         ReadOnlyError
-            When this is a version that never moves.
+            When the dataset is read-only.
 
         Examples
         --------
@@ -925,37 +941,39 @@ class Dataset(View):
         array([1, 3], dtype=int32)
         """
         with self.handle.locked():
-            self.handle.check_clean("a lake is optimised")
+            self.handle.check_clean("optimizing the lake")
             self.handle.check_writable()
             return maintenance.optimize(self.handle, shuffle=shuffle, seed=seed)
 
     def vacuum(
         self, *, older_than: Any = None, spare: Any = "24h", dry_run: bool = False
     ) -> maintenance.Vacuumed:
-        """Delete what no version needs any more, and what killed processes left.
+        """Delete files that no version needs, and leftovers of killed processes.
 
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
-            Versions older than this expire first (``"30d"``; s, m, h, d or w), but for those that a
-            branch, a tag, a saved view or a merge needs. Without it, none does.
+            Age, such as ``"30d"`` (s, m, h, d or w), or time. Older versions expire first, except
+            those that a branch, a tag, a saved view or a merge needs. By default, no version
+            expires.
         spare : str or timedelta
-            Objects younger than this stay, even if no version needs them: somebody may be about to
-            commit them, or still read them. On a local folder, those of open transactions stay
-            anyway. On an object store nobody can see the transactions of others: choose longer than
-            any of them takes, and at least 10 minutes.
+            Files younger than this stay even if no version needs them, because another process may
+            be about to commit them, or may still be reading them. In a local folder, the files of
+            open transactions always stay. On an object store, other processes' transactions are
+            not visible: choose a time longer than any of them takes, and at least 10 minutes.
         dry_run : bool
-            Whether to only count.
+            Whether to count only, without deleting anything.
 
         Returns
         -------
         Vacuumed
-            How many versions expired, the bytes and objects deleted, and why if there were none.
+            How many versions expired, how many bytes and objects were deleted, and, if none were,
+            the reason.
 
         Raises
         ------
         OptionError
-            For an age that is none, and for a `spare` that is too short on an object store.
+            When an age is not valid, or `spare` is too short for an object store.
 
         Examples
         --------
@@ -963,29 +981,29 @@ class Dataset(View):
         >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
         >>> done = ds.vacuum(spare="1h")
         >>> done.bytes, done.why
-        (0, 'No version expires without older_than=; versions need every object.')
+        (0, 'No version expires without older_than=. All objects are needed by versions.')
         """
         return maintenance.vacuum(self.handle, older_than, spare, dry_run=dry_run)
 
     def verify(self) -> Report:
-        """Read everything again and compare it with hashes and checksums.
+        """Read all data of this version and compare it with its hashes and checksums.
 
-        Of all versions in the histories of branches and tags, the snapshots, the notes of commits
-        and the logs of what they wrote are read, too; on a local folder also the manifests, and
-        whether the chunks that they name are there. That takes about a millisecond per version, and
-        on an object store a few requests. To compare the cells of an older version, open and verify
-        it.
+        For every version in the history of a branch or tag, this also reads the snapshot, the
+        commit's metadata and the transaction log. In a local folder, it reads the manifests too,
+        and checks that the chunks that they list exist. This takes about a millisecond per version,
+        or a few requests on an object store. To check the cells of an older version, open that
+        version and verify it.
 
         Returns
         -------
         Report
-            The version that was read, and every damaged cell, by column and row, and every damaged
-            version; true if all is well.
+            The version that was read, every damaged cell by column and row, and every damaged
+            version. It is true if no damage was found.
 
         Raises
         ------
         UncommittedError
-            When there are edits.
+            When there are uncommitted edits.
 
         Examples
         --------
@@ -1002,11 +1020,11 @@ class Dataset(View):
 
     @property
     def rows(self) -> RowSelection:
-        """The rows as storage has them at this moment: for code that reads cells itself."""
+        """The rows as they are at this moment, for code that reads cells from storage directly."""
         return self.handle.rows()
 
     def pin(self) -> View:
-        """Return a view of the rows as they are now, which later edits and commits don't change."""
+        """Return a view of the current rows, which later edits and commits do not change."""
         rows = self.rows
         return View(rows, rows.table.schema.names, self.origin)
 
@@ -1016,5 +1034,5 @@ class Dataset(View):
     def _fields(self) -> tuple[Field, ...]:
         return self.handle.table.schema.fields
 
-    def _change_notes(self, change: Change) -> None:
+    def _change_metadata(self, change: Change) -> None:
         self.handle.edit(lambda table: table.set_document(metadata=change(table.state.metadata)))

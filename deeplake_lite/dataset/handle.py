@@ -1,4 +1,4 @@
-"""The state behind a Dataset: the table that it shows, its open transaction, and their lock."""
+"""The state behind a Dataset: its table, its open transaction, and the lock for both."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ else:
 
 
 class Handle:
-    """Where a Dataset is, and what it has edited.
+    """The branch or version that a Dataset is at, and its uncommitted edits.
 
-    Every edit replaces `table` as a whole, once it has succeeded: a thread that reads `table` once
-    has rows that belong together, whatever other threads do.
+    Every edit replaces `table` as a whole after it has succeeded. A thread that reads `table` once
+    therefore has a consistent set of rows, whatever other threads do.
 
     Parameters
     ----------
@@ -40,30 +40,30 @@ class Handle:
         self.lake, self.table = lake, table
         self._guard = threading.RLock()
         self._editor: int | None = None
-        """Identifier of the thread that is making an edit."""
+        """Identifier of the thread that is running an edit, if any."""
 
     @property
     def repository(self) -> Repository:
-        """The versions of the lake."""
+        """The repository that holds the versions of the lake."""
         return self.lake.repository
 
     @property
     def url(self) -> str:
-        """Where the lake is."""
+        """URL of the lake."""
         return self.lake.repository.url
 
     @property
     def branch(self) -> str | None:
-        """The branch that commits go to; None for a version that never moves."""
+        """The branch that commits go to; None if the handle is read-only."""
         return self.lake.branch
 
     @property
     def version(self) -> str:
-        """Id of the commit that the table is, or builds on."""
+        """Id of the commit that the table reads, or that its edits build on."""
         return self.table.snapshot_id
 
     def rows(self) -> RowSelection:
-        """Return all rows, as they are at this moment."""
+        """Return all rows as they are at this moment."""
         return RowSelection(self.lake, self.table)
 
     def open(self, snapshot_id: str) -> Table:
@@ -75,20 +75,20 @@ class Handle:
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager that keeps other threads from changing the handle.
 
-        It is the interpreter's own lock, so that no interrupt can come between acquiring and
-        releasing it, as it can in the Python code of a context manager.
+        It is a lock of the interpreter itself, because Ctrl-C can interrupt a context manager
+        written in Python between acquiring and releasing its lock.
 
         Raises
         ------
         UncommittedError
-            Within an edit, whose values may come from the user's own code: the table that an edit
-            builds on must not change under it.
+            When the calling thread is inside an edit. The values of an edit may come from the
+            user's own code, which must not change the table that the edit builds on.
         """
         if self._editor == threading.get_ident():
             raise UncommittedError(
                 "A handle makes one edit at a time, but this call comes from a generator or a "
-                "function that gives the values of another edit, which is still under way. "
-                "Make it before or after that edit, or with a handle of its own: "
+                "function that supplies the values of an edit that is still running. Call it "
+                "before or after that edit, or on a handle of its own: "
                 f"dl.open({self.url!r})."
             )
         return self._guard
@@ -96,10 +96,11 @@ class Handle:
     def edit[**P, T](
         self, change: Callable[Concatenate[Table, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Apply a function to the open transaction's table; readers see the result when it is done.
+        """Apply a function to the table of the open transaction, starting one if there is none.
 
-        If the function fails or is interrupted, the handle keeps the table that it had. This is no
-        context manager, because an interrupt at the end of a ``with`` block can skip that end.
+        Readers see the result once the function has returned. If the function fails or is
+        interrupted, the handle keeps its previous table. This is not a context manager, because an
+        interrupt at the end of a ``with`` block can skip the exit code.
         """
         with self.locked():
             self.check_writable()
@@ -120,23 +121,23 @@ class Handle:
                 self._editor = None
 
     def go_to(self, version: str) -> str:
-        """Drop the open transaction, if there is one, and read a version. Return the version."""
+        """Drop the open transaction, if any, move to a version, and return the version."""
         opened = self.open(version)
         self.table.release()
         self.table = opened
         return version
 
     def checkout(self, branch: str) -> None:
-        """Go to the tip of a branch; see `Dataset.checkout`."""
+        """Move to the tip of a branch; see `Dataset.checkout`."""
         with self.locked():
             is_same = isinstance(branch, str) and branch == self.branch
             target = "a newer version" if is_same else "another branch"
-            self.check_clean(f"{target} is checked out")
+            self.check_clean(f"checking out {target}")
             self.go_to(history.check_branch(self.repository, branch))
-            self.lake = self.lake.at(branch, branch)  # existing views keep the lake they have
+            self.lake = self.lake.at(branch, branch)  # existing views keep their own `lake`
 
     def refresh(self) -> None:
-        """Go to the tip of the branch, if there is one; see `Dataset.refresh`."""
+        """Move to the tip of the branch, if the handle is on one; see `Dataset.refresh`."""
         if self.branch is not None:
             self.checkout(self.branch)
 
@@ -146,29 +147,35 @@ class Handle:
             self.go_to(self.version)
 
     def check_writable(self) -> None:
-        """Raise ReadOnlyError at a version that never moves."""
+        """Raise ReadOnlyError if the handle is not on a branch."""
         if self.branch is None:
             raise ReadOnlyError(
-                f"Version {self.lake.name!r} never moves. "
-                f"Open a branch to write: dl.open({self.url!r})."
+                f"Version {self.lake.name!r} is read-only, because it was opened with version=. "
+                f"Open a branch to write to: dl.open({self.url!r})."
             )
 
-    def check_clean(self, purpose: str) -> None:
-        """Raise UncommittedError when there are edits, before, say, "branches are merged"."""
+    def check_clean(self, action: str) -> None:
+        """Raise UncommittedError if there are uncommitted edits.
+
+        Parameters
+        ----------
+        action : str
+            What the caller is about to do, as the message says it: ``"merging branches"``.
+        """
         if not self.table.edits:
             return
         status = diffs.Status.of(self.table)
-        if not status:  # such as after a row was added and deleted
+        if not status:  # for example, after a row was added and deleted again
             self.discard()
             return
         raise UncommittedError(
-            f"There are uncommitted edits ({status}): before {purpose}, "
-            "keep them with ds.commit('…') or drop them with ds.discard()."
+            f"There are uncommitted edits ({status}). Before {action}, commit them with "
+            "ds.commit('…') or drop them with ds.discard()."
         )
 
 
 def _abandon(table: Table, *, is_first: bool) -> None:
-    """Drop a table whose edit failed, and its scratch space if no earlier edit is in it."""
+    """Drop a table whose edit failed, and its scratch space if no earlier edit uses it."""
     try:
         table.abandon()
     finally:

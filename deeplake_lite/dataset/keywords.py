@@ -1,6 +1,6 @@
-"""Every keyword of loaders for training, written once.
+"""The keywords of the loader methods, defined once for all of them.
 
-`LoaderOptions` is what type checkers see, `Keywords` the same with what is taken if left out.
+`LoaderOptions` has the types for type checkers, and `Keywords` has the default values.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 type Collate = Literal["stack", "pad", "list", "ragged"]
-"""How values of several rows go together."""
+"""How the values of several rows are combined."""
 
 type Last = Literal["uneven", "drop", "pad"]
-"""What becomes of the last batch when the rows do not fill it."""
+"""How a last batch that the rows do not fill is handled."""
 
 type Cache = Literal["encoded", "decoded", "disk"] | None
-"""What is kept of the rows for the next epoch."""
+"""In which form rows are cached for the next epoch."""
 
 type Size = tuple[int, int]
-"""Height and width of pictures, pixels."""
+"""Height and width of images, in pixels."""
 
 
-class _OfBoth(TypedDict, total=False):
-    """Keywords of every loader and dataset."""
+class _SharedOptions(TypedDict, total=False):
+    """Keywords that all loaders and datasets have."""
 
     columns: Sequence[str] | str | None
     mode: str | Mapping[str, str] | None
@@ -34,8 +34,8 @@ class _OfBoth(TypedDict, total=False):
     transform: Callable[..., Any] | None
 
 
-class _OfOrder(TypedDict, total=False):
-    """Keywords of what says in which order rows come."""
+class _OrderOptions(TypedDict, total=False):
+    """Keywords of loaders and datasets that determine the order of the rows."""
 
     last: str | None
     memory_budget: float | str | None
@@ -44,18 +44,18 @@ class _OfOrder(TypedDict, total=False):
     world_size: int | None
 
 
-class DatasetOptions(_OfBoth, total=False):
-    """Keywords of `View.pytorch_dataset`."""
+class DatasetOptions(_SharedOptions, total=False):
+    """Keywords of `View.pytorch_dataset` in either style."""
 
     collate: str | Mapping[str, str] | None
 
 
-class IterableOptions(DatasetOptions, _OfOrder, total=False):
-    """Keywords of `View.pytorch_dataset` where rows come one after the other."""
+class IterableOptions(DatasetOptions, _OrderOptions, total=False):
+    """Keywords of `View.pytorch_dataset` in the style ``"iterable"``."""
 
 
-class LoaderOptions(_OfBoth, _OfOrder, total=False):
-    """Keywords of `View.batches`, and of its like."""
+class LoaderOptions(_SharedOptions, _OrderOptions, total=False):
+    """Keywords of `View.batches` and the loaders for PyTorch, TensorFlow and JAX."""
 
     batch_transform: Callable[..., Any] | None
     cache: str | None
@@ -69,7 +69,7 @@ class LoaderOptions(_OfBoth, _OfOrder, total=False):
 
 @dataclass(frozen=True)
 class Keywords:
-    """The same, and what each is if left out; see `View.batches` for what they mean."""
+    """The keywords of loaders with their defaults; `View.batches` documents them."""
 
     batch_size: int
     columns: Sequence[str] | None = None
@@ -92,21 +92,22 @@ class Keywords:
     progress: bool = False
 
 
-def signed[F: Callable[..., Any]](method: F) -> F:
-    """Let `help` and notebooks show the keywords, which a method takes as ``**options``.
+def with_signature[F: Callable[..., Any]](method: F) -> F:
+    """Make `help` and notebooks show the keywords that a method takes as ``**options``.
 
     >>> import deeplake_lite as dl
     >>> list(inspect.signature(dl.View.jax).parameters)[:5]
     ['self', 'batch_size', 'sharding', 'columns', 'shuffle']
     """
+    # `drop_last` is not in `Keywords`, because it is only another spelling of ``last="drop"``.
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p for p in inspect.signature(method).parameters.values() if p.name != "options"]
-    given = [
+    keywords = [
         inspect.Parameter(f.name, keyword, default=f.default, annotation=f.type)
         for f in fields(Keywords)
         if f.name != "batch_size"
     ]
-    given.append(inspect.Parameter("drop_last", keyword, default=False, annotation="bool"))
+    keywords.append(inspect.Parameter("drop_last", keyword, default=False, annotation="bool"))
     returns = inspect.signature(method).return_annotation
-    vars(method)["__signature__"] = inspect.Signature([*own, *given], return_annotation=returns)
+    vars(method)["__signature__"] = inspect.Signature([*own, *keywords], return_annotation=returns)
     return method

@@ -1,4 +1,7 @@
-"""The few calls that go up: what a view does with layers above it, loaded when asked for."""
+"""The calls from views up to the query, loader, review and widget packages.
+
+Each function imports its package when it is called, so that a dataset opens without them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deeplake_lite.dataset.loading import Loads
+    from deeplake_lite.dataset.loading import Loadable
     from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader import Loader as Loader
@@ -27,10 +30,10 @@ def query(
     params: Sequence[Any] | Mapping[str, Any] = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
-    """Run a query on a view, or on the lakes that it names."""
-    from deeplake_lite.query import query as ask
+    """Run a query on a view, or on the lakes that the query names."""
+    from deeplake_lite.query import query as run_query
 
-    return ask(text, params, view=view, sources=sources)
+    return run_query(text, params, view=view, sources=sources)
 
 
 async def query_async(
@@ -39,14 +42,14 @@ async def query_async(
     params: Sequence[Any] | Mapping[str, Any] = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
-    """Run a query in a thread, which ends when the task is cancelled."""
+    """Run a query in a thread, which stops when the task is cancelled."""
     from deeplake_lite.query import in_thread
 
     return await in_thread(lambda: query(view, text, params, sources))
 
 
-def ask(question: Question, most_rows: int | None = None) -> View:
-    """Answer a query, or rank by suspicion, again; an answer ends soon behind `most_rows`."""
+def repeat(question: Question, most_rows: int | None = None) -> View:
+    """Repeat a query or a ranking by suspicion, which may stop soon after `most_rows` rows."""
     if question.kind == "suspects":
         from deeplake_lite.review import ask as rank
 
@@ -57,35 +60,35 @@ def ask(question: Question, most_rows: int | None = None) -> View:
 
 
 def has_own_functions() -> bool:
-    """Tell whether queries may call functions of the user's now."""
+    """Tell whether the user has registered functions that queries may call."""
     from deeplake_lite.query.functions.user import OWN
 
     return bool(OWN)
 
 
 def suspects(view: View, label: str, by: Any, column: str | None, neighbours: int) -> View:
-    """Rank rows by how suspicious their label is."""
+    """Rank rows by how suspicious their labels are."""
     from deeplake_lite.review import suspects
 
     return suspects(view, label, by, column=column, neighbours=neighbours)
 
 
 def explain(view: View) -> str:
-    """Return how a view came about."""
+    """Return the plan of the query behind a view."""
     from deeplake_lite.query import explain
 
     return explain(view)
 
 
-def batches(source: Loads, **options: Any) -> Loader:
-    """Return a loader of a view."""
+def batches(source: Loadable, **options: Any) -> Loader:
+    """Return a loader that yields NumPy arrays."""
     from deeplake_lite.loader import Loader, Options
 
     return Loader(cast("View | Mix", source), Options.of(**options))
 
 
-def pytorch(source: Loads, device: Any, **options: Any) -> TorchLoader:
-    """Return a loader of a view that gives tensors of PyTorch."""
+def pytorch(source: Loadable, device: Any, **options: Any) -> TorchLoader:
+    """Return a loader that yields PyTorch tensors."""
     from deeplake_lite.loader.frameworks.torch import TorchLoader
     from deeplake_lite.loader.options import Options
 
@@ -93,22 +96,22 @@ def pytorch(source: Loads, device: Any, **options: Any) -> TorchLoader:
 
 
 def pytorch_dataset(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
-    """Return a dataset of PyTorch, of a view's rows."""
+    """Return a PyTorch dataset of a view's rows."""
     from deeplake_lite.loader.frameworks.torch_datasets import dataset_of
 
     return dataset_of(view, style, **options)
 
 
-def tensorflow(source: Loads, **options: Any) -> Any:
-    """Return a tf.data.Dataset of a view's batches."""
+def tensorflow(source: Loadable, **options: Any) -> Any:
+    """Return a loader's batches as a `tf.data.Dataset`."""
     from deeplake_lite.loader.frameworks.tensorflow import dataset
     from deeplake_lite.loader.options import Options
 
     return dataset(cast("View | Mix", source), Options.of(**options))
 
 
-def jax(source: Loads, sharding: Any, **options: Any) -> JaxLoader:
-    """Return a loader of a view that gives arrays of JAX."""
+def jax(source: Loadable, sharding: Any, **options: Any) -> JaxLoader:
+    """Return a loader that yields JAX arrays."""
     from deeplake_lite.loader.frameworks.jax import JaxLoader
     from deeplake_lite.loader.options import Options
 
@@ -116,7 +119,7 @@ def jax(source: Loads, sharding: Any, **options: Any) -> JaxLoader:
 
 
 def browse(view: View, **options: Any) -> Browser:
-    """Return a browser of a view, for the notebook."""
+    """Return a notebook widget that shows a view."""
     from deeplake_lite.widget import browse
 
     return browse(view, **options)

@@ -1,11 +1,11 @@
-"""What makes loaders for training, of a view or of a mix of views."""
+"""The methods of views, and of mixes of views, that return loaders for training."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from deeplake_lite.dataset import lazy_calls
-from deeplake_lite.dataset.keywords import signed
+from deeplake_lite.dataset.keywords import with_signature
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions, LoaderOptions
@@ -19,111 +19,119 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 
-class Loads:
-    """The methods of a view, and of a mix of views, that make loaders."""
+class Loadable:
+    """The loader methods that views and mixes of views share."""
 
     def _with_own(self, options: LoaderOptions) -> LoaderOptions:
-        """Return keywords with those that this sets where they are left out."""
+        """Fill in this source's own defaults for keywords that are left out."""
         return options
 
-    @signed
+    @with_signature
     def batches(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Loader:
-        """Return a loader: batches of the rows as dicts of arrays, epoch after epoch.
+        """Return a loader, which yields batches of rows as dicts of arrays.
 
-        Every row comes once an epoch, in an order that depends on the version, the view, the seed
-        and the epoch alone: not on the number of workers or ranks, nor on memory. Each time
-        through is the next epoch, which starts at its first batch; `Loader.state_dict` is where it
-        is, to the sample.
+        Each epoch contains every row once, in an order that depends only on the version, the view,
+        the seed and the epoch. The number of workers, the number of ranks and the memory do not
+        affect it. Each iteration over the loader is the next epoch, from its first batch on. To
+        resume in the middle of an epoch, save `Loader.state_dict`, which is exact to the sample.
 
         Parameters
         ----------
         batch_size : int
-            Rows of a batch, per rank.
+            Number of rows in a batch, per rank.
         columns : sequence of str, optional
-            Those of a batch, all if left out. Others are not read. A state goes on with others.
+            Columns to load, all by default. Other columns are not read. A saved state can be
+            resumed with other columns.
         shuffle : bool or {"exact", "block"}
-            ``"exact"``: a pseudorandom permutation of all rows, statistically indistinguishable
-            from a uniform shuffle in our tests. ``"block"``: blocks of rows, and then rows within
-            some blocks: for lakes far larger than memory, or far away. True: exact up to 8 GiB as
-            stored. The loader's repr says which and why.
+            ``"exact"`` draws a pseudorandom permutation of all rows, which our tests cannot tell
+            from a uniform shuffle. ``"block"`` shuffles blocks of rows, and then the rows within
+            a few blocks at a time; it is for lakes far larger than memory, or far away. True
+            chooses ``"exact"`` for up to 8 GiB of stored data. The loader's repr shows the choice
+            and the reason.
         seed : int
-            Of the order, and of what transforms draw.
+            Seed of the order and of random transforms.
         drop_last : bool
-            ``last="drop"``.
+            Short for ``last="drop"``.
         last : {"uneven", "drop", "pad"}, optional
-            What becomes of rows that do not fill a batch: a smaller batch (as on one rank), none,
-            or rows repeated and marked in ``batch["_padding"]``, so that all ranks get as many
-            batches (as on several).
+            How to handle rows that do not fill a batch: return a smaller batch (the default on one
+            rank), drop the rows, or repeat rows until all ranks get the same number of full batches
+            (the default on several ranks). Repeated rows are marked in ``batch["_padding"]``.
         transform : callable, optional
-            From a sample, a dict by column, to a sample. One with a parameter ``rng`` gets a
-            `numpy.random.Generator` that depends on seed, epoch and row alone. Generators that a
-            transform holds itself (of NumPy, `random` or torch) are seeded for each sample, so that
-            it draws the same, however many threads there are; threads call copies of such an
-            object. The global generators of `random`, `numpy.random` and torch are seeded for each
-            sample with ``workers="processes"`` and ``num_workers=0``. Threads share them, so what
-            is drawn from them there differs from run to run. Import torch at the top of its module.
+            Function from a sample, a dict by column, to a sample. If it has a parameter ``rng``, it
+            receives a `numpy.random.Generator` that depends only on seed, epoch and row. Generators
+            that the transform holds (of NumPy, `random` or torch) are seeded for each sample, so
+            its results do not depend on the number of threads; each thread calls a copy of such a
+            transform. The global generators of `random`, `numpy.random` and torch are seeded for
+            each sample with ``workers="processes"`` or ``num_workers=0``. Threads share the global
+            generators, so random numbers drawn from them there differ from run to run. Import torch
+            at the top of the transform's module.
         batch_transform : callable, optional
             The same for a batch.
         collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
-            How values go together, of all columns that it fits or by name; or a function of a list
-            of samples. Left out: stacked where all rows have one shape, a list otherwise. ``"pad"``
-            adds a mask, ``batch["boxes_mask"]``, with the axes up to the last whose size the type
-            leaves open. There is none for a column whose values all have one shape in this version,
-            whatever the view, unless a transform may change that. ``"ragged"`` gives a
-            `RaggedBatch`.
+            How to combine the values of a batch, for all columns to which it applies or by column
+            name; or a function of a list of samples. By default, values are stacked if all rows
+            have the same shape, and are a list otherwise. ``"pad"`` adds a mask,
+            ``batch["boxes_mask"]``, whose axes are those up to the last one of variable size. It
+            adds no mask if all values of the column in this version have the same shape, whatever
+            the view, unless a transform may change the shape. ``"ragged"`` returns a `RaggedBatch`.
         size : (height, width) or mapping, optional
-            Brings pictures to one size, of all image columns or by name; a JPEG is decoded at the
-            least scale that will do. Boxes, keypoints and polygons in pixels, and masks, follow the
-            picture of their row; with several columns of pictures it is not clear which, and an
-            error says so. In a `Sequence` each item does; where the pictures are a sequence, too,
-            items follow the picture of their number.
+            Size to which images are scaled, for all image columns or by column name. JPEG files are
+            decoded at the smallest sufficient scale. Masks, and boxes, keypoints and polygons in
+            pixels, are scaled with the image of their row; if there are several image columns, an
+            error asks which one is meant. Each item of a `Sequence` is scaled; if the images are a
+            sequence, too, items are scaled with the image of the same index.
         mode : {"RGB", "L", "RGBA"} or mapping, optional
-            Converts pictures as they are read, of all image columns or by name: grey ones and ones
-            in colour then go together. 8-bit pictures only. `Dataset.set_mode` does so for good.
+            Mode to which 8-bit images are converted when they are read, for all image columns or by
+            column name, so that grayscale and color images can be stacked. To convert for all
+            readers, see `Dataset.set_mode`.
         rank, world_size : int, optional
-            Which share of each batch of all ranks; found under torch.distributed, jax.distributed,
-            torchrun and SLURM.
+            Index of this process, and number of processes that share each global batch. Detected
+            under torch.distributed, jax.distributed, torchrun and SLURM.
         memory_budget : int or str, optional
-            Bytes that may be held, also as ``"4GB"`` or ``"512 MiB"``; a quarter of what is free if
-            left out, and 64 MiB at least. Three batches are held even where they take more, as
-            they are stored and as they are decoded: one is read, one is made, one waits. Chunks
-            that are being decompressed, and memory that a transform takes, come on top.
+            Memory that the loader may use, in bytes or as ``"4GB"`` or ``"512 MiB"``. By default, a
+            quarter of the free memory, and at least 64 MiB. The loader always holds three batches,
+            both encoded and decoded, even if they exceed the budget: one being read, one being
+            prepared and one waiting. Chunks that are being decompressed and memory that transforms
+            allocate are not included.
         cache : {"encoded", "decoded", "disk", None}
-            What is kept of the rows for the next epoch, as far as the budget goes.
+            In which form rows are cached for the next epoch, as far as the budget allows.
         workers : {"threads", "processes"}
-            Who makes batches. Processes are for transforms in pure Python, of at least some tenths
-            of a millisecond per sample; they are started by the first `iter`, and stay until
-            `Loader.close`. Functions are sent to them: they are to be of a module, or cloudpickle
-            installed. The rows are read here, so edits need not be committed.
+            How batches are prepared. Processes pay off for transforms in pure Python that take at
+            least a few tenths of a millisecond per sample. They start with the first iteration and
+            run until `Loader.close`. Functions are sent to them by pickle, so define functions in a
+            module, or install cloudpickle. Rows are read in this process, so uncommitted edits are
+            visible.
         num_workers : int, optional
-            How many, as many as there are cores if left out; 0 for none but the caller.
+            Number of workers, by default the number of cores. With 0, the calling thread does the
+            work.
         on_error : {"raise", "skip"}
-            Whether a row that does not decode, or that the transform fails on, raises, or is left
-            out and noted in `Loader.skipped`. Its batch has fewer rows then; with ``last="pad"`` it
-            is filled up. A batch of which no row is left is left out.
+            Whether to raise an error for a row that does not decode or for which the transform
+            fails, or to skip the row and record it in `Loader.skipped`. Its batch then has fewer
+            rows, or is padded with ``last="pad"``. A batch without any row left is omitted.
         row_ids : bool
-            Whether batches have the rows' ids, as ``batch["_row_id"]``: what `Dataset.update` takes
-            to write predictions back.
+            Whether to add the ids of the rows as ``batch["_row_id"]``. Pass them to
+            `Dataset.update` to write predictions back.
         progress : bool
-            Whether a bar shows how far the epoch is.
+            Whether to show a progress bar for each epoch.
 
         Returns
         -------
         Loader
-            Numbers as arrays ``(batch, *shape)``; text, JSON, and what has no one shape, as lists.
-            A nullable column that is an array brings ``batch["name_valid"]``, False where null; a
-            list has None there. What a transform hands on as it got it is put together as ever.
+            Batches have numbers as arrays ``(batch, *shape)``, and strings, JSON and values of
+            different shapes as lists. For a nullable column, an array comes with
+            ``batch["name_valid"]``, which is False where null; a list has None there. Columns that
+            a transform passes through unchanged are collated as without a transform.
 
         Raises
         ------
         ColumnNotFoundError
-            For a column that the view does not have.
+            When the view has no column of a name.
         OptionError
-            For options that contradict each other.
+            When options are not valid or contradict each other.
         LoaderError
-            As batches are made: for a row that does not decode, or that the transform fails on,
-            with its id and column; for a worker process that died. For functions that cannot be
-            sent to worker processes.
+            When functions cannot be sent to worker processes. During iteration: when a row does not
+            decode or a transform fails (the error has the row's id and column), or a worker process
+            died.
 
         Examples
         --------
@@ -139,37 +147,37 @@ class Loads:
         """
         return lazy_calls.batches(self, batch_size=batch_size, **self._with_own(options))
 
-    @signed
+    @with_signature
     def pytorch(
         self, batch_size: int, *, device: Any = None, **options: Unpack[LoaderOptions]
     ) -> TorchLoader:
-        """Return a loader as `batches` does, of tensors of PyTorch.
+        """Return a loader like `batches` that yields PyTorch tensors.
 
-        It takes the place of a DataLoader: in a loop, in Lightning's ``Trainer.fit``, under
-        torch.distributed and Accelerate. `pytorch_dataset` is for those who keep theirs.
+        It replaces a DataLoader, in your own training loop, in Lightning's ``Trainer.fit``, and
+        under torch.distributed and Accelerate. To keep using a DataLoader, see `pytorch_dataset`.
 
         Parameters
         ----------
         batch_size : int
-            Rows of a batch, per rank.
+            Number of rows in a batch, per rank.
         device : torch.device or str, optional
-            Where tensors are to be: copied to a GPU while the step before is computed.
+            Device for the tensors. They are copied to a GPU while the previous step is computed.
         **options
             As for `batches`.
 
         Returns
         -------
         TorchLoader
-            Tensors share the memory of the NumPy batch. Classes are int64, as losses want them;
-            times are int64, counts of the column's unit; ``collate="ragged"`` gives nested tensors;
-            pictures have their channels last, ``x.permute(0, 3, 1, 2)`` puts them first.
+            Tensors share the memory of the NumPy batch. Classes are int64, as loss functions expect
+            them. Times are int64 counts of the column's unit. ``collate="ragged"`` returns nested
+            tensors. Images have their channels last; ``x.permute(0, 3, 1, 2)`` puts them first.
 
         Raises
         ------
         MissingPackageError
-            Where PyTorch is not installed.
+            When PyTorch is not installed.
         OptionError
-            For options that contradict each other, or a GPU that PyTorch does not see.
+            When options are not valid or contradict each other, or PyTorch does not see the GPU.
 
         Examples
         --------
@@ -183,78 +191,80 @@ class Loads:
         """
         return lazy_calls.pytorch(self, device, batch_size=batch_size, **self._with_own(options))
 
-    @signed
+    @with_signature
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
-        """Return batches as `batches` gives them as a `tf.data.Dataset`.
+        """Return the batches of `batches` as a `tf.data.Dataset`.
 
         Parameters
         ----------
         batch_size : int
-            Rows of a batch, per rank.
+            Number of rows in a batch, per rank.
         **options
             As for `batches`.
 
         Returns
         -------
         tf.data.Dataset
-            Of dicts by column, with a static element spec; its attribute ``loader`` is the `Loader`
-            behind it, with `state_dict` and `set_epoch`. Each iteration is the next epoch. What
-            differs in shape is ``tf.RaggedTensor``; text and JSON are ``tf.string``, times int64
-            counts of their unit. Every nullable column brings ``"name_valid"``.
+            Dataset of dicts by column, with a static element spec. Its attribute ``loader`` is the
+            underlying `Loader`, with `state_dict` and `set_epoch`. Each iteration is the next
+            epoch. Values of different shapes are ``tf.RaggedTensor``, strings and JSON are
+            ``tf.string``, and times are int64 counts of their unit. Every nullable column comes
+            with ``"name_valid"``.
 
         Raises
         ------
         MissingPackageError
-            Where TensorFlow is not installed.
+            When TensorFlow is not installed.
         LoaderError
-            For a transform that fails on the first rows, which show what it gives.
+            When a transform fails on the first rows, on which its result types are determined.
 
         Notes
         -----
-        Keras wants pairs: ``batch_transform=lambda b: (b["image"], b["label"])``, or the same with
-        ``.map``. The batch axis is static with ``drop_last=True`` or ``last="pad"``. A
-        ``.prefetch`` behind takes batches that `state_dict` then counts as handed out.
+        Keras expects pairs: pass ``batch_transform=lambda b: (b["image"], b["label"])``, or use
+        ``.map``. The batch axis is static with ``drop_last=True`` or ``last="pad"``. After a
+        ``.prefetch``, `state_dict` counts prefetched batches as consumed.
         """
         return lazy_calls.tensorflow(self, batch_size=batch_size, **self._with_own(options))
 
-    @signed
+    @with_signature
     def jax(
         self, batch_size: int, *, sharding: Any = None, **options: Unpack[LoaderOptions]
     ) -> JaxLoader:
-        """Return a loader as `batches` does, of arrays of JAX.
+        """Return a loader like `batches` that yields JAX arrays.
 
         Parameters
         ----------
         batch_size : int
-            Rows of a batch, per rank.
+            Number of rows in a batch, per rank.
         sharding : jax.sharding.Sharding, optional
-            How arrays are laid out over devices, of all processes. The last batch is padded then.
+            Layout of the arrays over the devices of all processes. With a sharding, the last batch
+            is padded.
         **options
             As for `batches`.
 
         Returns
         -------
         JaxLoader
-            Arrays share the memory of the NumPy batch where the device is the CPU; the next batch
-            is brought to the device before this one is handed over. What differs in shape is
-            padded to the largest of the view and has ``batch["name_mask"]``; text stays a list,
-            and times stay NumPy's.
+            On the CPU, arrays share the memory of the NumPy batch. On other devices, the next batch
+            is transferred before the current one is returned. Values of different shapes are padded
+            to the largest shape in the view and come with ``batch["name_mask"]``. Strings stay
+            lists, and times stay NumPy arrays.
 
         Raises
         ------
         MissingPackageError
-            Where JAX is not installed.
+            When JAX is not installed.
         LoaderError
-            For an int64 that does not fit int32, which is what JAX has without x64.
+            When an int64 does not fit int32, to which JAX is limited without x64.
         OptionError
-            For batches that do not divide over the devices.
+            When batches cannot be divided evenly over the devices.
 
         Notes
         -----
-        Without ``jax_enable_x64``, 64-bit numbers become 32-bit ones, and row ids a list of int. A
-        smaller batch makes `jit` compile again: ``last="pad"`` avoids it, also where
-        ``on_error="skip"`` leaves rows out; ``drop_last=True`` avoids it where nothing is left out.
-        Of what a transform makes anew, say how what differs in shape goes together:
+        Without ``jax_enable_x64``, 64-bit numbers become 32-bit ones, and row ids become a list of
+        int. A smaller batch makes `jit` compile again. ``last="pad"`` avoids this, even if
+        ``on_error="skip"`` skips rows; ``drop_last=True`` avoids it as long as no row is skipped.
+        If a transform returns new values of different shapes, specify how to combine them:
         ``collate={"boxes": "pad"}``.
 
         Examples
@@ -269,8 +279,8 @@ class Loads:
         return lazy_calls.jax(self, sharding, batch_size=batch_size, **self._with_own(options))
 
 
-class LoadsRows(Loads):
-    """The methods of a view alone."""
+class LoadableRows(Loadable):
+    """The loader methods of a view, including those that a mix of views does not have."""
 
     @overload
     def pytorch_dataset(
@@ -281,49 +291,52 @@ class LoadsRows(Loads):
         self, style: Literal["iterable"], **options: Unpack[IterableOptions]
     ) -> TorchIterableDataset: ...
     def pytorch_dataset(self, style: str = "map", **options: Any) -> Any:
-        """Return the rows as a dataset for a DataLoader of one's own.
+        """Return the rows as a PyTorch dataset, for use with your own DataLoader.
 
         Parameters
         ----------
         style : {"map", "iterable"}
-            By number, for samplers; or one after the other, shared among workers and ranks.
+            ``"map"`` looks up samples by index, for samplers. ``"iterable"`` yields them in order,
+            divided among workers and ranks.
         columns : sequence of str, optional
-            Those of a sample, all if left out. Others are not read.
+            Columns of a sample, all by default. Other columns are not read.
         transform : callable, optional
-            From a sample, a dict of NumPy values with None for null, to a sample; see `batches`.
-            The global generators of `random`, `numpy.random` and torch are the DataLoader's here:
-            nothing seeds them for each sample.
+            Function from a sample, a dict of NumPy values with None for null, to a sample; see
+            `batches`. The DataLoader seeds the global generators of `random`, `numpy.random` and
+            torch; they are not seeded for each sample.
         size : (height, width) or mapping, optional
-            Brings pictures to one size, of all image columns or by name.
+            Size to which images are scaled, for all image columns or by column name.
         mode : {"RGB", "L", "RGBA"} or mapping, optional
-            Converts pictures as they are read.
+            Mode to which images are converted when they are read.
         collate : {"stack", "pad", "list", "ragged"} or mapping, optional
-            How ``dataset.collate``, meant for ``DataLoader(collate_fn=)``, puts values together.
+            How ``dataset.collate`` combines values; pass it as ``DataLoader(collate_fn=)``.
         row_ids : bool
-            Whether samples have the row's id, as ``sample["_row_id"]``.
+            Whether to add the id of the row as ``sample["_row_id"]``.
         seed : int
-            Of the order, and of what transforms draw.
+            Seed of the order and of random transforms.
         shuffle, last, rank, world_size, memory_budget
-            Of ``"iterable"`` alone, as for `batches`; workers share the memory. With
-            ``last="pad"``, as on several ranks, some get a row twice, which is not marked.
+            For ``"iterable"`` only, as for `batches`. The workers share the memory budget. With
+            ``last="pad"``, the default on several ranks, some ranks get a row twice, and repeated
+            rows are not marked.
 
         Returns
         -------
         TorchDataset or TorchIterableDataset
-            Samples are dicts of tensors; text and JSON are as they are, and null is None. It can
-            be pickled, once the rows are committed.
+            Samples are dicts of tensors. Strings and JSON stay Python values, and null is None.
+            The dataset can be pickled if the rows are committed.
 
         Raises
         ------
         MissingPackageError
-            Where PyTorch is not installed.
+            When PyTorch is not installed.
         OptionError
-            For another style, or an option that the style does not have.
+            When the style is unknown, or does not have one of the options.
 
         Notes
         -----
-        Workers open the lake for themselves, which a forked process cannot: give the DataLoader
-        ``multiprocessing_context="spawn"`` or ``"forkserver"``. `pytorch` needs no workers.
+        Each worker opens the lake, which is not possible in a forked process. Pass
+        ``multiprocessing_context="spawn"`` or ``"forkserver"`` to the DataLoader. The loader of
+        `pytorch` needs no worker processes.
 
         Examples
         --------

@@ -1,4 +1,8 @@
-"""Upkeep of a lake: rewriting it, deleting what nothing needs, reading everything again."""
+"""Maintenance of a lake: rewrite it contiguously, delete files that nothing needs, and verify it.
+
+A vacuum runs under the writers' lock. It first lets old versions expire, and then deletes objects
+that no remaining version needs and that are older than the spared age.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.commit import TRIES
 from deeplake_lite.dataset.versions.expiry import Expiry, plan_expiry
-from deeplake_lite.dataset.write.contradictions import contradictions
+from deeplake_lite.dataset.write.contradictions import find_contradictions
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
 from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
@@ -29,39 +33,40 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
 
-LEAST_GRACE = timedelta(minutes=10)
-"""How old objects on an object store must be to go: longer than `CONFIRM_AFTER` by what clocks may
-differ, and by what the commit of a young transaction may take."""
+LEAST_SPARED_AGE = timedelta(minutes=10)
+"""Objects on an object store must be at least this old to be deleted. It exceeds `CONFIRM_AFTER` by
+enough for clocks that differ, and for the commit of a transaction that was just started."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True)
 class Vacuumed:
-    """What a vacuum deleted, or would.
+    """What a vacuum deleted, or what it would delete.
 
-    A dry run on an object store counts the objects that no version needs already, not those of the
-    versions that would expire: only their manifests, which lie there, tell what they consist of.
+    On an object store, a dry run does not count the objects of versions that would expire, but only
+    the objects that no version needs already. To find the former, it would have to read the
+    versions' manifests from the store.
     """
 
     expired: int
-    """Versions."""
+    """Number of versions that expired."""
     bytes: int
-    """Bytes of all objects."""
+    """Total size of the deleted objects, in bytes."""
     chunks: int
-    """Chunk files."""
+    """Number of deleted chunk files."""
     manifests: int
-    """Manifest files."""
+    """Number of deleted manifest files."""
     snapshots: int
-    """Snapshot files."""
+    """Number of deleted snapshot files."""
     why: str = ""
-    """Why no bytes were freed; empty where some were."""
+    """Reason why no bytes were freed; empty if some were."""
 
 
 def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
     """Rewrite a lake contiguously; see `Dataset.optimize`."""
     shuffle, seed = checks.flag("shuffle", shuffle), checks.integer("seed", seed, 0)
-    branch, message = str(handle.branch), "optimised" + (", shuffled" if shuffle else "")
+    branch, message = str(handle.branch), "optimized" + (", shuffled" if shuffle else "")
     with handle.repository.lock():
         for _ in range(TRIES):
             handle.refresh()
@@ -69,137 +74,141 @@ def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
             if shuffle:
                 order = order[np.random.default_rng(seed).permutation(len(order))]
             try:
-                done = handle.table.rewrite(branch, order, message)
-            except ConflictError:  # on an object store, somebody else has committed meanwhile
+                version = handle.table.rewrite(branch, order, message)
+            except ConflictError:  # on an object store, another writer may have committed meanwhile
                 continue
             handle.refresh()
-            return done
-    raise ConflictError(f"The branch moved {TRIES} times while it was optimised. Try again.")
+            return version
+    raise ConflictError(
+        f"Other writers committed to the branch during {TRIES} attempts to optimize it. Try again."
+    )
 
 
 def verify(handle: Handle) -> Report:
-    """Read everything again; see `Dataset.verify`."""
-    handle.rows().check_committed("verification")
+    """Read all data again and compare it with its hashes; see `Dataset.verify`."""
+    handle.rows().check_committed("Verification")
     repository = handle.repository
     repository = repository.checking()
-    fresh = Table.open(repository, repository.reader(handle.version))  # nothing of it is in a cache
-    live = fresh.rows.live()
+    table = Table.open(repository, repository.reader(handle.version))  # with empty caches
+    live = table.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
-    every = np.arange(fresh.slots)  # rows that were deleted, too: older versions may have them
-    lost = fresh.verify_rows()
-    unnamed = {damage.slot for damage in lost}
-    found = [
+    every = np.arange(table.slots)  # with slots of deleted rows, which older versions may need
+    row_damage = table.verify_rows()
+    without_id = {damage.slot for damage in row_damage}
+    damages = [
         Damaged(None, None, None, reason, ref) for ref, reason in repository.refs.doubtful().items()
     ]
-    found += [Damaged(None, row_of.get(d.slot), None, without_hint(d.reason)) for d in lost]
-    for f in fresh.schema:
-        for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, every)):
-            known = slot is not None and slot not in unnamed
-            row_id = int(fresh.ids(np.array([slot]))[0]) if known else None
-            gone = known and slot not in row_of
-            said = f"in a deleted row, {without_hint(reason)}" if gone else without_hint(reason)
-            found.append(Damaged(f.name, row_of.get(slot), row_id, said))
-        if not any(damage.column == f.name for damage in found):
-            for slot, reason in contradictions(fresh, f, live):
-                row_id = int(fresh.ids(np.array([slot]))[0]) if slot not in unnamed else None
-                found.append(Damaged(f.name, row_of.get(slot), row_id, without_hint(reason)))
-    found += [
+    damages += [Damaged(None, row_of.get(d.slot), None, without_hint(d.reason)) for d in row_damage]
+    for f in table.schema:
+        for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, every)):
+            has_id = slot is not None and slot not in without_id
+            row_id = int(table.ids(np.array([slot]))[0]) if has_id else None
+            is_deleted = has_id and slot not in row_of
+            text = f"in a deleted row, {without_hint(reason)}" if is_deleted else without_hint(reason)
+            damages.append(Damaged(f.name, row_of.get(slot), row_id, text))
+        if not any(damage.column == f.name for damage in damages):
+            for slot, reason in find_contradictions(table, f, live):
+                row_id = int(table.ids(np.array([slot]))[0]) if slot not in without_id else None
+                damages.append(Damaged(f.name, row_of.get(slot), row_id, without_hint(reason)))
+    damages += [
         Damaged(None, None, None, without_hint(reason), version=version)
         for version, reason in damaged_versions(repository).items()
     ]
-    return Report(handle.version, len(live), len(fresh.schema), found)
+    return Report(handle.version, len(live), len(table.schema), damages)
 
 
 def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
-    """Delete what no version needs any more; see `Dataset.vacuum`."""
+    """Delete files that no version needs; see `Dataset.vacuum`."""
     dry_run = checks.flag("dry_run", dry_run)
     repository, now = handle.repository, datetime.now(UTC)
-    grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
+    spared_age, plan = _spared_age(spare), Expiry(frozenset(), frozenset(), frozenset())
     if local_folder(repository.url) is None:
-        _check_grace_of_store(grace, spare)
+        _check_spared_age_on_store(spared_age, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock(), contextlib.ExitStack() as working:
-        repository = (
-            repository.reopened()
-        )  # past versions of which another vacuum has cut histories
+        repository = repository.reopened()  # another vacuum may have cut the cached histories
         if not dry_run:
-            working.enter_context(repository.announced(_earlier(now, grace)))
-        _check_named(repository)
+            working.enter_context(repository.announced(_earlier(now, spared_age)))
+        _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
         _clear_dead(repository)
         repository.unpin(now - ANNOUNCED_AGE)
-        others = _open_transactions(repository)
-        held = {*named_views.versions_needed(repository), *(note["version"] for note in others)}
-        limit = min(
-            [_earlier(now, grace), *(datetime.fromisoformat(note["started"]) for note in others)]
-        )
+        transactions = _open_transactions(repository)
+        held = {
+            *named_views.versions_needed(repository),
+            *(note["version"] for note in transactions),
+        }
+        # Objects that are older than every open transaction belong to none of them.
+        starts = (datetime.fromisoformat(note["started"]) for note in transactions)
+        limit = min([_earlier(now, spared_age), *starts])
         with repository.pinned(held):
             if cutoff is not None:
-                plan = plan_expiry(repository, cutoff, _named(repository), held)
+                plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
                 if not dry_run:
                     _expire(repository, cutoff, plan)
-            counts = _count(repository, plan, limit, dry_run=dry_run)
-            why = "" if counts["bytes"] else _why(repository, plan, older_than, limit, now, grace)
+            counts = _collect(repository, plan, limit, dry_run=dry_run)
+            why = ""
+            if not counts["bytes"]:
+                why = _explain(repository, plan, older_than, limit, now, spared_age)
     return Vacuumed(len(plan.expiring), **counts, why=why)
 
 
 def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
-    """Let versions go; what those that stay come from is noted first."""
+    """Let versions expire, after recording the ancestors of the versions that stay."""
     repository.add_links(plan.links)
     repository.expire(cutoff)
     repository.drop_links(but=plan.links)
 
 
-def _count(
+def _collect(
     repository: Repository, plan: Expiry, limit: datetime, *, dry_run: bool
 ) -> dict[str, int]:
-    """Delete objects older than `limit` that no version needs, or only count them."""
+    """Delete the objects older than `limit` that no version needs, or only count them."""
     counts = Counter(repository.collect(limit, dry_run=dry_run))
     if dry_run and plan.expiring:
         counts.update(repository.would_free(plan.expiring, plan.kept, limit))
     return dict(counts)
 
 
-def _why(
+def _explain(
     repository: Repository,
     plan: Expiry,
     older_than: Any,
     limit: datetime,
     now: datetime,
-    grace: timedelta,
+    spared_age: timedelta,
 ) -> str:
     """Explain why a vacuum has freed nothing."""
     reasons = []
     if older_than is None:
-        reasons.append("no version expires without older_than=")
+        reasons.append("No version expires without older_than=.")
     elif not plan.expiring:
         reasons.append(
-            f"no version is older than {older_than}, but for those that a branch, a tag, a saved "
-            "view, a merge or an open transaction needs"
+            f"No version is older than {older_than}, except those that a branch, a tag, a saved "
+            "view, a merge or an open transaction needs."
         )
-    young = _count(repository, plan, now, dry_run=True)["bytes"]
-    if young and limit < _earlier(now, grace):
+    young = _collect(repository, plan, now, dry_run=True)["bytes"]
+    if young and limit < _earlier(now, spared_age):
         reasons.append(
             f"{young:,} bytes that no version needs are spared, because a transaction that has "
-            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them: commit or discard it"
+            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard it."
         )
     elif young:
         reasons.append(
-            f"{young:,} bytes that no version needs are younger than {_in_words(grace)} and are "
-            "spared: wait, or choose a shorter spare="
+            f"{young:,} bytes that no version needs are spared, because they are younger than "
+            f"{_format_age(spared_age)}. Wait, or pass a shorter spare=."
         )
     else:
-        reasons.append("versions need every object")
-    text = "; ".join(reasons)
-    return f"{text[0].upper()}{text[1:]}."
+        reasons.append("All objects are needed by versions.")
+    return " ".join(reasons)
 
 
-def _in_words(age: timedelta) -> str:
-    """Return an age as `vacuum` takes it.
+def _format_age(age: timedelta) -> str:
+    """Return an age in the form that `vacuum` accepts.
 
-    >>> _in_words(timedelta(hours=24)), _in_words(timedelta(seconds=90)), _in_words(timedelta(0))
-    ('1d', '90s', '0s')
+    >>> [_format_age(timedelta(seconds=seconds)) for seconds in (86_400, 90, 0)]
+    ['1d', '90s', '0s']
     """
     for unit, name in reversed(UNITS.items()):
         if age and not age % timedelta(**{name: 1}):
@@ -208,66 +217,68 @@ def _in_words(age: timedelta) -> str:
 
 
 def _clear_dead(repository: Repository) -> None:
-    """Remove what killed processes left in and beside a local lake."""
+    """Remove the files that killed processes left in and next to a local lake."""
     if local_folder(repository.url) is not None:
         clear_dead(repository.writers_folder())
         repository.clear_staged()
 
 
-def _named(repository: Repository) -> set[str]:
-    """Return the versions that branches and tags name."""
+def _named_versions(repository: Repository) -> set[str]:
+    """Return the versions to which branches and tags point."""
     return {*history.branches(repository).values(), *history.tags(repository).values()}
 
 
-def _check_named(repository: Repository) -> None:
-    """Refuse to work where ``main`` is not seen: every version would count as one nobody needs.
+def _check_main_exists(repository: Repository) -> None:
+    """Refuse to vacuum a lake without a branch ``main``, as no version would count as needed.
 
     Raises
     ------
     DamagedError
-        A store that does not list the names, or has lost them, says the same: there is none.
+        When the store has lost its refs, or does not list them, which looks the same.
     """
     if "main" not in repository.branches():
         raise DamagedError(
-            f"A vacuum keeps what branches and tags name, but {repository.url!r} lists no branch "
-            "'main', which every lake has. See to the permission to list its refs/, or restore "
-            "that from a copy."
+            "A vacuum keeps the versions to which branches and tags point, but "
+            f"{repository.url!r} lists no branch 'main', which every lake has. Check that you may "
+            "list the objects under refs/, or restore them from a copy."
         )
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the notes of a local lake's writers; those of an object store are not seen."""
+    """Return the notes of a local lake's writers. On an object store, they are not visible."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 
 
-def _grace(spare: Any) -> timedelta:
-    """Return how old objects must be to go. Raises OptionError.
+def _spared_age(spare: Any) -> timedelta:
+    """Return the age below which objects are spared. Raises OptionError.
 
-    >>> _grace("90m")
+    >>> _spared_age("90m")
     datetime.timedelta(seconds=5400)
     """
-    grace = spare if isinstance(spare, timedelta) else _parse_age("spare", spare, "24h")
-    if grace < timedelta(0):
-        raise OptionError(f"spare is how old objects must be, but it is {spare}. Try spare='24h'.")
-    return grace
+    age = spare if isinstance(spare, timedelta) else _parse_age("spare", spare, "24h")
+    if age < timedelta(0):
+        raise OptionError(
+            f"spare must not be a negative age, but it is {spare}. For example: spare='24h'."
+        )
+    return age
 
 
-def _check_grace_of_store(grace: timedelta, spare: Any) -> None:
-    """Refuse to spare too little on an object store, where nobody sees the transactions of others.
+def _check_spared_age_on_store(age: timedelta, spare: Any) -> None:
+    """Refuse a short spared age on an object store, where transactions of others are not visible.
 
-    Writers commit a transaction that is younger than `CONFIRM_AFTER` without asking whether its
-    chunks are still there.
+    A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
+    chunks still exist.
 
     Raises
     ------
     OptionError
     """
-    if grace < LEAST_GRACE:
+    if age < LEAST_SPARED_AGE:
         raise OptionError(
-            f"On an object store spare is at least {_in_words(LEAST_GRACE)}, because nobody can "
-            f"see which objects somebody is about to commit, but it is {spare}. Try "
-            "spare='24h', or copy the lake to a folder."
+            f"On an object store, spare must be at least {_format_age(LEAST_SPARED_AGE)}, because "
+            "objects that other writers are about to commit cannot be recognized, but it is "
+            f"{spare}. Try spare='24h', or copy the lake to a folder."
         )
 
 
@@ -291,7 +302,7 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
 
 
 def _earlier(now: datetime, age: timedelta) -> datetime:
-    """Return the time that was an age ago, or the earliest there is."""
+    """Return the time `age` before `now`, or the earliest time that Python can represent."""
     try:
         return now - age
     except OverflowError:
@@ -299,7 +310,7 @@ def _earlier(now: datetime, age: timedelta) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a moment in UTC, or the first or last one of UTC where it lies beyond.
+    """Return a time in UTC, or the first or last UTC time if it lies outside that range.
 
     >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year
@@ -313,15 +324,21 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def _parse_age(name: str, value: Any, example: str) -> timedelta:
-    """Return an age that is written as text, or the longest there is. Raises OptionError."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
-    if found is None:
+    """Return the age that a string describes, capped at the longest timedelta.
+
+    Raises
+    ------
+    OptionError
+        When the string does not describe an age.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
+    if match is None:
         kinds = "a time, a timedelta" if name == "older_than" else "a timedelta"
         raise OptionError(
             f"{name} must be {kinds}, or a number with s, m, h, d or w, but it is {brief(value)}. "
             f"For example: {name}={example!r}."
         )
     try:
-        return timedelta(**{UNITS[found[2]]: float(found[1])})
+        return timedelta(**{UNITS[match[2]]: float(match[1])})
     except OverflowError:
         return timedelta.max

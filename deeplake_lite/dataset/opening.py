@@ -1,4 +1,4 @@
-"""Where datasets come from: a lake that is made, or opened at a branch or a version."""
+"""The functions that create a lake, and open one at a branch or a version."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ def create(
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Make a new lake, and open its branch ``main``.
+    """Create a lake, and open its branch ``main``.
 
     Parameters
     ----------
     url : str
-        A folder that is new or empty, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
-        ``az://…``.
+        A new or empty folder, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or ``az://…``.
     schema : mapping
         Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
     metadata : mapping, optional
-        Notes on the dataset, JSON.
+        Metadata of the dataset, as JSON values by key.
     overwrite : bool
-        Whether a lake that is in the folder is replaced, with all its versions. It stays until the
-        new one is whole. Anything that is no lake is never touched, and is an error; so is a lake
-        on an object store, where nothing can be put in its place at once.
+        Whether to replace an existing lake in the folder, with all its versions. The old lake stays
+        until the new one is complete. If the folder holds anything other than a lake, it is not
+        touched, and an error is raised. A lake on an object store cannot be replaced, because an
+        object store cannot exchange two lakes in one step.
     allow, limits
         As for `open`.
     storage_options : mapping, optional
-        What an object store needs: region, endpoint_url, credentials. By default its environment
-        variables.
+        Options of the object store: region, endpoint_url, credentials. By default, they come from
+        the environment variables of the store.
 
     Returns
     -------
     Dataset
-        No rows, writable.
+        The new, empty dataset.
 
     Raises
     ------
     ExistsError
-        Where there is a lake already, unless it is to be replaced, or anything else.
+        When the location is not empty, unless it holds a lake and `overwrite` is true.
     SchemaError
-        For a schema that contradicts itself.
+        When the schema is not valid.
 
     Examples
     --------
@@ -74,13 +74,14 @@ def create(
     ('x',)
     """
     built = schema if isinstance(schema, Schema) else Schema.build(schema)
-    notes = checks.mapping("metadata", metadata)
-    place, options = checks.location("url", url), checks.mapping("storage_options", storage_options)
-    overwrite, roots = checks.flag("overwrite", overwrite), _roots(allow)
+    attributes = checks.mapping("metadata", metadata)
+    location = checks.location("url", url)
+    options = checks.mapping("storage_options", storage_options)
+    overwrite, roots = checks.flag("overwrite", overwrite), _check_roots(allow)
     _check_limits(limits)
-    with Repository.creating(place, options, overwrite=overwrite) as repository:
-        Table.create(repository, built, notes)
-    return open(place, allow=roots, limits=limits, storage_options=options)
+    with Repository.creating(location, options, overwrite=overwrite) as repository:
+        Table.create(repository, built, attributes)
+    return open(location, allow=roots, limits=limits, storage_options=options)
 
 
 def open(
@@ -93,45 +94,46 @@ def open(
     storage_options: Mapping[str, Any] | None = None,
     verify: Literal["read"] | None = None,
 ) -> Dataset:
-    """Open a lake: a branch to write to, or a version that never moves.
+    """Open a lake at a branch, to read and write, or at a fixed version, to read only.
 
     Parameters
     ----------
     url : str
-        Where the lake is.
+        URL or folder of the lake.
     version : str, datetime, date or Commit, optional
-        A tag, branch, commit id (or its beginning), time, day (its first moment, local time), or a
-        commit of ``ds.log()``. The dataset is then read-only.
+        Version to open read-only: a tag, branch, commit id (or its beginning), time, day (its
+        beginning, in local time), or a commit from ``ds.log()``.
     branch : str
-        The branch to open when no version is given.
+        Branch to open if no version is given.
     allow : list of str
         Roots under which linked files may be read: folders or URL prefixes.
     limits : Limits
-        How much memory one picture, mask or compressed array may take once decoded, when it is
-        appended and when it is read: 268 million pixels and 512 MiB, unless you say otherwise:
+        Limits on a single decoded image, mask or compressed array, both for appending and for
+        reading. The default is 268 million pixels and 512 MiB; to change it, pass
         ``limits=dl.Limits(max_pixels=…, max_bytes=…)``.
     storage_options : mapping, optional
-        What an object store needs.
+        Options of the object store, as for `create`.
     verify : {"read"}, optional
-        Compare everything that is read with the checksum or hash that was noted for its place in
-        the lake, so that a swapped, copied or older file raises a DamagedError. By default only
-        the checksums within chunks are checked, and ``ds.verify()`` compares everything at once.
+        With ``"read"``, everything that is read is compared with the checksum or hash recorded for
+        its place in the lake, so that a swapped, copied or outdated file raises a DamagedError. By
+        default, only the checksums within chunks are checked. To check everything at once, call
+        ``ds.verify()``.
 
     Returns
     -------
     Dataset
-        At a branch's tip, writable, or at a version that never moves.
+        The dataset, writable at the tip of a branch, or read-only at a version.
 
     Raises
     ------
     LakeNotFoundError
-        When there is no lake.
+        When there is no lake at the URL.
     VersionNotFoundError
         When there is no such version or branch.
     FormatError
-        When a newer release wrote it.
+        When a newer release wrote the lake.
     DamagedError
-        When the lake's document, or its history, is not what was written.
+        When the lake's document or history is damaged.
 
     Examples
     --------
@@ -149,7 +151,7 @@ def open(
     repository = Repository.open(checks.location("url", url), options, limits)
     if verify == "read":
         repository = repository.checking()
-    lake = Lake(repository, options, _roots(allow))
+    lake = Lake(repository, options, _check_roots(allow))
     if version is None:
         return at_branch(lake, branch)
     reader = repository.reader(history.resolve(repository, version))
@@ -158,15 +160,16 @@ def open(
 
 
 def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Dataset:
-    """Open what a query or a view of a lake names by its URL, read as carefully as that lake is.
+    """Open a lake that a query or a saved view refers to by URL, with the settings of `lake`.
 
-    Limits and checks are those of the lake's handle. Its credentials and its roots of links go to
-    the lake itself alone, and to no other.
+    The limits and the verification of reads are taken over. Storage options and the roots of links
+    are only used if the URL is that of `lake` itself, so that credentials never reach another
+    store.
 
     Parameters
     ----------
     lake : Lake
-        The lake that is asked.
+        The lake of the query or the saved view.
     url, version
         As for `open`.
 
@@ -176,13 +179,13 @@ def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Da
         As `open`.
     """
     repository = lake.repository
-    own = settled(checks.location("url", url)) == repository.url
+    is_same = settled(checks.location("url", url)) == repository.url
     return open(
         url,
         version=version,
-        allow=lake.allow if own else (),
+        allow=lake.allow if is_same else (),
         limits=repository.limits,
-        storage_options=lake.options if own else None,
+        storage_options=lake.options if is_same else None,
         verify="read" if repository.checks_reads else None,
     )
 
@@ -193,26 +196,27 @@ def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> boo
     return Repository.exists(checks.location("url", url), options)
 
 
-def _roots(allow: Any) -> tuple[str, ...]:
-    """Return where links may lead. Raises OptionError.
+def _check_roots(allow: Any) -> tuple[str, ...]:
+    """Return the roots under which linked files may be read. Raises OptionError.
 
-    >>> _roots("pictures"), _roots(["pictures", "s3://bucket"])
-    (('pictures',), ('pictures', 's3://bucket'))
+    >>> _check_roots("images"), _check_roots(["images", "s3://bucket"])
+    (('images',), ('images', 's3://bucket'))
     """
     roots = allow if isinstance(allow, list | tuple) else [allow]
     return tuple(checks.location("allow", root) for root in roots)
 
 
 def _check_limits(limits: Any) -> None:
-    """Refuse what are no limits. Raises OptionError."""
+    """Refuse values of another type than `Limits`. Raises OptionError."""
     if not isinstance(limits, Limits):
         raise OptionError(
-            f"limits are given as dl.Limits(max_pixels=…, max_bytes=…), got {brief(limits, 80)}."
+            "limits must be of the form dl.Limits(max_pixels=…, max_bytes=…), but it is "
+            f"{brief(limits, 80)}."
         )
 
 
 def at_branch(lake: Lake, branch: str) -> Dataset:
-    """Return a branch's tip, to write on. Raises VersionNotFoundError."""
+    """Return a dataset at the tip of a branch. Raises VersionNotFoundError."""
     tip = history.check_branch(lake.repository, branch)
     table = Table.open(lake.repository, lake.repository.reader(tip))
     return Dataset(Handle(lake.at(branch, branch), table))

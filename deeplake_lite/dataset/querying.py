@@ -1,4 +1,4 @@
-"""What asks a view questions: in SQL, and about how it came about."""
+"""The methods of a view that run queries, rank rows and explain results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 
-class Asks:
-    """The methods of a view that run queries, or rank its rows."""
+class Queryable:
+    """The methods of a view that run queries, rank rows and explain results."""
 
     def query(
         self,
@@ -22,32 +22,32 @@ class Asks:
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:
-        """Answer a question in the tensor query language with another view.
+        """Run a query in the tensor query language on this view.
 
         Parameters
         ----------
         text : str
-            A SELECT. Without FROM, and by the names ``dataset`` and ``ds``, it asks this view;
-            FROM also takes the URLs of lakes.
+            A SELECT statement. Without FROM, it reads this view, which is also available under the
+            names ``dataset`` and ``ds``. FROM may also name lakes by their URLs.
         params : sequence or mapping
-            Values of ``?`` in order, or of ``$name``: numbers, texts, dates, arrays.
+            Values for ``?`` in order, or for ``$name`` by name: numbers, strings, dates or arrays.
         sources : mapping, optional
-            Other views by the names that FROM has for them.
+            Further views that FROM may name.
 
         Returns
         -------
         View
-            Rows of this view, or new rows where the query makes some. Columns and tensors are read
-            when they are looked at.
+            Rows of this view, or new rows if the query computes some, for example by grouping.
+            Columns and tensors are read when they are accessed.
 
         Raises
         ------
         QuerySyntaxError
-            With the line and a caret.
+            When the query is not valid; the error shows the line with a caret.
         QueryTypeError
-            For values of the wrong kind or shape.
+            When a value has the wrong type or shape.
         ColumnNotFoundError, NotFoundError
-            For a column or a function that there is not, with the nearest names.
+            When a column or a function does not exist; the error suggests similar names.
 
         Examples
         --------
@@ -69,7 +69,7 @@ class Asks:
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:
-        """Answer as `query` does, in a thread; a task that is cancelled ends the query.
+        """Run a query like `query` does, in a thread. Cancelling the task stops the query.
 
         Examples
         --------
@@ -90,43 +90,44 @@ class Asks:
         column: str | None = None,
         neighbours: int = 10,
     ) -> View:
-        """Rank the rows by how likely their label is wrong, the most suspicious first.
+        """Rank the rows by how likely their label is wrong, starting with the most suspicious.
 
         Parameters
         ----------
         label : str
-            Column of one label per row: classes, texts or numbers.
+            Column with one label per row: a class, string or number.
         by : {"embedding", "scores"}
-            What contradicts a label: the labels of the nearest vectors, by cosine, or what a model
-            that did not see the row gives each class.
+            Evidence against a label: ``"embedding"`` compares it with the labels of the nearest
+            vectors, by cosine similarity; ``"scores"`` compares it with the class probabilities of
+            a model that was not trained on the row.
         column : str, optional
-            Column of the vectors, or of the probabilities, one per class. Left out: the one called
-            as `by` is, or the only one of its kind.
+            Column of the vectors, or of the probabilities (one per class). By default, the column
+            that is named like `by`, or the only column of a suitable type.
         neighbours : int
-            Vectors that have a say about a label.
+            Number of nearest vectors to compare a label with.
 
         Returns
         -------
         View
-            The rows that have a label and a vector, with two columns more: ``suspicion``, 0 to 1,
-            and ``suggested``, the label that speaks most for itself; it is the row's own where
-            nothing speaks against that.
+            The rows that have a label and a vector, with two more columns: ``suspicion``, from 0 to
+            1, and ``suggested``, the most likely label. It is the row's own label if no other label
+            is more likely.
 
         Raises
         ------
         ColumnNotFoundError
-            For a column that the view does not have.
+            When the view has no column of a name.
         SchemaError
-            For columns of other types, or when several may be meant.
+            When a column has an unsuitable type, or several columns are suitable.
         InvalidValueError
-            For scores that are no probabilities.
+            When the scores are not probabilities.
 
         Notes
         -----
-        Neighbours are exact up to 16,384 rows; beyond, each row is compared with the 1,024 of the
-        nearest clusters. By scores it is confident learning: Northcutt, Jiang, Chuang (JAIR 2021),
-        https://arxiv.org/abs/1911.00068; by neighbours see Bahri, Jiang, Gupta (ICML 2020),
-        https://arxiv.org/abs/2004.12289.
+        Nearest neighbours are exact up to 16,384 rows. With more rows, each row is compared with
+        1,024 rows from the nearest clusters. ``"scores"`` uses confident learning: Northcutt,
+        Jiang, Chuang (JAIR 2021), https://arxiv.org/abs/1911.00068. For ``"embedding"``, see Bahri,
+        Jiang, Gupta (ICML 2020), https://arxiv.org/abs/2004.12289.
 
         Examples
         --------
@@ -135,18 +136,18 @@ class Asks:
         >>> ds = dl.create("memory://suspects-doc", schema)
         >>> vectors = [[9, 1], [9, 2], [9, 3], [9, 0], [1, 9], [2, 9], [3, 9], [0, 9]]
         >>> ds.append({"label": ["x", "x", "x", "y", "y", "y", "y", "y"], "embedding": vectors})
-        >>> found = ds.suspects("label", neighbours=3)
-        >>> found[0]["label"], found[0]["suggested"], found[0]["suspicion"]
+        >>> ranked = ds.suspects("label", neighbours=3)
+        >>> ranked[0]["label"], ranked[0]["suggested"], ranked[0]["suspicion"]
         (np.int32(1), np.int32(0), np.float32(1.0))
-        >>> len(found.query("SELECT * WHERE suggested != label"))
+        >>> len(ranked.query("SELECT * WHERE suggested != label"))
         1
         """
         return lazy_calls.suspects(cast("View", self), label, by, column, neighbours)
 
     def explain(self) -> str:
-        """Return how the view came about: the plan of its query, with rows and times.
+        """Return the plan of the query behind this view, with row counts and times.
 
-        The time of a step is its own; that of the result is the sum of all steps.
+        The time of each step excludes its inputs; the time of the result is the sum of all steps.
 
         Examples
         --------

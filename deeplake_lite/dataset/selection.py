@@ -1,8 +1,8 @@
-"""The seam between views and storage: some rows of one table, and the lake that they are in.
+"""The interface between views and storage: a selection of rows of one table of a lake.
 
 A view holds a `RowSelection`. Its table is a version of a lake (`storage.Table`) or the result of a
-query (`read.virtual.VirtualTable`): whatever implements `ReadTable` can back a view, and be read,
-exported, loaded and browsed like any other.
+query (`read.virtual.VirtualTable`). Any class that implements `ReadTable` can back a view, which
+can then be read, exported, loaded and browsed like any other.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class ReadTable(Protocol):
-    """A table that views read: columns by id, and rows by slot.
+    """A table that views read. Columns are identified by id, and rows by slot.
 
-    A slot is a row's place in this table, and means nothing in another one.
+    A slot is a row's place in this table; it has no meaning in another table.
     """
 
     @property
     def snapshot_id(self) -> str:
-        """Id of the commit that the table is, or was derived from."""
+        """Id of the commit that the table shows, or was derived from."""
         ...
 
     @property
@@ -51,12 +51,12 @@ class ReadTable(Protocol):
 
     @property
     def uncommitted(self) -> bool:
-        """Whether it has edits that are not committed, or was derived from such a table."""
+        """Whether the table has uncommitted edits, or was derived from one that has."""
         ...
 
     @property
     def has_ids(self) -> bool:
-        """Whether the rows have ids that tell them apart in every version of the lake."""
+        """Whether the rows have ids that identify them in every version of the lake."""
         ...
 
     def __len__(self) -> int: ...
@@ -74,7 +74,7 @@ class ReadTable(Protocol):
         ...
 
     def read(self, columns: Iterable[str], slots: NDArray[np.int64]) -> dict[str, Cells]:
-        """Return the cells of `slots`, by column id."""
+        """Return the cells of `slots` by column id."""
         ...
 
     def flat(self, column: str, slots: NDArray[np.int64]) -> FlatCells:
@@ -84,11 +84,11 @@ class ReadTable(Protocol):
     def part(
         self, column: str, slots: NDArray[np.int64], index: tuple[Any, ...]
     ) -> DenseCells | None:
-        """Return each cell indexed with `index`, or None where that would save nothing."""
+        """Return each cell indexed with `index`, or None if that is no faster than `read`."""
         ...
 
     def shapes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes; -1 for axes that a cell lacks."""
+        """Return the shapes of cells, (n, ndim) int32, -1 for missing axes."""
         ...
 
     def sizes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -100,35 +100,35 @@ class ReadTable(Protocol):
         ...
 
     def valid(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null; None if none is."""
+        """Return (n,) bool, False where a cell is null, or None if no cell is null."""
         ...
 
     def digests(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells; equal cells have equal digests."""
+        """Return the digests of cells, (n,) uint64; equal cells have equal digests."""
         ...
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's bounds and counts by chunk; None where they are not known."""
+        """Return a scalar column's bounds and counts by chunk, or None if they are not known."""
         ...
 
 
 @dataclass(frozen=True)
 class Lake:
-    """The lake of a handle and its views, and the branch or version that the handle was at."""
+    """The lake of a handle and its views, and the branch or version that the handle is at."""
 
     repository: Repository
-    """The versions."""
+    """The repository that holds the versions."""
     options: Mapping[str, Any]
     """Storage options of the object store."""
     allow: tuple[str, ...] = ()
     """Roots under which linked files may be read."""
     branch: str | None = None
-    """The branch that the handle was on; None for a version that never moves."""
+    """The branch that the handle is on; None for a fixed version."""
     name: str = ""
-    """The branch, tag, commit or time that the handle was opened at, if any."""
+    """The branch, tag, commit or time at which the handle was opened, if any."""
 
     def at(self, branch: str | None, name: str) -> Lake:
-        """Return the same lake for a handle that is on a branch, or at a version."""
+        """Return the same lake for a handle on a branch, or at a version."""
         return replace(self, branch=branch, name=name)
 
 
@@ -157,7 +157,7 @@ class RowSelection:
     def locate(
         self, positions: NDArray[np.int64] | None = None
     ) -> tuple[ReadTable, NDArray[np.int64]]:
-        """Return the table, and the slots in it of the rows at some positions, or of all."""
+        """Return the table and the slots of the rows at `positions`, or of all rows."""
         return self.table, self.live() if positions is None else self.at(positions)
 
     def take(self, positions: NDArray[np.int64]) -> Self:
@@ -169,15 +169,15 @@ class RowSelection:
         return replace(self, slots=slots)
 
     def check_committed(self, purpose: str) -> None:
-        """Raise UncommittedError where the rows include edits that are not committed.
+        """Raise UncommittedError if the rows include uncommitted edits.
 
         Parameters
         ----------
         purpose : str
-            The subject of the message, such as ``"pickling"``.
+            The subject of the message, such as ``"Pickling"``.
         """
         if self.table.uncommitted:
             raise UncommittedError(
                 f"{purpose} needs committed rows. Commit first: ds.commit('…'). A view keeps "
-                "showing the rows that it was made from, so make it again after the commit."
+                "showing the rows that it was created from, so create it again after the commit."
             )

@@ -1,7 +1,8 @@
-"""Rows of one version, read-only: what every selection of rows can do, and a Dataset too.
+"""The public class `View`: a read-only selection of rows and columns of one version of a lake.
 
-A view pins a snapshot, or the open transaction of the handle it came from, as it was then. Indexing
-with a name gives a column, with an integer a row, with anything else another view.
+A view reads one snapshot, or the open transaction of a dataset as it was when the view was made.
+Indexing a view with a name returns a column, with an integer a row, and with anything else another
+view. A Dataset is a view, too.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.export.methods import Exports
-from deeplake_lite.dataset.loading import LoadsRows
-from deeplake_lite.dataset.querying import Asks
+from deeplake_lite.dataset.loading import LoadableRows
+from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.read.reading import read_row, read_rows
 from deeplake_lite.dataset.read.values import owned
@@ -42,10 +43,10 @@ else:
     splitting = LazyModule("deeplake_lite.dataset.splits.parts")
 
 
-class View(LoadsRows, Exports, Asks):
+class View(LoadableRows, Exports, Queryable):
     """Some rows and columns of one version of a lake.
 
-    Views come from indexing a dataset; nobody makes them by hand.
+    Views are returned by indexing, queries and splits. Do not call the constructor yourself.
 
     Examples
     --------
@@ -67,20 +68,20 @@ class View(LoadsRows, Exports, Asks):
     ) -> None:
         self._rows, self._names = rows, names
         self.origin = origin
-        """How the rows were chosen, such as ``"[3:9]"`` or a query."""
+        """How the rows were selected, such as ``"[3:9]"`` or a query."""
         self.record = record
-        """How a query made the view, for `explain`; None for rows that were chosen directly."""
+        """Plan and timings of the query behind the view, for `explain`; None without a query."""
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def url(self) -> str:
-        """Where the lake is."""
+        """URL of the lake."""
         return self.rows.lake.repository.url
 
     @property
     def version(self) -> str:
-        """Id of the commit that the view reads, or builds on."""
+        """Id of the commit that the view reads, or that its uncommitted edits build on."""
         return self.rows.table.snapshot_id
 
     @property
@@ -95,18 +96,18 @@ class View(LoadsRows, Exports, Asks):
 
     @property
     def row_ids(self) -> NDArray[np.int64]:
-        """Ids of the rows, (n,) int64: the same on every branch and in every version."""
+        """Ids of the rows, (n,) int64, which are the same on every branch and in every version."""
         table, slots = self.rows.locate()
         return owned(table.ids(slots))
 
     @property
     def rows(self) -> RowSelection:
-        """The rows as storage has them at this moment: for code that reads cells itself."""
+        """The rows as they are at this moment, for code that reads cells from storage directly."""
         return self._rows
 
     @property
     def nbytes(self) -> int:
-        """Stored size of the rows' cells, bytes."""
+        """Stored size of the rows' cells, in bytes."""
         view = self.pin()
         table, slots = view.rows.locate()
         return sum(table.nbytes(f.id, slots) for f in view.schema)
@@ -126,7 +127,7 @@ class View(LoadsRows, Exports, Asks):
     @overload
     def __getitem__(self, index: Any) -> View: ...
     def __getitem__(self, index: Any) -> Any:
-        """Return a column (by name), a row (by position), or a view (slice, list, mask, names)."""
+        """Return a column by name, a row by position, or a view by slice, list, mask or names."""
         if isinstance(index, str):
             self._check_columns([index])
             return Column(self, index)
@@ -139,11 +140,11 @@ class View(LoadsRows, Exports, Asks):
         return View(view.rows.take(positions), view.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows, read a block at a time."""
+        """Return an iterator over the rows as dicts, which reads them a block at a time."""
         view = self.pin()
         return read_rows(view, view.schema.fields)
 
-    # ---- going elsewhere
+    # ---- splitting and saving
 
     @overload
     def split(
@@ -171,51 +172,52 @@ class View(LoadsRows, Exports, Asks):
         group: str | None = None,
         seed: int = 0,
     ) -> dict[str, View] | tuple[View, ...]:
-        """Split the rows, the same way wherever the same rows are.
+        """Split the rows into parts, such as training and validation sets, reproducibly.
 
-        Where a row goes depends on the rows that there are, their ids, and the seed: not on their
-        order, the version, or the machine.
+        The split depends only on the ids of the rows and on the seed. The order of the rows, the
+        version and the machine do not matter.
 
         Parameters
         ----------
         fractions : sequence or mapping of float
-            Size of each part, by name if the parts have names; they add up to 1.
+            Fraction of the rows for each part, by name if the parts have names. The fractions must
+            add up to 1.
         by : str, optional
-            A column whose values each part is to have in the same proportions (stratified). Rows
-            may have several: ``ClassLabel(multiple=True)``, lists.
+            Column to stratify by: each part gets its values in the same proportions. A row may have
+            several values, as in a column of type ``ClassLabel(multiple=True)`` or of lists.
         group : str, optional
-            A column whose equal values are to stay in one part (grouped), such as a patient's id.
-            Goes together with `by`.
+            Column to group by, such as a patient's id: rows with equal values stay in the same
+            part. It can be combined with `by`.
         seed : int
-            Another seed, another split.
+            Seed of the split.
 
         Returns
         -------
         tuple or dict of View
-            One per fraction, by name if they were named; rows in the order of this view.
+            One view per fraction, by name if the parts have names. Rows are in the order of this
+            view.
 
         Raises
         ------
         OptionError
-            For fractions that are no parts of a whole, and where a part would be empty, unless its
-            fraction is 0.
+            When the fractions are not valid, or a part with a fraction above 0 would be empty.
         ColumnNotFoundError
-            For a column that the view does not have.
+            When the view has no column of a name.
 
         Notes
         -----
-        Parts have the size that their fractions say, to the row: what does not divide goes by
-        largest remainder, over all classes together, so that many small classes do not all miss the
-        small part. Of each class, a part has its share rounded down or up. With several labels per
-        row, this holds for the parts' sizes, and labels are as close as iterative stratification
-        [1]_ brings them; groups are never cut, so that sizes are as close as groups allow. A row
-        that the view has twice stays in one part.
+        Part sizes match the fractions to within one row. Remaining rows are assigned by largest
+        remainder over all classes together, so that a small part still gets its share of many
+        small classes. Each part gets its share of every class, rounded down or up. If rows have
+        several labels, the part sizes are still exact, and the label proportions are as close as
+        iterative stratification [1]_ can bring them. Groups are never divided, so part sizes are
+        as close as the groups allow. If a row occurs twice in the view, both stay in one part.
 
-        Since sizes are exact, rows that are added or deleted move some of the others. The parts are
-        cut from a ranking of the rows by a hash of id and seed, so that only rows next to a cut
-        move: about as many as were added, and with `by` at most about one more of each class. With
-        `group` or several labels per row, more may move. To keep parts for good, store them in a
-        column, or `save` them.
+        Because sizes are exact, adding or deleting rows moves some other rows to another part. The
+        parts are cut from a ranking of the rows by a hash of id and seed, so only rows next to a
+        cut move: about as many as were added, and with `by` at most about one more per class. With
+        `group`, or with several labels per row, more rows may move. To make a split permanent,
+        store the part's name in a column, or `save` the views.
 
         .. [1] K. Sechidis, G. Tsoumakas, I. Vlahavas: On the Stratification of Multi-Label Data.
            ECML PKDD 2011.
@@ -245,27 +247,27 @@ class View(LoadsRows, Exports, Asks):
     def folds(
         self, k: int, *, by: str | None = None, group: str | None = None, seed: int = 0
     ) -> tuple[Fold, ...]:
-        """Cut the rows into k folds, for cross-validation: each is the test set once.
+        """Split the rows into k folds for cross-validation.
 
         Parameters
         ----------
         k : int
-            How many, at least 2.
+            Number of folds, at least 2.
         by, group, seed
             As for `split`.
 
         Returns
         -------
         tuple of Fold
-            Pairs of views, ``train`` and ``test``. Each row is in one ``test`` and in all other
-            ``train``.
+            Pairs of views, ``train`` and ``test``. Each row is in exactly one ``test`` view, and in
+            the ``train`` views of all other folds.
 
         Raises
         ------
         OptionError
-            Where a fold would be empty: for fewer rows, or groups, than folds.
+            When a fold would be empty, because there are fewer rows, or groups, than folds.
         ColumnNotFoundError
-            For a column that the view does not have.
+            When the view has no column of a name.
 
         Examples
         --------
@@ -295,25 +297,26 @@ class View(LoadsRows, Exports, Asks):
         )
 
     def save(self, name: str, *, overwrite: bool = False) -> None:
-        """Keep the view under a name, with the lake: its version, its rows and its origin.
+        """Save the view in the lake under a name: its version, rows, columns and origin.
 
-        `Dataset.views` lists what is kept, and opens it by name. It is no new version of the data.
+        `Dataset.views` lists the saved views and opens them by name. Saving a view does not create
+        a new version of the data.
 
         Parameters
         ----------
         name : str
-            Not empty, without a slash.
+            Name of the view. It must not be empty, and must not contain a slash.
         overwrite : bool
-            Whether a view of that name is replaced.
+            Whether to replace an existing view of that name.
 
         Raises
         ------
         ExistsError
-            When there is a view of that name, unless it is to be overwritten.
+            When a view of that name exists and `overwrite` is false.
         UncommittedError
-            When the view has edits that are not committed.
+            When the view contains uncommitted edits.
         InvalidValueError
-            For a name that is empty or has a slash, and for a view of no lake.
+            When the name is not valid, or the view does not belong to a lake.
 
         Examples
         --------
@@ -334,28 +337,28 @@ class View(LoadsRows, Exports, Asks):
         message: str = "materialized",
         storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Write the rows contiguously as a lake of their own.
+        """Write the rows contiguously to a new lake.
 
-        Encoded samples are copied byte for byte, and rows keep their ids, unless one comes twice.
+        Encoded values are copied byte for byte. Rows keep their ids, unless a row occurs twice.
 
         Parameters
         ----------
         url : str
-            A new or empty place, as for `create`.
+            A new or empty location, as for `create`.
         message : str
-            Of the commit.
+            Message of the commit.
         storage_options : mapping, optional
-            What an object store needs for `url`, as for `dl.open`.
+            Options of the object store at `url`, as for `dl.open`.
 
         Returns
         -------
         Dataset
-            The copy, on its branch ``main``.
+            The new lake, on its branch ``main``.
 
         Raises
         ------
         ExistsError
-            Where there is something already.
+            When the location is not empty.
 
         Examples
         --------
@@ -371,23 +374,23 @@ class View(LoadsRows, Exports, Asks):
     # ---- showing
 
     def browse(self, *, cache_bytes: int = 256 * 2**20) -> Browser:
-        """Return a browser for the notebook: look, filter, select, mend and commit.
+        """Return a notebook widget to view, filter, select and edit the rows.
 
         Parameters
         ----------
         cache_bytes : int
-            Memory that small pictures may take.
+            Memory for cached thumbnails, in bytes.
 
         Returns
         -------
         Browser
-            A widget. Its ``query``, ``view`` and ``selected`` can be read, set and observed;
-            ``selected_view()`` gives the selected rows.
+            A widget. Its ``query``, ``view`` and ``selected`` can be read, set and observed, and
+            ``selected_view()`` returns the selected rows.
 
         Notes
         -----
-        It needs no server and no network; what it shows stays in the notebook's kernel. Rows are
-        those of now: `Browser.refresh` takes what was added since.
+        The widget needs no server and no network: all data comes from the notebook's kernel. It
+        shows the rows as they are at this moment; call `Browser.refresh` to see newer ones.
 
         Examples
         --------
@@ -413,16 +416,16 @@ class View(LoadsRows, Exports, Asks):
     # ---- for code that builds on views
 
     def pin(self) -> View:
-        """Return a view of the rows as they are now, which later edits and commits don't change."""
+        """Return a view of the current rows, which later edits and commits do not change."""
         return self
 
     def select(self, names: tuple[str, ...]) -> View:
-        """Return the same rows with some columns, which may be none.
+        """Return the same rows with only some columns; `names` may be empty.
 
         Raises
         ------
         ColumnNotFoundError
-            For a column that the view does not have.
+            When the view has no column of a name.
         """
         self._check_columns(names)
         return View(self.rows, names, self.origin)
@@ -433,7 +436,7 @@ class View(LoadsRows, Exports, Asks):
         Raises
         ------
         ColumnNotFoundError
-            For a column that the view does not have.
+            When the view has no column of that name.
         """
         self._check_columns([name])
         return self.rows.table.schema[name]
@@ -452,7 +455,7 @@ class View(LoadsRows, Exports, Asks):
 
 
 def _origin(index: Any) -> str:
-    """Return a short text for an index.
+    """Return a short string that describes an index.
 
     >>> _origin(slice(3, 9)), _origin([5, 2])
     ('[3:9]', '2 rows')

@@ -30,7 +30,7 @@ from deeplake_lite.dataset.arrow.types import (
     unwrapped,
 )
 from deeplake_lite.dataset.arrow.values import arrow_values, one_array
-from deeplake_lite.dataset.write.tables import noted_htype, parsed
+from deeplake_lite.dataset.write.tables import as_exported, exported_htype
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import (
     Array,
@@ -134,7 +134,7 @@ class ArrowColumn:
     def htype(self, *, classes: bool = False) -> Htype:
         """Return the column's type; `classes` makes a ClassLabel of texts."""
         kind, nullable = self.array.type, bool(self.array.null_count)
-        if not classes and (noted := noted_htype(self.field)) is not None:
+        if not classes and (noted := exported_htype(self.field)) is not None:
             return noted
         if kinds.is_dictionary(kind) and is_text(kind.value_type):
             texts = texts_in(self.array.dictionary)
@@ -146,13 +146,13 @@ class ArrowColumn:
 
     def check_unrounded(self, name: str) -> None:
         """Refuse decimals that float64 rounds, where that type was found. Raises SchemaError."""
-        if noted_htype(self.field) is None:
+        if exported_htype(self.field) is None:
             check_unrounded(self.array, name, self.htype())
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
-        values = values_of(self.array.slice(start, stop - start), noted_htype(self.field) or htype)
-        return values if self.field is None else parsed(values, self.field)
+        values = values_of(self.array.slice(start, stop - start), exported_htype(self.field) or htype)
+        return values if self.field is None else as_exported(values, self.field)
 
 
 def check_unrounded(array: pa.Array, name: str, found: Htype, start: int = 0) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.write.transfer import Transfer, naming_types, taken_from
+from deeplake_lite.dataset.write.transfer import Transfer, naming_types, wrap_source
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.htypes.files import rebased
@@ -110,7 +110,7 @@ def _part(values: Any, row: int) -> Any:
 def _values(block: Block, f: Field) -> Any:
     """Return a column's values; relative paths of files start where the table is."""
     given = block.columns[f.name]
-    values = taken_from(given, f.htype)
+    values = wrap_source(given, f.htype)
     if values is given:  # of no lake, which would have known its classes
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):

@@ -17,7 +17,7 @@ import pyarrow.types as kinds
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.arrow.types import has_fractions, is_text
-from deeplake_lite.dataset.write.tables import noted_htype, parsed, unnamed_indexes
+from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unnamed_indexes
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import check_unrounded, class_label, htype_of, texts_in, values_of
@@ -72,7 +72,7 @@ class TabularSource:
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Refuse decimals that float64 rounds in columns whose type was found."""
         for f in (self.arrow.field(name) for name in names):
-            if noted_htype(f) is None and has_fractions(f.type):
+            if exported_htype(f) is None and has_fractions(f.type):
                 row = 0
                 for batch in self.read([f.name]):
                     check_unrounded(batch.column(0), f.name, self.columns[f.name], row)
@@ -92,13 +92,13 @@ class TabularSource:
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake wrote as text is parsed."""
         f = self.arrow.field(name)
-        return parsed(values_of(batch.column(name), noted_htype(f) or self.columns[name]), f)
+        return as_exported(values_of(batch.column(name), exported_htype(f) or self.columns[name]), f)
 
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: what was asked for, or what Arrow's type means."""
         given = resolve(self.schema[f.name]) if f.name in self.schema else None
         if given is None:
-            given = noted_htype(f)
+            given = exported_htype(f)
         if given is not None and given != ClassLabel():
             return given
         nullable = f.nullable and f.name not in self.full and f.name != self.key

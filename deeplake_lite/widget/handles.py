@@ -82,7 +82,7 @@ def _asked_again(view: View, ds: Dataset) -> View:
     assert question is not None
     asked = None if question.asked is None else renewed(question.asked, ds)
     sources = {name: renewed(source, ds) for name, source in question.sources.items()}
-    again = replace(question, asked=asked, sources=sources).ask()
+    again = replace(question, asked=asked, sources=sources).repeat()
     if not len(view) or not again.rows.table.has_ids:
         return again
     ids = again.row_ids

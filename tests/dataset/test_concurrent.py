@@ -211,12 +211,12 @@ def test_optimising_a_branch_that_moves_meanwhile_is_done_again(a, monkeypatch, 
 
     monkeypatch.setattr(Table, "rewrite", beaten)
     if times == 20:
-        with pytest.raises(dl.ConflictError, match="moved 20 times while it was optimised"):
+        with pytest.raises(dl.ConflictError, match="20 attempts to optimize it"):
             a.optimize()
         assert a.version == before
     else:
         a.optimize()
-        assert a.log()[0].message == "optimised"
+        assert a.log()[0].message == "optimized"
         check_consistent(a)
 
 

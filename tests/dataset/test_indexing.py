@@ -216,7 +216,7 @@ def test_an_ellipsis_means_all_rows(flowers):
 def test_values_of_several_shapes_make_no_array(flowers):
     with pytest.raises(
         ValueError,
-        match="column 'ragged' makes no array, because its values, or the items of one, differ",
+        match="column 'ragged' cannot become an array, because its values, or the items of one",
     ):
         np.array(flowers["ragged"])
 

@@ -250,7 +250,7 @@ def test_a_value_without_axes_is_no_list_of_parameters(ds):
 
 
 def test_what_has_no_form_in_json_is_refused():
-    with pytest.raises(InvalidValueError, match="has no form in JSON"):
+    with pytest.raises(InvalidValueError, match="storable as JSON"):
         params_to_json([object()])
 
 

@@ -43,7 +43,7 @@ def test_a_version_that_never_moves_comes_back_so(ds):
     ds.tag("v1")
     again = there_and_back(dl.open(ds.url, version="v1"))
     assert again.read_only
-    with pytest.raises(dl.ReadOnlyError, match="Version 'v1' never moves"):
+    with pytest.raises(dl.ReadOnlyError, match="Version 'v1' is read-only"):
         again.append({"x": [1]})
 
 
@@ -74,7 +74,7 @@ def test_rows_that_follow_each_other_take_a_few_bytes(make_lake):
 def test_what_is_not_committed_does_not_go_along(ds):
     ds["x"][0] = 9
     for thing in (ds, ds[:2]):
-        with pytest.raises(dl.UncommittedError, match=r"pickling needs.*Commit first"):
+        with pytest.raises(dl.UncommittedError, match=r"Pickling needs.*Commit first"):
             pickle.dumps(thing)
     ds.discard()
     assert values(there_and_back(ds)) == list(range(6))

@@ -8,7 +8,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.read.virtual import question_of
-from deeplake_lite.dataset.saved.again import answered_again
+from deeplake_lite.dataset.saved.repeat import repeat_query
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_what_reads_no_lake_is_not_saved(ds):
         dl.query("SELECT 1 AS one").save("one")
     one = dl.query("SELECT 1 AS x")
     joined = ds.query("SELECT t || '!' AS t FROM ds JOIN one USING (x)", sources={"one": one})
-    with pytest.raises(dl.InvalidValueError, match="the source 'one' is in no lake"):
+    with pytest.raises(dl.InvalidValueError, match="the source 'one' is not"):
         joined.save("joined")
     assert same(pickle.loads(pickle.dumps(joined)), joined)
 
@@ -272,7 +272,7 @@ def test_an_answer_that_outgrows_the_view_ends_soon(ds, monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.run.execute.BATCH_ROWS", 2048)
     others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
     question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))
-    assert question.ask(6**7).rows.table.slots == 6**7
-    assert 5 < question.ask(5).rows.table.slots < 6**5
+    assert question.repeat(6**7).rows.table.slots == 6**7
+    assert 5 < question.repeat(5).rows.table.slots < 6**5
     with pytest.raises(dl.DamagedError, match="returned 5 rows then, but now returns more"):
-        answered_again(question, 5, np.arange(5), "")
+        repeat_query(question, 5, np.arange(5), "")

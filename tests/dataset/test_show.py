@@ -346,7 +346,7 @@ def test_a_diff_shows_counts_schema_and_rows(corrected):
     page = text_of(ds.diff(first))
     for part in ("1 row added", "3 rows removed", "3 rows changed"):
         assert part in page
-    for part in ("renamed from t", "note by: None → 'ada'", "note licence: None → 'CC0'"):
+    for part in ("renamed from t", "metadata by: None → 'ada'", "metadata licence: None → 'CC0'"):
         assert part in page
     assert "label : a → b" in page
     assert "text : t → null" in page

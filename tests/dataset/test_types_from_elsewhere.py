@@ -149,7 +149,7 @@ def test_classes_go_by_name(ds):
     assert (ds["grade"] == "high").tolist() == [False, False, True]
     assert (ds["grades"] == ["high", "low"]).tolist() == [False, False, True]
     assert "high" in ds["grade"]._repr_html_()
-    with pytest.raises(dl.SchemaError, match=r"'grade' is Grade\(.*, which takes no other classes"):
+    with pytest.raises(dl.SchemaError, match=r"'grade' is Grade\(.*, to which no class can be added"):
         ds.add_classes("grade", ["middle"])
 
 

@@ -104,7 +104,7 @@ def refused(ds, error, match, *args, **keywords):
 def test_ids_of_no_row_are_refused_whole(ds):
     gone = ds.row_ids[:2].copy()
     ds.delete([0, 1])
-    message = rf"2 of 3 ids belong to no row of this branch, such as {gone[0]}: deleted"
+    message = rf"2 of 3 ids belong to no row of this branch, such as {gone[0]}\. These rows were deleted"
     refused(ds, dl.InvalidValueError, message, ids=[*gone, ds.row_ids[0]], data={"x": 1})
     for ids in ([-1], [2**62], [0], np.array([5], np.uint8)):
         refused(ds, dl.InvalidValueError, "1 of 1 ids belong to no row", ids=ids, data={"x": 1})
@@ -112,7 +112,7 @@ def test_ids_of_no_row_are_refused_whole(ds):
 
 def test_an_id_that_comes_twice_is_refused(ds):
     ids = ds.row_ids[[3, 4, 3]]
-    match = rf"id {ids[0]} comes twice.*~batch\['_padding'\]"
+    match = rf"id {ids[0]} is repeated.*~batch\['_padding'\]"
     refused(ds, dl.InvalidValueError, match, ids=ids, data={"x": [1, 2, 3]})
     refused(ds, dl.InvalidValueError, match, ds[[3, 3]], {"x": [1, 2]})
 
@@ -138,8 +138,8 @@ def test_values_that_do_not_fit_the_ids_are_refused(ds):
 
 
 def test_rows_or_ids_are_needed_and_data(ds):
-    refused(ds, TypeError, "one of the two, but got neither", data={"x": 1})
-    refused(ds, TypeError, "one of the two, but got both", [0], {"x": 1}, ids=[1])
+    refused(ds, TypeError, "but neither is given", data={"x": 1})
+    refused(ds, TypeError, "but both are given", [0], {"x": 1}, ids=[1])
     refused(ds, TypeError, "update needs data", [0])
 
 
@@ -152,7 +152,7 @@ def test_rows_of_another_lake_are_refused_unless_their_ids_are_given(ds, new_url
 
 def test_rows_that_are_made_of_several_are_refused(ds):
     groups = ds.query("SELECT COUNT(*) AS n, MAX(ROW_ID()) AS id GROUP BY x % 2")
-    refused(ds, dl.InvalidValueError, "made of several", groups, {"t": "x"})
+    refused(ds, dl.InvalidValueError, "computed from several", groups, {"t": "x"})
     ds.update(ids=groups["id"][:], data={"t": "last"})
     assert [x for x, t in by_x(ds, "t").items() if t == "last"] == [38, 39]
 

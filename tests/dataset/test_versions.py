@@ -166,7 +166,7 @@ def test_a_version_that_never_moves_takes_no_writes(ds, write):
     old = dl.open(ds.url, version=ds.version)
     ds["x"][0] = 5
     ds.commit("edit")
-    with pytest.raises(dl.ReadOnlyError, match=r"never moves. Open a branch to write"):
+    with pytest.raises(dl.ReadOnlyError, match=r"is read-only.*Open a branch to write"):
         write(old)
     assert old["x"][:].tolist() == [1, 2]
 
@@ -225,7 +225,7 @@ def test_a_branch_can_go_but_not_main_nor_this_one(ds):
     ds.branch("fix")
     ds.delete_branch("fix")
     assert set(ds.branches) == {"main"}
-    with pytest.raises(dl.ReadOnlyError, match="'main' is in use"):
+    with pytest.raises(dl.ReadOnlyError, match="'main' cannot be deleted"):
         ds.delete_branch("main")
     with pytest.raises(dl.VersionNotFoundError, match="no branch 'fix'"):
         ds.delete_branch("fix")

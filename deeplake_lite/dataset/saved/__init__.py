@@ -1,1 +1,1 @@
-"""Named views and pickles: a version and rows of it, or the query that selects them."""
+"""Saved views and pickles: rows of a version, or the query that selects them, as plain values."""

@@ -1,8 +1,8 @@
-"""Named views: which version and which rows, kept with the lake but not as a version of its data.
+"""Saved views: a version, rows and columns, stored in the lake under a name.
 
-They live on the branch ``_aux``: per name a document and the row ids. Of a query's result that is
-not rows of the lake, the document has the query (`kept_rows`). The vacuum keeps the versions that
-they read.
+They are stored on the branch ``_aux``, apart from the versions of the data. Each view has a
+document and an array of row ids. For a query's result, the document has the query, and the array
+has positions in the result (see `rows`). A vacuum keeps the versions that saved views read.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.saved.rows import (
-    Keeper,
-    Opener,
+    DEEPEST,
+    DocumentReader,
+    DocumentWriter,
     check_document,
     damaged_view,
     versions_of,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 TRIES = 20
-"""Times that a change of the views on an object store is written again when it loses the race."""
+"""Attempts to write a change of the views on an object store while other writers are faster."""
 
 DAMAGE = (
     ValueError,
@@ -57,39 +58,39 @@ DAMAGE = (
     AttributeError,
     ArithmeticError,
     RecursionError,
-    RuntimeError,  # of a codec
+    RuntimeError,  # raised by codecs
 )
-"""Exceptions that a document of an unexpected form leads to."""
+"""Exceptions that a damaged document or array can cause."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux``: the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
 
 
 @dataclass(frozen=True)
 class SavedView:
-    """What is kept of a view."""
+    """The description of a saved view."""
 
     name: str
-    """Its name."""
+    """Name of the view."""
     version: str
-    """Commit that it reads."""
+    """Id of the commit that the view reads."""
     rows: int
-    """How many rows it has."""
+    """Number of rows."""
     columns: tuple[str, ...]
-    """Its columns."""
+    """Names of the columns."""
     origin: str
-    """How the rows were chosen: an index, or the query that made it."""
+    """How the rows were selected: an index, or a query."""
     saved: datetime
-    """When it was saved, UTC."""
+    """Time at which the view was saved, in UTC."""
     array: str
-    """Path of the row ids; of the positions in the query's result where there is a query."""
+    """Path of the array with the row ids or, if there is a query, the positions in its result."""
     hash: str
-    """Hash of these numbers."""
+    """Hash of the array."""
     query: Mapping[str, Any] | None = None
-    """The query whose result it shows, as JSON; None for rows of the lake."""
+    """The query whose result the view shows, as JSON; None for rows of the lake."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document."""
+        """Return the description as a document."""
         document = {
             "version": self.version,
             "rows": self.rows,
@@ -103,7 +104,7 @@ class SavedView:
 
     @classmethod
     def from_json(cls, name: str, document: Mapping[str, Any]) -> SavedView:
-        """Read a document. Raises DamagedError where it is none."""
+        """Read a document. Raises DamagedError if it is not valid."""
         check_document(name, document, saved=True)
         try:
             saved = datetime.fromisoformat(document["saved"])
@@ -123,7 +124,7 @@ class SavedView:
 
 
 class SavedViews(Mapping[str, "View"]):
-    """The saved views of a lake: a mapping from names to views, opened when asked for.
+    """The saved views of a lake: a mapping from names to views, which are opened on access.
 
     Examples
     --------
@@ -146,29 +147,29 @@ class SavedViews(Mapping[str, "View"]):
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied. Raises OptionError."""
         raise OptionError(
-            "The list of saved views reads them where it was made, and cannot be pickled or "
-            "copied. Pickle one of the views, or the dataset, and call its views() there."
+            "The list of saved views cannot be pickled or copied, because it reads the lake in "
+            "this process. Pickle one of the views, or pickle the dataset and call its views()."
         )
 
     def __getitem__(self, name: str) -> View:
-        """Open a view. Raises NotFoundError, and DamagedError where its document is none."""
-        kept = self.info(name)
-        with damage_named(name):
-            view = self._opener().open(kept.to_json())
-        view.origin = kept.origin
+        """Open a view. Raises NotFoundError, or DamagedError if its document is not valid."""
+        saved = self.info(name)
+        with _naming_view(name):
+            view = self._reader().open(saved.to_json())
+        view.origin = saved.origin
         return view
 
-    def _opener(self) -> Opener:
+    def _reader(self) -> DocumentReader:
         session = self._session
         assert session is not None
-        return Opener(self._lake, lambda path: run(_read_ids(session, path)))
+        return DocumentReader(self._lake, lambda path: run(_read_ids(session, path)))
 
     def info(self, name: str) -> SavedView:
-        """Return what is kept of a view, without opening it. Raises NotFoundError."""
-        self._check_known(name)
+        """Return the description of a view without opening it. Raises NotFoundError."""
+        self._check_exists(name)
         return SavedView.from_json(name, self._documents[name])
 
-    def _check_known(self, name: Any) -> None:
+    def _check_exists(self, name: Any) -> None:
         if not isinstance(name, str) or name not in self._documents:
             raise NotFoundError.named("saved view", name, self._documents)
 
@@ -179,78 +180,78 @@ class SavedViews(Mapping[str, "View"]):
         return len(self._documents)
 
     def delete(self, name: str) -> None:
-        """Forget a view; its rows stay where they are."""
-        self._check_known(name)
+        """Delete a saved view. The rows of the lake stay as they are."""
+        self._check_exists(name)
         _write(self._lake.repository, {name: None}, f"delete view {name}")
         del self._documents[name]
 
     def __repr__(self) -> str:
         lines = (
-            f"{k.name}: {k.rows:,} rows of {k.version}, {k.origin or 'all'}"
-            for k in map(self.info, self)
+            f"{v.name}: {v.rows:,} rows of {v.version}, {v.origin or 'all'}"
+            for v in map(self.info, self)
         )
         return "\n".join(lines) or "no saved views"
 
 
 @contextlib.contextmanager
-def damage_named(name: str) -> Iterator[None]:
-    """Raise what a document leads to that contradicts itself as an error of ours."""
+def _naming_view(name: str) -> Iterator[None]:
+    """Turn exceptions that a damaged document causes into a DamagedError that names the view."""
     try:
         yield
     except LakeError:
         raise
     except DAMAGE as error:
         raise DamagedError(
-            f"The saved view {brief(name)} does not open: {error!s:.200}. Delete it, or restore "
+            f"The saved view {brief(name)} cannot be opened: {error!s:.200}. Delete it, or restore "
             "the lake from a copy."
         ) from error
 
 
 def save(view: View, name: str, *, overwrite: bool) -> None:
-    """Keep a view under a name; see `View.save`."""
-    view.rows.check_committed("a saved view")
+    """Save a view under a name; see `View.save`."""
+    view.rows.check_committed("A saved view")
     overwrite = checks.flag("overwrite", overwrite)
     if not isinstance(name, str) or not name or "/" in name:
         raise InvalidValueError(
-            f"A view's name is a text, not empty and without a slash, got {brief(name, 80)}. "
-            "Choose another."
+            "A view's name must be a string that is not empty and has no slash, but it is "
+            f"{brief(name, 80)}. Choose another name."
         )
     if (half := checks.find_lone_surrogate(name)) is not None:
         raise InvalidValueError(
-            f"A view's name must be Unicode text, but {brief(name)} has half a surrogate pair at "
-            f"character {half}. Choose another."
+            f"A view's name must be valid Unicode, but {brief(name)} has half a surrogate pair at "
+            f"character {half}. Choose another name."
         )
     if not view.version:
         raise InvalidValueError(
-            "A view is saved with the lake that it reads, and this one reads none. Query a lake, "
-            "or materialize the view."
+            "A view is saved in the lake that it reads, but this view reads no lake. Materialize "
+            "it, or query a lake."
         )
-    keeper = Keeper(view.url)
-    found = keeper.keep(view, whole=False)
-    kept = SavedView(
+    writer = DocumentWriter(view.url)
+    written = writer.write(view, whole=False)
+    saved = SavedView(
         name,
         view.version,
         len(view),
         view.columns,
         view.origin,
         datetime.now(UTC),
-        found["array"],
-        found["hash"],
-        found.get("query"),
+        written["array"],
+        written["hash"],
+        written.get("query"),
     )
-    change, rows = {name: kept.to_json()}, keeper.arrays
+    change, rows = {name: saved.to_json()}, writer.arrays
     try:
         check_document(name, change[name], saved=True)
-    except DamagedError as error:
+    except DamagedError as error:  # the document is as written, so only its depth can be wrong
         raise InvalidValueError(
-            "A query of a query of a view, and so on, is saved up to some depth, and this one is "
-            "deeper. Materialize one of them first."
+            f"A saved view may consist of at most {DEEPEST} queries of each other's results, but "
+            "this one has more. Materialize the result of one of them first."
         ) from error
     _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
 
 def versions_needed(repository: Repository) -> set[str]:
-    """Return the versions that saved views read."""
+    """Return the ids of all versions that saved views read."""
     documents = _documents(repository, _reader(repository))
     for name, document in documents.items():
         check_document(name, document, saved=True)
@@ -260,26 +261,27 @@ def versions_needed(repository: Repository) -> set[str]:
 def materialize(
     view: View, url: str, message: str, storage_options: Mapping[str, Any] | None
 ) -> Dataset:
-    """Write the rows of a view as a lake of their own; see `View.materialize`."""
+    """Write the rows of a view to a new lake; see `View.materialize`."""
     from deeplake_lite.dataset.opening import at_branch, open
     from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.storage import chunks
 
-    place, options = checks.location("url", url), checks.mapping("storage_options", storage_options)
+    location = checks.location("url", url)
+    options = checks.mapping("storage_options", storage_options)
     schema, (source, slots) = view.schema, view.rows.locate()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
-    with Repository.creating(place, options) as repository:
+    with Repository.creating(location, options) as repository:
         Table.create(repository, schema, source.metadata)
         repository.limits = view.rows.lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
         with copy.transaction(message):
             blocks = (source.read(names, slots[span]) for span in spans)
-            copy.handle.edit(lambda table: table.append(blocks, _ids_to_keep(source, slots)))
-    return open(place, limits=view.rows.lake.repository.limits, storage_options=options)
+            copy.handle.edit(lambda table: table.append(blocks, _unique_ids(source, slots)))
+    return open(location, limits=view.rows.lake.repository.limits, storage_options=options)
 
 
-def _ids_to_keep(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the rows' ids, unless they have none of their own, or two rows have one."""
+def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the ids of rows; None if they have no ids, or two rows share one."""
     if not table.has_ids:
         return None
     ids = table.ids(slots)
@@ -294,20 +296,20 @@ def _reader(repository: Repository) -> Session | None:
 
 
 def _documents(repository: Repository, session: Session | None) -> dict[str, Any]:
-    """Return the documents of the saved views. Raises DamagedError when they are not as written."""
+    """Return the documents of the saved views by name. Raises DamagedError."""
     if session is None:
         return {}
-    found = run(session.attributes()).get(KEY)
-    if found is None and session.snapshot_id == _root(repository):
-        return {}  # somebody makes the branch, or was killed after that
-    if not isinstance(found, dict) or not isinstance(found.get("views"), dict):
-        raise DamagedError("The list of saved views is damaged. Restore it from a copy.")
-    check_seal(found, "The list of saved views")
-    return dict(found["views"])
+    attribute = run(session.attributes()).get(KEY)
+    if attribute is None and session.snapshot_id == _root(repository):
+        return {}  # another process is creating the branch, or was killed after creating it
+    if not isinstance(attribute, dict) or not isinstance(attribute.get("views"), dict):
+        raise DamagedError("The list of saved views is damaged. Restore the lake from a copy.")
+    check_seal(attribute, "The list of saved views")
+    return dict(attribute["views"])
 
 
 def _root(repository: Repository) -> str:
-    """Return the version that all others come from."""
+    """Return the first version of the lake."""
     return list(repository.ancestry(repository.tip("main")))[-1].id
 
 
@@ -319,23 +321,25 @@ def _write(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Put documents by name, or take out those that are None; all others stay as they are now.
+    """Write the documents in `changes` by name, and delete those that are None; others stay.
 
     Raises
     ------
     ExistsError
-        When one of the names is taken, unless it is to be overwritten.
+        When one of the names is taken and `overwrite` is false.
     """
     needed = {v for document in filter(None, changes.values()) for v in versions_of(document)}
     with repository.lock(), contextlib.ExitStack() as held:
         for version in sorted(needed):
-            held.enter_context(history.kept(repository, version))
+            held.enter_context(history.keep_version(repository, version))
         for _ in range(TRIES):
             try:
                 return _write_once(repository, changes, message, ids or {}, overwrite=overwrite)
-            except ConflictError:  # on an object store, somebody else has saved a view
+            except ConflictError:  # on an object store, another process has saved a view
                 continue
-    raise ConflictError(f"Others changed the saved views {TRIES} times meanwhile. Try again.")
+    raise ConflictError(
+        f"Other processes changed the saved views during {TRIES} attempts to write. Try again."
+    )
 
 
 def _write_once(
@@ -347,17 +351,16 @@ def _write_once(
     overwrite: bool,
 ) -> None:
     if history.AUX not in repository.branches():
-        with contextlib.suppress(ExistsError):  # somebody else was faster
+        with contextlib.suppress(ExistsError):  # another process was faster
             repository.create_branch(history.AUX, _root(repository))
     session = repository.writer(history.AUX)
-    there = _documents(repository, session)
-    if taken := None if overwrite else next(iter(there.keys() & changes.keys()), None):
+    old = _documents(repository, session)
+    if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
-            f"There is a saved view {taken!r} already. Choose another name, or overwrite=True."
+            f"There is a saved view {taken!r} already. Choose another name, or pass overwrite=True."
         )
-    merged = {**there, **changes}
-    kept = {name: document for name, document in merged.items() if document is not None}
-    run(_put(session, kept, ids))
+    new = {name: document for name, document in {**old, **changes}.items() if document is not None}
+    run(_put(session, new, ids))
     session.commit(message)
 
 
@@ -370,9 +373,9 @@ async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str,
 
 
 async def _read_ids(session: Session, path: str) -> Any:
-    """Read a view's rows. Raises DamagedError where their array is not what was written.
+    """Read the ids of a view's rows. Raises DamagedError.
 
-    Memory is taken for chunks that are there, whatever the array's metadata says.
+    Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.
     """
     spec, parts = ArraySpec("int64"), [np.empty(0, np.int64)]
     try:
@@ -387,6 +390,6 @@ async def _read_ids(session: Session, path: str) -> Any:
         raise
     except (*DAMAGE, MemoryError, OSError) as error:
         raise DamagedError(
-            f"The rows of a saved view do not read: {error!s:.200}. Restore the lake from a copy, "
-            "or delete the view and save it again."
+            f"The rows of a saved view cannot be read: {error!s:.200}. Restore the lake from a "
+            "copy, or delete the view and save it again."
         ) from error

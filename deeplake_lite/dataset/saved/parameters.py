@@ -1,9 +1,10 @@
-"""Values that a query is asked with: of a few types, in memory of their own, and as JSON.
+"""The parameters of a query: converted to a few plain types, copied, and stored as JSON.
 
-Users give lists, arrays and scalars of any library. `plain_value` turns each into one of the types
-that the rest knows: None, bool, int, float, complex, Decimal, str, bytes, Python's dates and times,
-``datetime64[ns]`` for moments that those do not hold, arrays of numbers, JSON objects as dicts, and
-lists of all these. `params_to_json` and `params_from_json` are each other's inverse on them.
+Users pass lists, arrays and scalars of any library. `plain_value` converts each value to one of the
+types that queries support: None, bool, int, float, complex, Decimal, str, bytes, Python's dates and
+times, ``datetime64[ns]`` for times that Python cannot represent, arrays of numbers, dicts that are
+JSON objects, and lists of all these. `params_to_json` and `params_from_json` are inverse functions
+on these types.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ type Params = Sequence[Any] | Mapping[str, Any]
 
 
 def owned_params(params: Params) -> Params:
-    """Return a query's values as a list or a dict of plain values, which nobody else changes.
+    """Return a query's parameters as a list or a dict of plain values that are copies.
 
-    What queries do not take stays as it is; it is refused where the query has its place.
+    Values that queries do not support stay as they are. They are refused when the query is bound,
+    where an error can show the place in the query.
 
     >>> owned_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
@@ -54,36 +56,37 @@ def _owned(value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Return a plain value with copies of its arrays, which are read-only."""
+    """Return a plain value whose arrays are replaced by read-only copies."""
     if isinstance(value, list):
         return [_copied(part) for part in value]
     if not isinstance(value, np.ndarray):
         return value
-    kept = value.copy()
-    kept.flags.writeable = False
-    return kept
+    copy = value.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value of a query as one of the few types that queries know.
+    """Convert a query's parameter to one of the plain types.
 
-    Moments with a time zone count as UTC, as columns do; arrays of other libraries become NumPy's.
+    Times with a time zone are converted to UTC, as in columns. Arrays of other libraries become
+    NumPy arrays.
 
     Raises
     ------
     QueryTypeError
-        For a value that queries do not take.
+        When queries do not support the value.
 
     Examples
     --------
     >>> plain_value(np.datetime64("2026-01-31")), plain_value(("a", np.int8(1)))
     (datetime.datetime(2026, 1, 31, 0, 0), ['a', 1])
     """
-    if isinstance(value, bytes):  # NumPy's scalars among them, which have an array
+    if isinstance(value, bytes):  # also `np.bytes_`, which has `__array__`
         return bytes(value)
     value = _with_nulls(value)
-    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # pandas', PyTorch's
-        value = _of_array(value)
+    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # such as pandas and PyTorch
+        value = _from_array(value)
     match value:
         case None | bool() | complex() | np.ndarray():
             return value
@@ -104,14 +107,13 @@ def plain_value(value: Any) -> Any:
         case dict():
             return _json_object(value)
     raise QueryTypeError(
-        "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
-        "object or an array, got "
-        f"{type(value).__name__} {brief(value)}."
+        "A parameter must be a number, string, bytes, bool, date or time, list, JSON object or "
+        f"array, but it is {type(value).__name__} {brief(value)}."
     )
 
 
-def _of_array(value: Any) -> Any:
-    """Return a NumPy scalar, or what has an array, as Python's or NumPy's."""
+def _from_array(value: Any) -> Any:
+    """Convert a NumPy scalar or an array-like to a Python value or a NumPy array."""
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
         return _with_none(value)
     array = array_of(value.to_numpy() if hasattr(value, "to_numpy") else value)
@@ -119,8 +121,8 @@ def _of_array(value: Any) -> Any:
         return array[()] if array.ndim == 0 else list(array)
     if array.dtype.kind not in "biufcUO" or (array.ndim == 0 and array.dtype.kind == "O"):
         raise QueryTypeError(
-            f"A parameter's array has numbers or texts, got {type(value).__name__} of "
-            f"{array.dtype}."
+            "An array as a parameter must have numbers or strings, but it is "
+            f"{type(value).__name__} of {array.dtype}."
         )
     if array.ndim == 0:
         return array.item()
@@ -130,17 +132,17 @@ def _of_array(value: Any) -> Any:
 
 
 def _with_nulls(value: Any) -> Any:
-    """Return a value, an array or a column of Arrow's or pandas' with None where it is null.
+    """Convert a value, array or column of Arrow, pandas or polars so that its nulls are None.
 
-    NumPy has no nulls: they would become NaN, and the integers beside them floats.
+    NumPy arrays have no nulls: nulls would become NaN, and the integers next to them floats.
     """
     if is_null(type(value)):
         return None
     library = type(value).__module__.partition(".")[0]
     if library == "pyarrow" and hasattr(value, "null_count"):
-        return _of_arrow(value)
+        return _from_arrow(value)
     if library == "pyarrow" and hasattr(value, "as_py"):
-        return _of_arrow_scalar(value)
+        return _from_arrow_scalar(value)
     if library == "polars" and is_column(type(value)):
         array = column_array(value)
         return array.tolist() if array.dtype == object else array
@@ -153,60 +155,60 @@ def _with_nulls(value: Any) -> Any:
     return [None if is_null else item for item, is_null in zip(value, null, strict=True)]
 
 
-def _of_arrow(value: Any) -> Any:
-    """Return an array of Arrow's as NumPy's, or as a list with None."""
+def _from_arrow(value: Any) -> Any:
+    """Convert an Arrow array to a NumPy array, or to a list with None for null."""
     import pyarrow as pa
 
     from deeplake_lite.htypes.arrow_scalars import python_values
 
     kind = value.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    is_moment = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)  # null is NaT
-    if is_moment or (is_number and not value.null_count):
+    is_time = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)  # null becomes NaT
+    if is_time or (is_number and not value.null_count):
         return value.to_numpy(zero_copy_only=False)
     return python_values(value)
 
 
-def _of_arrow_scalar(value: Any) -> Any:
-    """Return a value of Arrow's as NumPy's or Python's, as it is in an array."""
+def _from_arrow_scalar(value: Any) -> Any:
+    """Convert an Arrow scalar to the value that it has in an array of its type."""
     import pyarrow as pa
 
-    return _of_arrow(pa.array([value], value.type))[0] if value.is_valid else None
+    return _from_arrow(pa.array([value], value.type))[0] if value.is_valid else None
 
 
 def _with_none(values: np.ma.MaskedArray[Any, Any]) -> Any:
-    """Return a masked array as lists with None."""
-    if values.ndim and values.dtype.kind in "mM":  # whose nanoseconds `tolist` gives as integers
+    """Convert a masked array to lists with None where it is masked."""
+    if values.ndim and values.dtype.kind in "mM":  # `tolist` would return nanoseconds as integers
         return [None if value is np.ma.masked else value for value in values]
     return values.tolist()
 
 
 def _json_object(value: dict[Any, Any]) -> Any:
-    """Return a dict as JSON has it. Raises QueryTypeError where JSON has no such value."""
+    """Convert a dict to plain JSON values. Raises QueryTypeError for values that JSON lacks."""
     try:
         check_keys(value)
         return json.loads(json.dumps(value, default=_json_part))
     except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
-            "A dict as a parameter is a JSON object, of texts, numbers, truth values, None, lists "
+            "A dict as a parameter must be a JSON object of strings, numbers, bools, None, lists "
             f"and dicts, but it is {brief(value)}: {error}."
         ) from error
 
 
 def _json_part(value: Any) -> Any:
-    """Return NumPy's values as JSON has them. Raises TypeError for others that it does not have."""
-    found = plain(value)
-    if found is value:
+    """Convert a NumPy value to a JSON value. Raises TypeError for other types."""
+    converted = plain(value)
+    if converted is value:
         raise TypeError(f"{type(value).__name__} is not JSON")
-    return found
+    return converted
 
 
 def _time(value: Any) -> Any:
-    """Return a moment, a date, a time of day or a span as Python's where that holds it."""
+    """Convert a point in time, date, time of day or duration to Python's types, if they fit."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return _in_utc(value)
     if isinstance(value, dt.datetime | dt.time):
-        return value.replace(fold=0)  # which says something only where clocks are set back
+        return value.replace(fold=0)  # without a time zone, `fold` has no meaning
     if isinstance(value, dt.date | dt.timedelta):
         return value
     if np.isnat(value):
@@ -217,43 +219,45 @@ def _time(value: Any) -> Any:
 
 
 def _in_utc(value: dt.datetime) -> dt.datetime:
-    """Return a moment in UTC, without its time zone. Raises QueryTypeError beyond all years."""
+    """Convert a time to UTC and drop its time zone. Raises QueryTypeError if the year overflows."""
     try:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
     except OverflowError as error:
         raise QueryTypeError(
-            f"A moment as a parameter is in a year from 1 to 9999 in UTC, got {value}."
+            f"A time as a parameter must be in a year from 1 to 9999 in UTC, but it is {value}."
         ) from error
 
 
 def _is_finer(value: np.datetime64) -> bool:
-    """Tell whether a moment is in nanoseconds that microseconds do not hold."""
+    """Tell whether a time has nanoseconds, which would be lost in microseconds."""
     return np.datetime_data(value.dtype)[0] == "ns" and int(value.astype(np.int64)) % 1000 != 0
 
 
 def _in_microseconds(value: Any) -> Any:
-    """Return a moment or a span as Python's, exactly. Raises QueryTypeError."""
+    """Convert a NumPy time or duration to Python's type, exactly. Raises QueryTypeError."""
     kind = f"{value.dtype.kind}8[us]"
     try:
-        found = cast_time(np.asarray(value), np.dtype(kind)).item()
-    except InvalidValueError as error:
-        found = error
-    if not isinstance(found, dt.date | dt.timedelta):  # Python's years have four digits
+        converted = cast_time(np.asarray(value), np.dtype(kind)).item()
+    except InvalidValueError:
+        converted = None
+    if not isinstance(converted, dt.date | dt.timedelta):  # an int if Python cannot represent it
         raise QueryTypeError(
-            f"A time as a parameter has a length in whole microseconds, and a year from 1 to 9999, "
-            f"got {value!r}. Months and years of a duration compare as numbers: pass their count."
+            "A time as a parameter must be a whole number of microseconds, in a year from 1 to "
+            f"9999, but it is {value!r}. Months and years of a duration compare as numbers: pass "
+            "their count."
         )
-    return found
+    return converted
 
 
 # ---- as JSON
 
 
 def params_to_json(params: Params) -> Any:
-    """Return a query's plain values as JSON: what JSON has not is an object of a key that says so.
+    """Return a query's plain parameters as JSON.
 
-    Arrays are base64 of their bytes, little-endian; objects are texts, so that none of a user's is
-    taken for one of these.
+    A type that JSON lacks becomes an object whose key names the type. Arrays are their
+    little-endian bytes in base64. The user's own objects become strings, so that they cannot be
+    mistaken for these.
 
     >>> params_to_json([1, dt.date(2026, 1, 31), np.array([1, 2], "uint8"), {"date": "today"}])
     [1, {'date': '2026-01-31'}, {'array': 'AQI=', 'dtype': 'uint8', 'shape': [2]}, {'json': ...}]
@@ -264,7 +268,7 @@ def params_to_json(params: Params) -> Any:
 
 
 def params_from_json(document: Any) -> Params:
-    """Return the values of a query.
+    """Return the parameters that `params_to_json` wrote.
 
     >>> params_from_json(params_to_json({"since": dt.datetime(2026, 1, 31, 12), "k": [1, b"2"]}))
     {'since': datetime.datetime(2026, 1, 31, 12, 0), 'k': [1, b'2']}
@@ -305,9 +309,8 @@ def _to_json(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
     raise InvalidValueError(
-        f"A saved query keeps the values that it was asked with, but one is {brief(value)}, of "
-        f"{type(value).__name__}, which has no form in JSON. Pass a number, a text, a time, a list "
-        "or an array."
+        f"The parameters of a saved query must be storable as JSON, but one is {brief(value)}, of "
+        f"type {type(value).__name__}. Pass a number, string, time, list or array."
     )
 
 
@@ -338,7 +341,7 @@ def _from_json(value: Any) -> Any:
             return json.loads(text)
         case list():
             return [_from_json(part) for part in value]
-        case _:  # a number or a text
+        case _:  # a number, string, bool or null
             return value
 
 

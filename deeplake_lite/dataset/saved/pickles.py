@@ -1,7 +1,7 @@
-"""Datasets and views as a few plain values, which open the same version elsewhere.
+"""Pickling of datasets and views, as a few plain values that open the same version elsewhere.
 
-A worker process gets the URL, the snapshot and which rows, and reads for itself. Nothing that is
-not committed goes along.
+A worker process receives the URL, the snapshot id and the selected rows, and reads the lake itself.
+Uncommitted edits cannot be pickled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.read.virtual import question_of
-from deeplake_lite.dataset.saved.again import answered_again, fingerprint
+from deeplake_lite.dataset.saved.repeat import fingerprint, repeat_query
 from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.storage import chunks
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Address:
-    """One version of a lake, from wherever it can be reached."""
+    """The values that are needed to open one version of a lake in another process."""
 
     url: str
-    """Where the lake is."""
+    """URL of the lake."""
     folder: str | None
-    """Of a ``memory://`` lake, its folder, which goes with the process that made it."""
+    """Folder of a ``memory://`` lake, which is deleted when the process that created it ends."""
     version: str
     """Snapshot id."""
     options: Mapping[str, Any]
-    """What the object store needs."""
+    """Storage options of the object store."""
     allow: tuple[str, ...]
-    """Roots under which linked files are read."""
+    """Roots under which linked files may be read."""
     checks_reads: bool = False
     """Whether every read is compared with checksums and hashes."""
     limits: Limits = DEFAULT_LIMITS
     """How much memory a value may take."""
     branch: str | None = None
-    """The branch that its handle was on; None for a version that never moves."""
+    """The branch that the handle was on; None for a fixed version."""
     name: str = ""
-    """The branch, tag, commit or time that the handle was opened at, if any."""
+    """The branch, tag, commit or time at which the handle was opened, if any."""
 
     @classmethod
     def of(cls, view: View) -> Address:
-        """Return where a view's version is. Raises UncommittedError when it has edits."""
-        view.rows.check_committed("pickling")
+        """Return the address of a view's version. Raises UncommittedError if it has edits."""
+        view.rows.check_committed("Pickling")
         lake = view.rows.lake
         folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
         return cls(
@@ -90,14 +90,14 @@ class Address:
 
 
 class Stranded:
-    """Stands for a dataset or view in a process where the engine cannot work: any use says so.
+    """A placeholder for a dataset or view in a process in which Icechunk cannot run.
 
-    Unpickling must not raise there: the worker of a `multiprocessing.Pool` would die over its task,
-    and the pool wait for it.
+    Any use of it raises an error that says so. Unpickling itself must not raise, because the worker
+    of a `multiprocessing.Pool` would die without a result, and the pool would wait for it forever.
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked for by Python itself, pickle for one
+        if name.startswith("__"):  # Python itself looks these up, for example to pickle
             raise AttributeError(name)
         self._refuse()
 
@@ -112,36 +112,37 @@ class Stranded:
 
     def _refuse(self) -> NoReturn:
         use_engine()
-        raise AssertionError("the engine works here")
+        raise AssertionError("Icechunk runs in this process")
 
 
 def view_parts(view: View) -> tuple[Any, ...]:
-    """Return what `pickle` is to keep of a view."""
+    """Return a view's result of ``__reduce__``."""
     slots = view.rows.live()
-    rows = chunks.contiguous(slots)
+    span = chunks.contiguous(slots)
+    rows = slots if span is None else span
     question = question_of(view)
     if question is not None:
-        view.rows.check_committed("pickling")
-        kept = (question, view.rows.table.slots, slots if rows is None else rows)
-        return open_answer, (*kept, fingerprint(view, slots), view.columns, view.origin)
-    return open_view, (Address.of(view), slots if rows is None else rows, view.columns, view.origin)
+        view.rows.check_committed("Pickling")
+        result = question, view.rows.table.slots, rows, fingerprint(view, slots)
+        return open_result, (*result, view.columns, view.origin)
+    return open_view, (Address.of(view), rows, view.columns, view.origin)
 
 
 def dataset_parts(ds: Dataset) -> tuple[Any, ...]:
-    """Return what `pickle` is to keep of a dataset."""
+    """Return a dataset's result of ``__reduce__``."""
     return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 
 
 def open_view(
     address: Address, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
 ) -> View | Stranded:
-    """Return the view that was pickled."""
+    """Open a pickled view of rows of a lake."""
     if engine_is_lost():
         return Stranded()
     return View(RowSelection(*address.open(), _slots(rows)), names, origin)
 
 
-def open_answer(
+def open_result(
     question: Question,
     count: int,
     rows: slice | NDArray[np.int64],
@@ -149,12 +150,12 @@ def open_answer(
     names: tuple[str, ...],
     origin: str,
 ) -> View | Stranded:
-    """Return the view of a query's result that was pickled: the query is asked again."""
+    """Open a pickled view of a query's result, by repeating the query."""
     if engine_is_lost():
         return Stranded()
     slots = _slots(rows)
-    answer = answered_again(question, count, slots, expected)
-    return View(answer.rows.with_slots(slots), names, origin, record=answer.record)
+    result = repeat_query(question, count, slots, expected)
+    return View(result.rows.with_slots(slots), names, origin, record=result.record)
 
 
 def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -162,7 +163,7 @@ def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def open_dataset(address: Address, branch: str | None, name: str) -> Dataset | Stranded:
-    """Return the dataset that was pickled: the same version, to commit to the same branch."""
+    """Open a pickled dataset at the same version and, if it was writable, on the same branch."""
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.handle import Handle
 

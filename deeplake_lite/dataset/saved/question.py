@@ -1,7 +1,7 @@
-"""A query as something that can be kept and asked again: its words, its values, what it read.
+"""A query with its parameters and sources, which can be stored and repeated.
 
-A ranking by suspicion is such a question, too. Views of a result carry the `Question` behind it. It
-goes with them when they are pickled, and into the document of a saved view.
+A ranking by suspicion is a question, too. The view of a result carries the `Question` behind it,
+which is pickled with the view and is written to the document of a saved view.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A query with all that its answer depends on."""
+    """A query together with everything that its result depends on."""
 
     text: str
-    """The SELECT; of a ranking, a few words."""
+    """The SELECT statement, or a short description of a ranking."""
     params: Params = ()
-    """Values of ``?`` in order, or of ``$name``, in memory of their own; what a ranking is by."""
+    """Values for ``?`` in order, or for ``$name`` by name; the options of a ranking. They are
+    copies, which the user cannot change."""
     seed: int | None = None
-    """The seed that was drawn, if one was."""
+    """The random seed, if the query draws random numbers."""
     asked: View | None = None
-    """The view that it was asked of, as it was then."""
+    """The view that the query ran on, as it was then."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
-    """What FROM named, by name and VERSION, as it was then."""
+    """The views that FROM named, as they were then, by name and VERSION."""
     kind: Literal["query", "suspects"] = "query"
-    """Who answers: the query engine, or the review of labels."""
+    """Whether the query package or the review package computes the result."""
     repeatable: bool = field(init=False, default=True)
-    """Whether the same words give the same values in any process. They may not where functions of
-    the user's were registered when it was asked: code, globals and chance are theirs."""
+    """Whether the result is the same in every process. It is False if user-defined functions were
+    registered when the query ran, because they may depend on globals and on chance."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", owned_params(self.params))
         if self.kind == "query":
             object.__setattr__(self, "repeatable", not lazy_calls.has_own_functions())
 
-    def ask(self, most_rows: int | None = None) -> View:
-        """Return the answer, the same as it was; of one with more rows than that, only some."""
-        return lazy_calls.ask(self, most_rows)
+    def repeat(self, most_rows: int | None = None) -> View:
+        """Compute the result again. If it has more than `most_rows` rows, some may be missing."""
+        return lazy_calls.repeat(self, most_rows)

@@ -1,7 +1,7 @@
-"""Rows of a view as a document: by their ids, or as part of a query's result.
+"""The documents of saved views, which describe rows by their ids or as part of a query's result.
 
-A query's document has those of the views that it was asked of and that FROM named, and so on down
-to rows of lakes. Arrays lie beside the document, by path.
+The document of a query contains the documents of the views that the query read, and so on down to
+rows of lakes. Arrays are stored next to the document, which has their paths.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import xxhash
 
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.virtual import question_of
-from deeplake_lite.dataset.saved.again import answered_again, fingerprint
 from deeplake_lite.dataset.saved.parameters import params_from_json, params_to_json
 from deeplake_lite.dataset.saved.question import Question
+from deeplake_lite.dataset.saved.repeat import fingerprint, repeat_query
 from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.view import View
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import Lake
 
 DEEPEST = 32
-"""Queries of queries that a document may hold within each other."""
+"""Most levels of queries of other queries' results in a document."""
 
 MOST_ROWS = 2**47
 """Most rows of a view or a result."""
 
 ANY = r".*"
-TEXTS = {
+STRINGS = {
     "version": r"[0-9A-Z]{20}",
     "url": r".+",
     "array": r"views/[0-9a-f]{32}",
@@ -46,29 +46,31 @@ TEXTS = {
     "origin": ANY,
     "saved": ANY,
 }
-"""Regular expression of each text in a document, by key."""
+"""Regular expression of each string in a document, by key."""
 
 REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
-"""Texts that must be there, by whether the document is that of a saved view itself."""
+"""Keys of required strings: for the document of a saved view (True), and of a view that its query
+read (False)."""
 
 type Document = dict[str, Any]
 
 
-class Keeper:
-    """Makes documents of views, and collects their arrays.
+class DocumentWriter:
+    """Writes views as documents, and collects their arrays.
 
     Parameters
     ----------
     url : str
-        The lake that keeps them, which needs no address in them.
+        URL of the lake in which the documents are stored; they omit this URL.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
         self.arrays: dict[str, NDArray[np.int64]] = {}
+        """Arrays of row ids, or of positions in a query's result, by path."""
 
-    def keep(self, view: View, *, whole: bool = True) -> Document:
-        """Return the document of a view; where it is a whole version, without an array."""
+    def write(self, view: View, *, whole: bool = True) -> Document:
+        """Return the document of a view. With `whole`, all rows of a version need no array."""
         question = question_of(view)
         rows = view.rows.live() if question is not None else view.row_ids
         document: Document = {"version": view.version, "columns": list(view.columns)}
@@ -92,31 +94,31 @@ class Keeper:
             "seed": question.seed,
             "rows": view.rows.table.slots,
             "fingerprint": fingerprint(view, view.rows.live()),
-            "asked": None if asked is None else self._source(asked, "the view that is asked"),
+            "asked": None if asked is None else self._source(asked, "the view that it ran on"),
             "sources": [
                 {"name": name, "label": label, **self._source(view, f"the source {name!r}")}
                 for (name, label), view in question.sources.items()
             ],
         }
 
-    def _source(self, view: View, what: str) -> Document:
+    def _source(self, view: View, name: str) -> Document:
         if not view.version:
             raise InvalidValueError(
-                f"A saved query needs sources that can be opened again, and {what} is in no lake. "
+                f"The sources of a saved query must be stored in a lake, but {name} is not. "
                 "Materialize it first."
             )
-        return self.keep(view)
+        return self.write(view)
 
 
-class Opener:
-    """Makes views of documents.
+class DocumentReader:
+    """Opens the views that documents describe.
 
     Parameters
     ----------
     lake : Lake
-        The lake that keeps them.
+        The lake in which the documents are stored.
     read : callable
-        From the path of an array to its values.
+        Function from the path of an array to its values.
     """
 
     def __init__(self, lake: Lake, read: Callable[[str], NDArray[np.int64]]) -> None:
@@ -126,30 +128,33 @@ class Opener:
         """Return the view that a document describes."""
         names = tuple(document["columns"])
         if len(set(names)) < len(names):
-            raise DamagedError("A saved view names a column twice. Delete it, and save it again.")
+            raise DamagedError(
+                "The columns of a saved view must be unique, but it names one twice. Delete the "
+                "view, and save it again."
+            )
         rows = self._rows(document) if "array" in document else None
         if "query" in document:
             assert rows is not None
-            answer = self._answer(document["query"], rows)
-            self._check_columns(names, answer.columns)
+            result = self._run(document["query"], rows)
+            self._check_columns(names, result.columns)
             text = document["query"]["text"]
-            return View(answer.rows.with_slots(rows), names, text, record=answer.record)
+            return View(result.rows.with_slots(rows), names, text, record=result.record)
         lake, table = self._version(document)
         self._check_columns(names, table.schema.names)
         slots = table.rows.live() if rows is None else slots_of(table, rows)
         return View(RowSelection(lake, table, slots), names, "")
 
     @staticmethod
-    def _check_columns(names: Collection[str], there: Collection[str]) -> None:
-        """Refuse columns that are not there. Raises DamagedError."""
-        if odd := next((name for name in names if name not in there), None):
+    def _check_columns(names: Collection[str], known: Collection[str]) -> None:
+        """Refuse columns that do not exist. Raises DamagedError."""
+        if unknown := next((name for name in names if name not in known), None):
             raise DamagedError(
-                f"A saved view has the column {brief(odd)}, which its version has not. Delete the "
-                "view, and save it again."
+                f"A saved view has a column {brief(unknown)}, which does not exist in its version. "
+                "Delete the view, and save it again."
             )
 
     def _rows(self, document: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Read a view's rows. Raises DamagedError when they are another's."""
+        """Read a view's rows. Raises DamagedError if their hash is wrong."""
         rows = self._read(document["array"])
         if _hash(rows) != document["hash"]:
             raise DamagedError(
@@ -167,8 +172,8 @@ class Opener:
         repository, version = self._lake.repository, document["version"]
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
-    def _answer(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
-        """Ask a query again. Raises DamagedError when it gives other rows."""
+    def _run(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
+        """Run a query again. Raises DamagedError if its result has other rows than before."""
         question = Question(
             query["text"],
             params_from_json(query["params"]),
@@ -177,20 +182,22 @@ class Opener:
             {(s["name"], s["label"]): self.open(s) for s in query["sources"]},
             query.get("kind", "query"),
         )
-        return answered_again(question, query["rows"], rows, query["fingerprint"])
+        return repeat_query(question, query["rows"], rows, query["fingerprint"])
 
 
 def check_document(name: str, document: Any, *, saved: bool) -> None:
-    """Refuse a document that is not one of a view.
+    """Refuse a document that does not describe a view.
 
-    Only the views that a query read may be of another lake; the view itself never is.
+    The views that a query read may belong to other lakes, but the saved view itself may not.
 
     Parameters
     ----------
     name : str
-        The saved view that it is of.
+        Name of the saved view.
+    document : object
+        The document.
     saved : bool
-        Whether it is that of the saved view itself, and not of one that its query read.
+        Whether the document is that of the saved view, and not of a view that its query read.
 
     Raises
     ------
@@ -203,7 +210,7 @@ def check_document(name: str, document: Any, *, saved: bool) -> None:
 
 
 def damaged_view(name: str, error: Exception) -> DamagedError:
-    """Return the error of a saved view whose document is damaged."""
+    """Return the error for a saved view whose document is damaged."""
     reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return DamagedError(
         f"The saved view {brief(name)} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
@@ -212,33 +219,33 @@ def damaged_view(name: str, error: Exception) -> DamagedError:
 
 
 def _check(document: Any, *, saved: bool, depth: int) -> None:
-    """Check a document, and those within. Raises ValueError, TypeError, LookupError."""
+    """Check a document and those inside it. Raises ValueError, TypeError, LookupError."""
     if depth > DEEPEST:
-        raise ValueError(f"it is a query of a query, and so on, more than {DEEPEST} deep.")
-    for key, pattern in TEXTS.items():
+        raise ValueError(f"it has more than {DEEPEST} levels of queries.")
+    for key, pattern in STRINGS.items():
         if key in document or key in REQUIRED[saved]:
-            _check_text(document, key, pattern)
+            _check_string(document, key, pattern)
     if saved and "url" in document:
-        raise ValueError("it is of another lake.")
+        raise ValueError("it belongs to another lake.")
     names = document["columns"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"'columns' must be a list of names, but it is {brief(names)}.")
     if ("array" in document) != ("hash" in document):
-        raise ValueError("'array' and 'hash' come together.")
+        raise ValueError("'array' and 'hash' must come together, but one is missing.")
     if saved:
         _check_count(document)
     if "query" in document:
-        _check_text(document, "array", TEXTS["array"])
+        _check_string(document, "array", STRINGS["array"])
         _check_query(document["query"], depth)
 
 
 def _check_query(query: Any, depth: int) -> None:
     """Check the query of a document. Raises ValueError, TypeError, LookupError."""
-    _check_text(query, "text", ANY)
+    _check_string(query, "text", ANY)
     _check_count(query)
-    _check_text(query, "fingerprint", TEXTS["hash"])
+    _check_string(query, "fingerprint", STRINGS["hash"])
     if query.get("kind", "query") not in ("query", "suspects"):
-        raise ValueError(f"'kind' is 'query' or 'suspects', but it is {brief(query['kind'])}.")
+        raise ValueError(f"'kind' must be 'query' or 'suspects', but it is {brief(query['kind'])}.")
     if not isinstance(query["params"], list | dict):
         raise TypeError(
             f"'params' must be a list or an object, but it is {brief(query['params'])}."
@@ -250,24 +257,26 @@ def _check_query(query: Any, depth: int) -> None:
     if not isinstance(query["sources"], list):
         raise TypeError(f"'sources' must be a list, but it is {brief(query['sources'])}.")
     for source in query["sources"]:
-        _check_text(source, "name", ANY)
+        _check_string(source, "name", ANY)
         if source["label"] is not None:
-            _check_text(source, "label", ANY)
+            _check_string(source, "label", ANY)
         _check(source, saved=False, depth=depth + 1)
 
 
-def _check_text(document: Any, key: str, pattern: str) -> None:
+def _check_string(document: Any, key: str, pattern: str) -> None:
     if not isinstance(document, dict):
         raise TypeError(f"it must be an object, but it is {brief(document)}.")
     value = document[key]
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
-        raise ValueError(f"{key!r} must be a text like {pattern}, but it is {brief(value)}.")
+        raise ValueError(f"{key!r} must be a string like {pattern}, but it is {brief(value)}.")
 
 
 def _check_count(document: Mapping[str, Any]) -> None:
     value = document["rows"]
     if type(value) is not int or not 0 <= value <= MOST_ROWS:
-        raise ValueError(f"'rows' must be a whole number up to {MOST_ROWS}, not {brief(value)}.")
+        raise ValueError(
+            f"'rows' must be a whole number up to {MOST_ROWS}, but it is {brief(value)}."
+        )
 
 
 def _hash(rows: NDArray[np.int64]) -> str:
@@ -275,7 +284,7 @@ def _hash(rows: NDArray[np.int64]) -> str:
 
 
 def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the versions of the lake that a view reads."""
+    """Yield the versions of this lake that a view reads, directly or through queries."""
     if document.get("url") is None:
         yield str(document["version"])
     query = document.get("query")

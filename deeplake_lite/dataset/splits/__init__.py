@@ -1,1 +1,1 @@
-"""Cutting rows into parts for training and testing."""
+"""Splitting rows into parts, such as training and test sets."""

@@ -1,1 +1,1 @@
-"""The history of a lake: versions, what differs between two, and how they are merged."""
+"""The versions of a lake: history, differences, commits, merges and expiry."""

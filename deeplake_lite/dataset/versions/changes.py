@@ -1,7 +1,8 @@
-"""What differs between two versions, row by row and cell by cell, in terms of row ids.
+"""The differences between two versions, row by row and cell by cell, in terms of row ids.
 
-Rows are matched by id, never by position. Cells are compared by digest, and only those whose index
-chunk was written between the two versions: the engine's transaction logs name the chunks.
+Rows are matched by id, never by position. Cells are compared by digest. Only cells whose index
+chunk was written between the two versions are compared; Icechunk's transaction logs list the
+chunks.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ type Touched = dict[str, set[int]]
 
 NONE = np.empty(0, np.int64)
 
-PICTURES = 256
-"""That are read at a time to compare them in another mode."""
+COMPARED_IMAGES = 256
+"""Number of images that are read at a time to compare them in another mode."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What one version has that an older one had not, and the other way round."""
+    """The changes from an older version to a newer one."""
 
     added: Ids
-    """Ids of the rows added, in their order."""
+    """Ids of the rows added, in the new order."""
     removed: Ids
     """Ids of the rows removed, in the old order."""
     cells: Mapping[str, Ids]
-    """Ids of the rows whose cell changed, ascending, by column id; columns of both versions
-    only."""
+    """Ids of the rows whose cell changed, ascending, by column id; only for columns that exist in
+    both versions."""
     schema: SchemaChanges
-    """Columns added, dropped, renamed, annotated."""
+    """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
     metadata: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    """Notes on the dataset that changed: (before, after), None where there is none."""
+    """Changed metadata of the dataset by key: (before, after), None for a missing key."""
 
     def __bool__(self) -> bool:
         return bool(
@@ -64,14 +65,15 @@ class Changes:
 
 
 def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
-    """Return where the ids that both have are, in `a` and in `b`, in the order of `a`.
+    """Return the positions of the common ids in `a` and in `b`, in the order of `a`.
 
     >>> [x.tolist() for x in match_rows(np.array([5, 6, 7]), np.array([7, 5, 9]))]
     [[0, 2], [1, 0]]
     """
-    some = min(len(a), len(b))
-    differ = np.flatnonzero(a[:some] != b[:some])
-    same = int(differ[0]) if len(differ) else some
+    # Versions usually begin with the same rows in the same order, and these need no search.
+    shorter = min(len(a), len(b))
+    differ = np.flatnonzero(a[:shorter] != b[:shorter])
+    same = int(differ[0]) if len(differ) else shorter
     rest_a, rest_b = a[same:], b[same:]
     order = np.argsort(rest_b, kind="stable")
     at = np.searchsorted(rest_b, rest_a, sorter=order)
@@ -86,61 +88,62 @@ def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
 
 
 def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
-    """Return what `b` changed, relative to `a`. Pending edits of `b` count.
+    """Return the changes from `a` to `b`, including the pending edits of `b`.
 
-    Cells are compared as they are stored, or, with `by_meaning`, classes by name and pictures in
-    the newer mode. That matters only where both versions gave a column more classes, number 2 being
-    a "bird" here and a "fish" there, or where one has another mode: all shapes may differ.
+    Cells are compared as they are stored. With `by_meaning`, classes are compared by name and
+    images in the newer mode instead. This makes a difference only if both versions added classes to
+    a column, so that class 2 may be "bird" in one and "fish" in the other, or if the modes differ,
+    so that the shapes of all images may differ.
     """
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs, touched = _pairs_of_edits(a, b), None
     else:
         touched = _touched_chunks(a, b)
-        if kept := _keeps_rows(a, b, touched):
+        if has_same_rows := _has_same_rows(a, b, touched):
             b.rows.share_ids(a.rows)
-        pairs = _same_rows(a) if kept else _match_tables(a, b)
+        pairs = _pair_identical(a) if has_same_rows else _match_tables(a, b)
     known = {f.id: f for f in a.schema}
     cells = {}
     for f in b.schema:
         if f.id in known:
-            compare = _changed_rows
+            compare = _rows_with_changed_cells
             if by_meaning and _is_renumbered(known[f.id], f):
-                compare = _renamed_rows
+                compare = _rows_with_changed_names
             elif by_meaning and _has_other_mode(known[f.id], f):
-                compare = _other_pictures
+                compare = _rows_with_changed_images
             cells[f.id] = compare(a, b, f.id, pairs, touched)
     return Changes(
         added=pairs.added,
         removed=pairs.removed,
         cells={c: ids for c, ids in cells.items() if len(ids)},
         schema=a.schema.compare(b.schema),
-        metadata=compare_notes(a.state.metadata, b.state.metadata),
+        metadata=compare_metadata(a.state.metadata, b.state.metadata),
     )
 
 
 def has_same(a: Table, b: Table, column: str) -> bool:
-    """Tell from the logs that two versions have the same rows with the same cells of a column.
+    """Tell from the transaction logs whether two versions have the same rows and cells in a column.
 
-    Nothing is read. False where the logs do not say.
+    No cells are read. The result is False if the logs do not show it.
     """
     touched = _touched_chunks(a, b)
-    if touched is None or not _keeps_rows(a, b, touched):
+    if touched is None or not _has_same_rows(a, b, touched):
         return False
     return not any(path.split("/")[1] == column for path in touched)
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The rows that two versions share, and those that only one has."""
+    """The rows that two versions share, and the rows that exist in only one of them."""
 
     a: Slots
-    """Slots of the shared rows in the older."""
+    """Slots of the shared rows in the older version."""
     b: Slots
-    """Slots of the same rows in the newer."""
+    """Slots of the same rows in the newer version."""
     added: Ids
-    """Rows of the newer only."""
+    """Ids of rows that exist only in the newer version."""
     removed: Ids
-    """Rows of the older only."""
+    """Ids of rows that exist only in the older version."""
 
 
 def _match_tables(a: Table, b: Table) -> _Pairs:
@@ -153,44 +156,45 @@ def _match_tables(a: Table, b: Table) -> _Pairs:
     return _Pairs(slots_a[at_a], slots_b[at_b], ids_b[only_b], ids_a[only_a])
 
 
-def _same_rows(a: Table) -> _Pairs:
-    """Pair each row with itself."""
+def _pair_identical(a: Table) -> _Pairs:
+    """Pair each row with the row in the same slot."""
     live = a.rows.live()
     return _Pairs(live, live, NONE, NONE)
 
 
-def _keeps_rows(a: Table, b: Table, touched: Touched | None) -> bool:
-    """Tell from the logs that both versions have the same rows in the same slots.
+def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
+    """Tell from the transaction logs whether both versions have the same rows in the same slots.
 
-    An order that only lost its end has no chunk written, but another length.
+    The lengths are compared, too: deleting rows at the end changes the length of the order, but
+    writes no chunk of it.
     """
     rows = {f"{a.state.generation}/rows/{name}" for name in ("id", "slot")}
     return touched is not None and not rows & touched.keys() and _extent(a) == _extent(b)
 
 
 def _extent(table: Table) -> tuple[int, bool, int]:
-    """Return how many slots a version has, whether row *i* lies in slot *i*, and how many rows."""
+    """Return the number of slots, whether row *i* lies in slot *i*, and the number of rows."""
     return table.state.slots, table.state.ordered, len(table.rows)
 
 
 def _pairs_of_edits(a: Table, b: Table) -> _Pairs:
-    """Pair the rows of a version with those that an open transaction updated."""
+    """Pair the rows that an open transaction `b` on version `a` has updated."""
     edits = b.edits
     assert edits is not None
     live = b.rows.live()
-    gone = np.setdiff1d(a.rows.live(), live) if edits.deleted or edits.arranged else NONE
+    deleted = np.setdiff1d(a.rows.live(), live) if edits.deleted or edits.arranged else NONE
     touched = [edits.slots_updated(column) for column in edits.updated]
     updated = np.unique(np.concatenate([NONE, *touched]))
     updated = updated[(updated < a.state.slots) & np.isin(updated, live)]
-    return _Pairs(updated, updated, b.ids(live[live >= a.state.slots]), a.ids(gone))
+    return _Pairs(updated, updated, b.ids(live[live >= a.state.slots]), a.ids(deleted))
 
 
-def compare_notes(
+def compare_metadata(
     a: Mapping[str, object], b: Mapping[str, object]
 ) -> dict[str, tuple[object, object]]:
-    """Return the keys whose values differ, or that only one has, with both values.
+    """Return both values of each key whose values differ, or that exists in only one mapping.
 
-    >>> compare_notes({"x": 1, "y": 2}, {"x": 1, "z": None})
+    >>> compare_metadata({"x": 1, "y": 2}, {"x": 1, "z": None})
     {'y': (2, None), 'z': (None, None)}
     """
     return {
@@ -201,10 +205,11 @@ def compare_notes(
 
 
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
-    """Return the newest version that both have in their history, not counting merges.
+    """Return the newest version in the histories of both versions, ignoring merged histories.
 
-    None where there is none. Below histories that a vacuum has cut there is the engine's own first
-    snapshot, which is no version: nobody knows any more what changed between it and them.
+    The result is None if there is none. A history that a vacuum has cut continues with Icechunk's
+    initial snapshot, which is not a version and has no record of the changes since, so it is
+    skipped.
     """
     seen: set[str] = set()
     for pair in zip_longest(repository.ancestry(a), repository.ancestry(b)):
@@ -219,34 +224,36 @@ def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
 
 
 def _touched_chunks(a: Table, b: Table) -> Touched | None:
-    """Return, by array path, the chunks in which two versions may differ; None where any may."""
+    """Return the chunks in which two versions may differ, by array path; None if any chunk may."""
     if a.edits or b.edits or a.state.generation != b.state.generation:
         return None
-    repository, found = a.repository, dict[str, set[int]]()
+    repository, result = a.repository, dict[str, set[int]]()
     base = common_ancestor(repository, a.snapshot_id, b.snapshot_id)
     if base is None:
         return None
     try:
         for side in {a.snapshot_id, b.snapshot_id} - {base}:
             for path, touched in repository.changed_chunks(base, side).items():
-                found.setdefault(path, set()).update(touched)
+                result.setdefault(path, set()).update(touched)
     except LakeError:  # the logs between them have been vacuumed
         return None
-    return found
+    return result
 
 
-def _changed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
+def _rows_with_changed_cells(
+    a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None
+) -> Ids:
     """Return the ids of the shared rows whose cells of `column` differ, ascending."""
-    maybe = _candidates(b, column, pairs, touched)
-    if not len(maybe):
+    candidates = _candidates(b, column, pairs, touched)
+    if not len(candidates):
         return NONE
-    slots = pairs.a[maybe]
-    unequal = a.digests(column, slots) != b.digests(column, pairs.b[maybe])
+    slots = pairs.a[candidates]
+    unequal = a.digests(column, slots) != b.digests(column, pairs.b[candidates])
     return np.sort(a.ids(slots[unequal]))
 
 
 def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Positions:
-    """Return which of the shared rows may differ in a column: those in chunks written since."""
+    """Return the shared rows that may differ in a column: those in chunks written since `a`."""
     if touched is None:
         return np.arange(len(pairs.a))
     moved = pairs.a is not pairs.b and pairs.a != pairs.b
@@ -254,47 +261,51 @@ def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -
 
 
 def _is_renumbered(old: Field, new: Field) -> bool:
-    """Tell whether one number may be two classes: neither list of names continues the other."""
-    was, now = old.htype.classes, new.htype.classes
-    if was is None or now is None:
+    """Tell whether one number may stand for two classes, because names differ at an index."""
+    old_classes, new_classes = old.htype.classes, new.htype.classes
+    if old_classes is None or new_classes is None:
         return False
-    return any(a != b for a, b in zip(was.names, now.names, strict=False))
+    return any(a != b for a, b in zip(old_classes.names, new_classes.names, strict=False))
 
 
-def _renamed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
-    """Return the ids of the shared rows whose classes have other names, ascending."""
-    maybe = _candidates(b, column, pairs, touched)
-    found = [NONE]
-    for span in chunks.spans(len(maybe), chunks.COPY_ROWS):
-        slots = pairs.a[maybe[span]]
-        both = zip(_names(a, column, slots), _names(b, column, pairs.b[maybe[span]]), strict=True)
-        found.append(a.ids(slots[np.array([old != new for old, new in both], bool)]))
-    return np.sort(np.concatenate(found))
+def _rows_with_changed_names(
+    a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None
+) -> Ids:
+    """Return the ids of the shared rows whose class names differ, ascending."""
+    candidates = _candidates(b, column, pairs, touched)
+    changed = [NONE]
+    for span in chunks.spans(len(candidates), chunks.COPY_ROWS):
+        old_slots, new_slots = pairs.a[candidates[span]], pairs.b[candidates[span]]
+        names = zip(_names(a, column, old_slots), _names(b, column, new_slots), strict=True)
+        changed.append(a.ids(old_slots[np.array([old != new for old, new in names], bool)]))
+    return np.sort(np.concatenate(changed))
 
 
 def _has_other_mode(old: Field, new: Field) -> bool:
-    """Tell whether pictures are read in another mode, which each cell's shape shows."""
-    was, now = old.htype.pixels, new.htype.pixels
-    return was is not None and now is not None and was.mode != now.mode
+    """Tell whether images are read in another mode, which changes the shapes of cells."""
+    before, after = old.htype.pixels, new.htype.pixels
+    return before is not None and after is not None and before.mode != after.mode
 
 
-def _other_pictures(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
-    """Return the ids of the shared rows whose pictures differ in the newer mode, ascending."""
+def _rows_with_changed_images(
+    a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None
+) -> Ids:
+    """Return the ids of the shared rows whose images differ in the newer mode, ascending."""
     old, new = (next(f.htype for f in t.schema if f.id == column) for t in (a, b))
-    maybe = _candidates(b, column, pairs, touched)
-    differ = a.digests(column, pairs.a[maybe]) != b.digests(column, pairs.b[maybe])
-    maybe, found = maybe[differ], [NONE]
-    for span in chunks.spans(len(maybe), PICTURES):
-        slots = pairs.a[maybe[span]]
+    candidates = _candidates(b, column, pairs, touched)
+    differ = a.digests(column, pairs.a[candidates]) != b.digests(column, pairs.b[candidates])
+    candidates, changed = candidates[differ], [NONE]
+    for span in chunks.spans(len(candidates), COMPARED_IMAGES):
+        slots = pairs.a[candidates[span]]
         cells = a.read([column], slots)[column]
         converted = replace(new, nullable=True).encode(images_of(old, cells))
-        same = b.digest(column, converted) == b.digests(column, pairs.b[maybe[span]])
-        found.append(a.ids(slots[~same]))
-    return np.sort(np.concatenate(found))
+        same = b.digest(column, converted) == b.digests(column, pairs.b[candidates[span]])
+        changed.append(a.ids(slots[~same]))
+    return np.sort(np.concatenate(changed))
 
 
 def _names(table: Table, column: str, slots: Slots) -> list[object]:
-    """Return the names of each row's class, or classes; None where it is null."""
+    """Return the name of each row's class, or a list of names; None where it is null."""
     htype = next(f.htype for f in table.schema if f.id == column)
     classes = htype.classes
     assert classes is not None

@@ -1,7 +1,7 @@
-"""How the edits of an open transaction become the branch's next version.
+"""Committing the edits of an open transaction as the branch's next version.
 
-Nobody's commit is lost: under the writers' lock the edits go behind whatever the branch's tip has
-become, unless somebody else changed the same cell.
+No writer's commit is lost: under the writers' lock, the edits are put on top of the branch's
+current tip, unless another writer has changed the same cell.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 TRIES = 20
-"""Times that a commit on an object store is written again when it loses the race."""
+"""Attempts to write a commit on an object store while other writers are faster."""
 
 WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
 
@@ -43,18 +43,22 @@ WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit
 def check_message(message: Any) -> None:
     """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
-        raise InvalidValueError(f"a commit's message must be text, but it is {brief(message)}.")
+        raise InvalidValueError(
+            f"a commit's message must be a string, but it is {brief(message)}. Use str(…)."
+        )
     if (half := find_lone_surrogate(message)) is not None:
         raise InvalidValueError(
-            f"a commit's message must be Unicode text, but it has half a surrogate pair at "
-            f"character {half}. Leave it out: message.encode(errors='replace').decode()."
+            f"a commit's message must be valid Unicode, but it has half a surrogate pair at "
+            f"character {half}. Replace it: message.encode(errors='replace').decode()."
         )
 
 
-def commit(handle: Handle, message: str, note: Mapping[str, Any], *, empty: bool = False) -> str:
-    """Make the edits the branch's next version; see `Dataset.commit`.
+def commit(
+    handle: Handle, message: str, metadata: Mapping[str, Any], *, empty: bool = False
+) -> str:
+    """Commit the edits as the branch's next version; see `Dataset.commit`.
 
-    With `empty` there is a version for the note, too, where the open transaction has no edits.
+    With `empty`, a version with the metadata is written even if there are no edits.
     """
     check_message(message)
     with handle.locked():
@@ -62,26 +66,30 @@ def commit(handle: Handle, message: str, note: Mapping[str, Any], *, empty: bool
         if not handle.table.edits and not empty:
             return handle.version
         with handle.repository.lock():
-            return _commit_behind_tip(handle, message, note, merges=False, empty=empty)
+            return _commit_onto_tip(handle, message, metadata, merges=False, empty=empty)
 
 
-def commit_merge(handle: Handle, message: str, note: Mapping[str, Any]) -> str:
-    """Make what a merge did the branch's next version, also if it brings nothing.
+def commit_merge(handle: Handle, message: str, metadata: Mapping[str, Any]) -> str:
+    """Commit the edits of a merge as the branch's next version, even if there are none.
 
     The caller holds the writers' lock.
 
     Raises
     ------
     MovedError
-        When the branch has moved to a version that has to be merged anew.
+        When the branch has moved to a version that needs another merge.
     """
-    return _commit_behind_tip(handle, message, note, merges=True)
+    return _commit_onto_tip(handle, message, metadata, merges=True)
 
 
-def _commit_behind_tip(
-    handle: Handle, message: str, note: Mapping[str, Any], *, merges: bool, empty: bool = False
+def _commit_onto_tip(
+    handle: Handle, message: str, metadata: Mapping[str, Any], *, merges: bool, empty: bool = False
 ) -> str:
-    """Write the edits behind what the branch's tip is, again whenever an object store's moves."""
+    """Write the edits on top of the branch's tip, and retry if the branch of an object store moves.
+
+    On an object store there is no lock between processes: the attempt to move the branch fails if
+    another writer was faster.
+    """
     repository, branch = handle.repository, str(handle.branch)
     for _ in range(TRIES):
         tip_id = repository.refs.checked(branch_ref(branch))
@@ -92,10 +100,10 @@ def _commit_behind_tip(
             _check_merge_fits(handle, tip_id)
         elif _overwrites(handle, tip_id) or _has_other_modes(handle, tip_id):
             handle.table = _copied_onto(handle, handle.open(tip_id), "raise")
-        if not (handle.table.edits or merges or empty):  # the tip has all of them
+        if not (handle.table.edits or merges or empty):  # the tip has all of the edits already
             return handle.go_to(tip_id)
         try:
-            done = handle.table.commit(branch, tip_id, message, note)
+            version = handle.table.commit(branch, tip_id, message, metadata)
         except MovedError:
             if merges:
                 raise
@@ -104,12 +112,14 @@ def _commit_behind_tip(
             if repository.tip(branch) == handle.version:
                 raise
         else:
-            return handle.go_to(done)
-    raise ConflictError(f"The branch moved {TRIES} times while this commit was written. Try again.")
+            return handle.go_to(version)
+    raise ConflictError(
+        f"Other writers committed to the branch during {TRIES} attempts to commit. Try again."
+    )
 
 
 def rebase(handle: Handle, on_conflict: Resolution) -> None:
-    """Put the edits onto what the branch's tip has become; see `Dataset.rebase`."""
+    """Move the edits onto the branch's current tip; see `Dataset.rebase`."""
     check_resolution(on_conflict)
     with handle.locked():
         handle.check_writable()
@@ -124,20 +134,23 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
 
 
 def _take_landed(handle: Handle, tip_id: str) -> bool:
-    """Go to the commit that a try made although its reply was lost; later edits are kept."""
+    """Move to a commit that an earlier attempt made although its reply was lost.
+
+    Edits that were made since that attempt are kept. Return whether there was such a commit.
+    """
     landed, edits = handle.table.landed(tip_id), handle.table.edits
     if landed is None or edits is None:
         return False
     if landed.transaction == edits.transaction:
         handle.go_to(landed.id)
     else:
-        there, edits.restored = handle.open(landed.id), None  # the commit that landed has noted it
-        handle.table = _copied_onto(handle, there, "raise", base=there)
+        base, edits.restored = handle.open(landed.id), None  # that commit has recorded the restore
+        handle.table = _copied_onto(handle, base, "raise", base=base)
     return True
 
 
 def _check_same_branch(handle: Handle, tip_id: str) -> None:
-    """Refuse to commit if the handle's branch was deleted and another one has its name now.
+    """Refuse to commit if the handle's branch was deleted and another branch has its name now.
 
     Raises
     ------
@@ -148,7 +161,7 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
         return
     try:
         identities = refs.identity_at(handle.version, branch), refs.known_identity(branch)
-    except (VersionNotFoundError, MissingError):  # expired: there is nothing to compare
+    except (VersionNotFoundError, MissingError):  # the version expired, so nothing can be compared
         return
     if None in identities or "" in identities or identities[0] == identities[1]:
         return
@@ -160,15 +173,15 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
 
 
 def _overwrites(handle: Handle, tip_id: str) -> bool:
-    """Tell whether a cell that was written with the value it had would undo somebody's change.
+    """Tell whether writing the edits as they are would undo another writer's change.
 
-    Such a cell is no change, so the other side's counts, as in a merge: the edits cannot be put
-    behind the tip as they are.
+    This happens if a cell was written with its old value, and the other writer changed it. As in a
+    merge, the cell does not count as changed by us, so the other writer's value must stay.
 
     Raises
     ------
     ConflictError
-        For a cell that both have changed.
+        When both sides changed the same cell.
     """
     mine = handle.table
     if tip_id == handle.version or mine.edits is None or not mine.edits.touches_old:
@@ -187,29 +200,29 @@ def _overwrites(handle: Handle, tip_id: str) -> bool:
 
 
 def _ids_written(mine: Table, base: Table, column: str) -> Ids:
-    """Return the ids of the rows of `base` whose cell was written, whatever with."""
+    """Return the ids of the rows of `base` whose cell was written, even with an equal value."""
     assert mine.edits is not None
     slots = mine.edits.slots_updated(column)
     return base.ids(slots[slots < base.state.slots])
 
 
 def _has_other_modes(handle: Handle, tip_id: str) -> bool:
-    """Tell whether the tip's pictures have other modes: ours have to be converted, or its own."""
+    """Tell whether images have another mode at the tip, so that either side must be converted."""
     modes = modes_of(handle.table.schema)
     if tip_id == handle.version or not modes:
         return False
-    there = modes_of(handle.open(tip_id).schema)
-    return any(there.get(column, mode) != mode for column, mode in modes.items())
+    tip_modes = modes_of(handle.open(tip_id).schema)
+    return any(tip_modes.get(column, mode) != mode for column, mode in modes.items())
 
 
 def _check_merge_fits(handle: Handle, tip_id: str) -> None:
-    """Refuse to put a merge behind a tip for which it would have to be another one.
+    """Refuse to put a merge on top of a tip that needs another merge.
 
     Raises
     ------
     MovedError
-        When the tip has some of the rows, has changed cells that the merge writes, or has set a
-        mode.
+        When the tip has some of the merged rows, has changed cells that the merge writes, or has
+        set a mode.
     """
     if tip_id == handle.version:
         return
@@ -219,18 +232,21 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
         collides = _overwrites(handle, tip_id)
     except ConflictError as error:
         raise MovedError(
-            "The branch has moved to a version that the merge collides with."
+            "The branch has moved to a version that conflicts with the merge."
         ) from error
     if collides:
         raise MovedError("The branch has moved to a version that the merge would undo.")
     if _has_other_modes(handle, tip_id):
-        raise MovedError("The branch has moved to a version that has set a mode.")
+        raise MovedError("The branch has moved to a version that sets the mode of an image column.")
 
 
 def _copied_onto(
     handle: Handle, tip: Table, on_conflict: Resolution, *, base: Table | None = None
 ) -> Table:
-    """Return the edits since `base`, the handle's version, copied onto `tip`; they are "ours"."""
+    """Return the edits since `base`, by default the handle's version, copied onto `tip`.
+
+    In conflicts, the edits are "ours".
+    """
     base, mine = base or handle.open(handle.version), handle.table
     sides = Sides(base, tip, mine, names=("theirs", "ours"))
     changes = difference(base, tip), difference(base, mine)

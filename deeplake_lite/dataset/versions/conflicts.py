@@ -1,7 +1,8 @@
-"""What two sides changed, each in its own way, and how a user is told.
+"""Conflicts between the two sides of a merge, and the error message that lists them.
 
-A `Conflict` names one cell, row, column or note. Conflicts between the versions that two tips come
-from are `Doubts`: there is no agreed value to compare with, so the tips have to be equal there.
+A `Conflict` names one cell, row, column or metadata key. If two tips have several merge bases,
+these may conflict with each other. `Unresolved` lists where: there is no base value to compare
+with, so the tips themselves must be equal there.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 MOST_LISTED = 10
-"""Conflicts that an error message goes through one by one."""
+"""Most conflicts that an error message lists."""
 
 MOST_LETTERS = 60
-"""Of a value in an error message."""
+"""Most characters of a value in an error message."""
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """One thing that both sides changed, each in its own way."""
+    """A cell, row, column or metadata key that the two sides changed in different ways."""
 
     kind: Literal["cell", "row", "column", "metadata"]
-    """What collided."""
+    """What kind of thing the sides changed."""
     name: str | None
-    """Name of the column, or key of the note; None for a whole row."""
+    """Name of the column, or the metadata key; None for a whole row."""
     row_id: int | None
-    """Id of the row; None for a column or a note."""
+    """Id of the row; None for a column or metadata."""
     reason: str
     """What each side did."""
     key: tuple[str, ...] = ()
-    """What collided, in terms of ids: the column's id first."""
+    """Identifies the cell, column or metadata key by ids, with the column's id first."""
 
     def __str__(self) -> str:
         name = f" {self.name!r}" if self.name is not None else ""
@@ -55,56 +56,61 @@ class Conflict:
 
 
 @dataclass(frozen=True)
-class Doubts:
-    """On what the versions that two tips come from do not agree."""
+class Unresolved:
+    """The rows, cells, columns and metadata in which the merge bases of two tips conflict."""
 
     rows: Ids = field(default_factory=lambda: NONE)
-    """Rows that one removed and another changed."""
+    """Ids of rows that one base removed and another changed."""
     cells: Mapping[str, Ids] = field(default_factory=dict)
-    """Rows by column id."""
-    things: frozenset[tuple[str, ...]] = frozenset()
-    """Keys of conflicts over columns and notes."""
+    """Ids of rows whose cells conflict, by column id."""
+    keys: frozenset[tuple[str, ...]] = frozenset()
+    """Keys of the conflicts over columns and metadata."""
 
     def __bool__(self) -> bool:
-        return bool(len(self.rows) or self.cells or self.things)
+        return bool(len(self.rows) or self.cells or self.keys)
 
-    def joined(self, conflicts: Iterable[Conflict]) -> Doubts:
-        """Return these and what `conflicts` leave open."""
+    def with_conflicts(self, conflicts: Iterable[Conflict]) -> Unresolved:
+        """Return a copy to which `conflicts` are added."""
         rows, cells = [self.rows], {c: [ids] for c, ids in self.cells.items()}
-        things = set(self.things)
+        keys = set(self.keys)
         for c in conflicts:
             if c.row_id is None:
-                things.add(c.key)
+                keys.add(c.key)
             elif c.kind == "row":
                 rows.append(np.array([c.row_id]))
             else:
                 cells.setdefault(c.key[0], []).append(np.array([c.row_id]))
-        return Doubts(
+        return Unresolved(
             np.unique(np.concatenate(rows)),
             {c: np.unique(np.concatenate(ids)) for c, ids in cells.items()},
-            frozenset(things),
+            frozenset(keys),
         )
 
     def add_to(self, changes: Changes, newer: Table) -> Changes:
-        """Return the changes of one tip with cells in doubt among them, and without such rows."""
+        """Return a tip's changes with unresolved cells added and unresolved rows removed.
+
+        An unresolved cell counts as changed on both sides, so that any difference is a conflict.
+        """
         cells = dict(changes.cells)
         for f in newer.schema:
             ids = self.cells.get(f.id, NONE)
             if len(ids):
                 cells[f.id] = np.union1d(cells.get(f.id, NONE), ids[newer.find(ids) >= 0])
-        gone = {("column", c) for c in cells} & self.things
+        whole_columns = {("column", c) for c in cells} & self.keys
         return Changes(
             added=_without(changes.added, self.rows),
             removed=_without(changes.removed, self.rows),
             cells={
-                c: _without(i, self.rows) for c, i in cells.items() if ("column", c) not in gone
+                c: _without(ids, self.rows)
+                for c, ids in cells.items()
+                if ("column", c) not in whole_columns
             },
             schema=changes.schema,
             metadata=changes.metadata,
         )
 
 
-NO_DOUBTS = Doubts()
+ALL_RESOLVED = Unresolved()
 
 
 def _without(ids: Ids, others: Ids) -> Ids:
@@ -115,21 +121,23 @@ def _without(ids: Ids, others: Ids) -> Ids:
 def check_conflicts(
     conflicts: Sequence[Conflict], sides: Mapping[str, Table], way_out: str
 ) -> None:
-    """Raise ConflictError for conflicts, listing the first of them.
+    """Raise ConflictError if there are conflicts. The message lists the first of them.
 
     Parameters
     ----------
     conflicts : sequence of Conflict
+        The conflicts.
     sides : mapping
-        The versions by what they are called, "ours" and "theirs". Rows are named by their position
-        in the first that has them.
+        The two versions by name, "ours" and "theirs". The message gives the position of a row in
+        the first version that has it.
     way_out : str
         Last line of the message.
     """
     if not conflicts:
         return
-    distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}  # two columns, one name
-    listed = "\n".join(f"  {_told(c, sides)}" for c in islice(distinct.values(), MOST_LISTED))
+    # If two columns get the same name, each of them has a conflict, but the message is the same.
+    distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}
+    listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MOST_LISTED))
     rest = len(distinct) - MOST_LISTED
     more = f"\n  … and {rest:,} more" if rest > 0 else ""
     things = "1 thing" if len(distinct) == 1 else f"{len(distinct):,} things"
@@ -139,29 +147,29 @@ def check_conflicts(
     )
 
 
-def _told(conflict: Conflict, sides: Mapping[str, Table]) -> str:
-    """Return a conflict in one line: the row's position, and what each side holds in a cell."""
+def _describe(conflict: Conflict, sides: Mapping[str, Table]) -> str:
+    """Describe a conflict in one line, with the row's position and each side's value of a cell."""
     if conflict.row_id is None:
         return str(conflict)
-    found = {who: table.find(np.array([conflict.row_id])) for who, table in sides.items()}
-    who = next(w for w, slots in found.items() if slots[0] >= 0)
-    position = int(np.flatnonzero(sides[who].rows.live() == found[who][0])[0])
+    slots = {side: table.find(np.array([conflict.row_id])) for side, table in sides.items()}
+    first = next(side for side, slot in slots.items() if slot[0] >= 0)
+    position = int(np.flatnonzero(sides[first].rows.live() == slots[first][0])[0])
     if conflict.kind == "row":
-        return f"row {position} of {who}: {conflict.reason}"
-    (ours, theirs) = [_cell(sides[who], conflict.key[0], found[who]) for who in sides]
+        return f"row {position} of {first}: {conflict.reason}"
+    (ours, theirs) = [_read_cell(sides[side], conflict.key[0], slots[side]) for side in sides]
     texts = brief_apart(*plain_pair(ours[0], theirs[0], (ours[1], theirs[1])))
-    values = [f"{w} {text}" for w, text in zip(sides, texts, strict=True)]
+    values = [f"{side} {text}" for side, text in zip(sides, texts, strict=True)]
     return f"cell {conflict.name!r} of row {position}: {', '.join(values)}"
 
 
-def _cell(table: Table, column: str, slots: Ids) -> tuple[Any, Htype]:
+def _read_cell(table: Table, column: str, slots: Ids) -> tuple[Any, Htype]:
     htype = next(f.htype for f in table.schema if f.id == column)
     cells = table.read([column], slots)[column]
     return decode_block(htype, cells, follow=False)[0], htype
 
 
 def brief(value: Any) -> str:
-    """Return a value in a few letters.
+    """Return a value as a string of at most `MOST_LETTERS` characters.
 
     >>> brief(None), brief("a" * 99)
     ('null', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…")
@@ -171,7 +179,7 @@ def brief(value: Any) -> str:
 
 
 def brief_apart(ours: Any, theirs: Any) -> tuple[str, str]:
-    """Return two values in a few letters, those where they begin to differ if the first are alike.
+    """Return two values as short strings that differ, cut around their first difference if needed.
 
     >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
     ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")

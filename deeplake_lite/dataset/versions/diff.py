@@ -1,4 +1,4 @@
-"""What users see of the changes between two versions, and of an open transaction."""
+"""The public classes `Diff`, the changes between two versions, and `Status`, uncommitted edits."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ else:
 
 
 class Diff:
-    """What changed from one version to another, by row id.
+    """The changes from one version to another, with rows matched by id.
 
-    Made by `Dataset.diff`.
+    `Dataset.diff` returns it. A Diff is false if the versions are equal.
 
     Examples
     --------
@@ -67,39 +67,40 @@ class Diff:
 
     @property
     def changed(self) -> Mapping[str, Ids]:
-        """Ids of the rows whose value changed, by (newer) name of the column."""
+        """Ids of the rows whose value changed, by the column's name in the newer version."""
         names = {f.id: f.name for f in self.newer.schema}
         return {names[c]: ids.copy() for c, ids in self._changes.cells.items()}
 
     @property
     def schema(self) -> SchemaChanges:
-        """Columns added, dropped, renamed and annotated."""
+        """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
         return self._changes.schema
 
     @property
     def metadata(self) -> Mapping[str, tuple[object, object]]:
-        """Notes on the dataset that changed: (before, after)."""
+        """Changed metadata of the dataset by key, each as (before, after)."""
         return deepcopy(self._changes.metadata)
 
     def __bool__(self) -> bool:
         return bool(self._changes)
 
     def before(self, column: str, ids: Ids | None = None) -> Any:
-        """Return a changed column's old values, all of them or those of some row ids.
+        """Return the old values of a changed column, for all changed rows or for some row ids.
 
-        Classes are numbers of the older version's names.
+        Classes are numbered as in the older version.
         """
         return self._values(self.older, column, ids)
 
     def after(self, column: str, ids: Ids | None = None) -> Any:
-        """Return a changed column's new values, all of them or those of some row ids."""
+        """Return the new values of a changed column, for all changed rows or for some row ids."""
         return self._values(self.newer, column, ids)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one line per row added or removed and per cell changed.
+        """Return a DataFrame with one line per added or removed row and per changed cell.
 
-        Columns: ``row_id``, ``change`` ("added", "removed" or "changed"), ``column``, and for a
-        cell ``before`` and ``after``: classes by name, what is no scalar or text in a few words.
+        Its columns are ``row_id``, ``change`` ("added", "removed" or "changed"), ``column`` and,
+        for changed cells, ``before`` and ``after``. Classes are names; values other than scalars
+        and strings are short descriptions.
         """
         import pandas as pd
 
@@ -119,8 +120,8 @@ class Diff:
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied. Raises OptionError."""
         raise OptionError(
-            "A diff reads both versions where it was made, and cannot be pickled or copied. "
-            "Pickle diff.to_pandas(), or the dataset, and call its diff() there."
+            "A diff cannot be pickled or copied, because it reads both versions in this process. "
+            "Pickle diff.to_pandas(), or pickle the dataset and call its diff()."
         )
 
     def __repr__(self) -> str:
@@ -130,7 +131,7 @@ class Diff:
         return show.diff_html(self)
 
     def _htypes(self, column: str) -> tuple[Htype, Htype]:
-        """Return the types that a column has in the older and in the newer version."""
+        """Return the types of a column in the older and in the newer version."""
         new = self.newer.schema[column]
         return next(f.htype for f in self.older.schema if f.id == new.id), new.htype
 
@@ -146,24 +147,27 @@ class Diff:
 
 @dataclass(frozen=True, repr=False)
 class Status:
-    """What an open transaction has done so far; true if anything."""
+    """A summary of uncommitted edits. It is false if there are none.
+
+    `Dataset.status` returns it.
+    """
 
     added: int = 0
-    """Rows added."""
+    """Number of rows added."""
     removed: int = 0
-    """Rows removed, of those that were there."""
+    """Number of committed rows that were removed."""
     updated: Mapping[str, int] = field(default_factory=dict)
-    """Cells changed, by column."""
+    """Number of cells updated, by column."""
     schema: SchemaChanges | None = None
-    """Columns added, dropped, renamed, annotated."""
+    """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
     metadata: bool = False
-    """Whether notes on the dataset changed."""
+    """Whether metadata of the dataset changed."""
     reordered: bool = False
     """Whether rows were put into another order."""
 
     @classmethod
     def of(cls, table: Table) -> Status:
-        """Return the status of a table."""
+        """Return the status of a table with pending edits."""
         edits = table.edits
         if not edits:
             return cls()

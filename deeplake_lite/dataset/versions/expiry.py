@@ -1,13 +1,13 @@
-"""Which old versions a vacuum lets go, and how those that stay know what they come from.
+"""The plan of a vacuum: old versions that expire, and links between the versions that stay.
 
-The engine drops everything older than a time from each history, but for the versions that a branch
-or tag names; the oldest version that stays then follows the engine's first snapshot. A merge needs
-more: the versions where lines of history parted. Links keep these: branches of the lake's own that
-name a version and a later one that comes from it, with nothing between the two any more.
+Icechunk drops all snapshots older than a given time from each history, except those to which a
+branch or tag points. The oldest version that stays then follows Icechunk's initial snapshot. Merges
+need more: the versions at which histories forked. These are kept by links, which are internal
+branches that name a version and a later descendant, once the versions in between have expired.
 
-Steps: read the graph of all versions; find where lines parted; find what each version that stays
-comes from. A branch that nobody has touched for a year keeps the one version where it began, and
-not all that came after it on ``main``.
+Steps: read the graph of all versions, find the forks, and find the nearest remaining ancestors of
+each version that stays. A branch that has not been touched for a year thus keeps the version at
+which it forked, but not the versions that followed on ``main``.
 """
 
 from __future__ import annotations
@@ -26,50 +26,54 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Commit, Repository
 
 type Link = tuple[str, str]
-"""A version, and a later one that comes from it."""
+"""A version and one of its descendants."""
 
 
 @dataclass(frozen=True)
 class Expiry:
-    """Versions that a vacuum expires."""
+    """The plan of which versions a vacuum lets expire."""
 
     expiring: frozenset[str]
-    """Versions that no history leads to any more."""
+    """Versions that expire."""
     kept: frozenset[str]
     """Versions that stay."""
     links: frozenset[Link]
-    """Links that must be recorded once the versions between have expired."""
+    """Links between versions that stay, where all versions in between expire."""
 
 
 def plan_expiry(
     repository: Repository, cutoff: datetime, named: Iterable[str], held: Iterable[str]
 ) -> Expiry:
-    """Plan which versions older than `cutoff` go.
+    """Plan which versions older than `cutoff` expire.
 
     Parameters
     ----------
+    repository : Repository
+        The lake.
+    cutoff : datetime
+        Time before which versions expire.
     named : iterable of str
-        Versions that branches and tags name: they may be merged.
+        Versions to which branches and tags point. They may be merged.
     held : iterable of str
-        Versions that stay for another reason: saved views and open transactions read them.
+        Versions that stay because saved views or open transactions read them.
     """
     named, held = set(named), set(held)
     graph = history.Graph.read(repository, named | held)
-    parted = branch_points(graph.parents, named & graph.commits.keys())
+    forks = branch_points(graph.parents, named & graph.commits.keys())
     recent = {v for v in named | held for v in _recent(graph.commits, v, cutoff)}
-    kept = recent | parted | ((named | held) & graph.commits.keys())
+    kept = recent | forks | ((named | held) & graph.commits.keys())
     links = {
         (older, version)
-        for version, seen in _comes_from(graph.parents, kept).items()
-        for older in seen - _still_known(graph.commits[version], recent, kept)
+        for version, ancestors in _nearest_ancestors(graph.parents, kept).items()
+        for older in ancestors - _parents_left(graph.commits[version], recent, kept)
     }
     return Expiry(frozenset(graph.commits.keys() - kept), frozenset(kept), frozenset(links))
 
 
 def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[str]:
-    """Return the tips and the versions where lines that lead to them parted.
+    """Return the tips and the versions at which their histories forked.
 
-    These are the merge bases of any two of them, those of the bases, and so on.
+    These are the merge bases of any two tips, the merge bases of these bases, and so on.
 
     >>> history = {"fix": {"2"}, "main": {"3"}, "3": {"2"}, "2": {"1"}, "1": set()}
     >>> sorted(branch_points(history, ["main", "fix"]))
@@ -80,33 +84,35 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
         for parent in before:
             children[parent].append(version)
     order = _oldest_first(parents)[::-1]
-    found, points = set[str](), set(tips)
-    while points != found:
-        found, led_to = points, dict[str, int]()
-        bit = {version: 1 << i for i, version in enumerate(sorted(found))}
-        points = set(found)
-        for version in order:  # as bits, which of the points come from it
-            after = [led_to[child] for child in children[version]]
+    # `descendants` has, as bits, which of the known points descend from a version. If the set
+    # differs from that of every child, histories of two points fork at the version.
+    known, points = set[str](), set(tips)
+    while points != known:
+        known, descendants = points, dict[str, int]()
+        bit = {version: 1 << i for i, version in enumerate(sorted(known))}
+        points = set(known)
+        for version in order:
+            of_children = [descendants[child] for child in children[version]]
             mask = bit.get(version, 0)
-            for some in after:
-                mask |= some
-            led_to[version] = mask
-            if mask and mask not in after:
+            for child_mask in of_children:
+                mask |= child_mask
+            descendants[version] = mask
+            if mask and mask not in of_children:
                 points.add(version)
-    return found
+    return known
 
 
 def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[str]:
-    """Return the versions of a tip's own line that are not older than `cutoff`."""
-    found, version = set[str](), tip
+    """Return a tip and its ancestors, without merged ones, up to the first older than `cutoff`."""
+    recent, version = set[str](), tip
     while version in commits and commits[version].time >= cutoff:
-        found.add(version)
+        recent.add(version)
         version = commits[version].parent or ""
-    return found
+    return recent
 
 
-def _comes_from(parents: Mapping[str, set[str]], kept: set[str]) -> dict[str, set[str]]:
-    """Return the versions among `kept` that each of them comes from with no other between."""
+def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[str, set[str]]:
+    """Return, for each version in `kept`, its ancestors in `kept` with none of them in between."""
     nearest, result = dict[str, set[str]](), dict[str, set[str]]()
     for version in _oldest_first(parents):
         before = {v for parent in parents[version] for v in nearest[parent]}
@@ -116,19 +122,22 @@ def _comes_from(parents: Mapping[str, set[str]], kept: set[str]) -> dict[str, se
     return result
 
 
-def _still_known(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
-    """Return what a version is known to come from after the engine has cut the histories."""
-    followed = {commit.parent} if {commit.id, commit.parent} <= recent else set[str | None]()
+def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
+    """Return the parents of a version that it still has after Icechunk has cut the histories.
+
+    Merged versions are recorded in the commit's metadata, so they are not lost.
+    """
+    parent = {commit.parent} if {commit.id, commit.parent} <= recent else set[str | None]()
     merged = {v for v in history.parents(commit) if v != commit.parent}
-    return {v for v in followed | merged if v in kept}
+    return {v for v in parent | merged if v in kept}
 
 
 def _oldest_first(parents: Mapping[str, set[str]]) -> list[str]:
-    """Return versions such that each comes after its parents. Raises DamagedError."""
+    """Return the versions, each one after its parents. Raises DamagedError."""
     try:
         return list(TopologicalSorter(parents).static_order())
     except CycleError as error:
         raise DamagedError(
-            "A version comes after those that it was made from, but in this lake some come from "
-            "themselves. Its history was damaged or tampered with: restore it from a copy."
+            "A version must not be its own ancestor, but some versions of this lake are. The "
+            "history was damaged or tampered with. Restore the lake from a copy."
         ) from error

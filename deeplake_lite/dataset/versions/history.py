@@ -1,9 +1,9 @@
-"""Which version a name means, what came before it, and where two histories meet.
+"""Version names, the history of a version, and the common ancestors of two versions.
 
-A name is a branch, a tag, a commit id (or enough of its beginning), a time, or a commit of a log.
-Names that begin with an underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps
-a version for a while, ``_vacuum-…`` tells of a vacuum that is at work, and ``_base-…`` keeps a
-version that lines of history have in common.
+A version is named by a branch, a tag, a commit id (or the beginning of one), a time, or a commit
+from a log. Refs that begin with an underscore are internal: ``_aux`` holds saved views, ``_pin-…``
+keeps a version for a while, ``_vacuum-…`` announces a running vacuum, and ``_base-…`` keeps a
+version that is a common ancestor of others.
 """
 
 from __future__ import annotations
@@ -26,72 +26,72 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository
 
 type Version = str | date | Commit
-"""What means a version: a branch, tag, commit id or ISO time, a time, a day, or a log's commit."""
+"""A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
 
 AUX = "_aux"
-"""Branch of saved views."""
+"""Branch that holds the saved views."""
 
 MOST_NAMES = 10
-"""Branches and tags that an error message names."""
+"""Most branches and tags that an error message names."""
 
 NEAREST = 3
-"""Names among them that look most like the one asked for."""
+"""Most suggestions of similar names among them."""
 
 LONGEST_NAME = 200
-"""Characters of a branch's or tag's name: it becomes a file's, with a suffix."""
+"""Most characters in the name of a branch or tag, which becomes part of a file name."""
 
 ROOT_MESSAGE = "Repository initialized"
-"""Of the engine's own first snapshot, which holds no lake."""
+"""Message of Icechunk's initial snapshot, which holds no lake."""
 
 
 def branches(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each branch's tip.
+    """Return the commit id of the tip of each branch.
 
     Raises
     ------
     DamagedError
-        Where every read is checked, when one is lost or was set back.
+        If every read is verified: when a branch is lost or was set back to an older version.
     """
     return repository.refs.of_users("branch")
 
 
 def tags(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each tag. Raises as `branches`."""
+    """Return the commit id of each tag. Raises like `branches`."""
     return repository.refs.of_users("tag")
 
 
 def branch_names(repository: Repository) -> list[str]:
-    """Return the names of the branches that are there."""
+    """Return the names of the users' branches."""
     return [name for name in repository.branch_names() if not name.startswith("_")]
 
 
 def tag_names(repository: Repository) -> list[str]:
-    """Return the names of the tags that are there."""
+    """Return the names of the users' tags."""
     return [name for name in repository.tag_names() if not name.startswith("_")]
 
 
 def history(repository: Repository, snapshot_id: str, most: int | None = None) -> list[Commit]:
-    """Return the commits up to a snapshot, newest first; at most so many."""
-    found = repository.ancestry(snapshot_id)
-    return list(islice((c for c in found if c.message != ROOT_MESSAGE or c.parent), most))
+    """Return the commits up to a snapshot, newest first, and at most `most` of them."""
+    commits = repository.ancestry(snapshot_id)
+    return list(islice((c for c in commits if c.message != ROOT_MESSAGE or c.parent), most))
 
 
 def resolve(repository: Repository, version: Version) -> str:
-    """Return the snapshot id that a branch, tag, commit id, time or commit stands for.
+    """Return the snapshot id of a branch, tag, commit id, time or commit.
 
     Raises
     ------
     VersionNotFoundError
-        When nothing of that name, or from before that time, is there; and for what is no name.
+        When no version has that name, or is old enough, or the value cannot name a version.
     DamagedError
-        For a branch or tag that is lost; where every read is checked, also for one that names
-        another version than its writer made it name.
+        When the branch or tag is lost or, if every read is verified, points to another version
+        than its writer recorded.
     """
     if isinstance(version, date):
         if hasattr(version, "to_pydatetime"):  # pandas' Timestamp compares differently
             version = cast("datetime", version.to_pydatetime(warn=False))
-        whole = version if isinstance(version, datetime) else datetime.combine(version, time.min)
-        return _at_time(repository, whole)
+        moment = version if isinstance(version, datetime) else datetime.combine(version, time.min)
+        return _at_time(repository, moment)
     version = version_name(version)
     if version in tag_names(repository):
         return repository.tag_tip(version)
@@ -106,21 +106,22 @@ def resolve(repository: Repository, version: Version) -> str:
         return matching[0]
     if len(matching) > 1:
         raise VersionNotFoundError(
-            f"{version!r} begins {len(matching)} commit ids. "
-            f"Give more of it: {', '.join(sorted(matching))}."
+            f"The beginning of a commit id must be unique, but {len(matching)} ids begin with "
+            f"{version!r}. Give more characters: {', '.join(sorted(matching))}."
         )
     if re.match(r"\d{4}-\d\d-\d\d", version):
         try:
             return _at_time(repository, datetime.fromisoformat(version))
         except ValueError as error:
             raise VersionNotFoundError(
-                f"A time is given in ISO 8601, such as 2026-01-31T12:00, got {version!r}: {error}."
+                "A time must be in ISO 8601, such as 2026-01-31T12:00, but it is "
+                f"{version!r}: {error}."
             ) from error
     raise _unknown("version", version, branch_names(repository), tag_names(repository))
 
 
 def version_name(version: Version) -> str:
-    """Return a version as text: what it was called, or a commit's id.
+    """Return a version as a string: the name that was given, or the id of a commit.
 
     >>> version_name(date(2026, 1, 31))
     '2026-01-31'
@@ -129,9 +130,9 @@ def version_name(version: Version) -> str:
         return version.id
     if not isinstance(version, str | date):
         raise VersionNotFoundError(
-            "A version is a branch, tag, commit id, time, or a commit of ds.log(), got "
-            f"{type(version).__name__} {brief(version)}. ds.log()[0] is the newest commit, "
-            "ds.log()[1] the one before."
+            "A version must be a branch, tag, commit id, time, or a commit from ds.log(), but it "
+            f"is {type(version).__name__} {brief(version)}. ds.log()[0] is the newest commit, and "
+            "ds.log()[1] is the one before."
         )
     return str(version)
 
@@ -139,7 +140,7 @@ def version_name(version: Version) -> str:
 def _unknown(
     kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
 ) -> VersionNotFoundError:
-    """Return the error for a name that is not there: the nearest, then other branches and tags.
+    """Return the error for an unknown name, with similar names, then other branches and tags.
 
     >>> print(_unknown("version", "fxi", ["main", "fix"], ["v1"]))
     There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
@@ -162,22 +163,22 @@ def _unknown(
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
-    """Return the last commit of ``main`` at `when`, local time unless it has a zone."""
+    """Return the newest commit of ``main`` at a time, which is local unless it has a zone."""
     when = _in_utc(when)
     commits = history(repository, repository.tip("main"))
-    found = next((c.id for c in commits if c.time <= when), None)
-    if found is None:
+    version = next((c.id for c in commits if c.time <= when), None)
+    if version is None:
         raise VersionNotFoundError(
-            f"The oldest version on 'main' is from {commits[-1].time:%Y-%m-%d %H:%M:%S} UTC, "
-            f"got {when:%Y-%m-%d %H:%M:%S} UTC. Give a later time."
+            f"The oldest version on 'main' is from {commits[-1].time:%Y-%m-%d %H:%M:%S} UTC, but "
+            f"the given time is {when:%Y-%m-%d %H:%M:%S} UTC. Give a later time."
         )
-    return found
+    return version
 
 
 def _in_utc(when: datetime) -> datetime:
-    """Return a time in UTC, local unless it has a zone.
+    """Convert a time to UTC; it is local time unless it has a zone.
 
-    At the ends of the calendar, where no other zone has that time, the zone is left out.
+    If the result would lie outside the calendar, the zone is replaced without a conversion.
 
     >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
     10
@@ -189,7 +190,7 @@ def _in_utc(when: datetime) -> datetime:
 
 
 def check_new_name(repository: Repository, kind: str, name: str) -> Collection[str]:
-    """Refuse a name that a branch or tag has, or that cannot be one; return the branches' names.
+    """Refuse a name that is not valid or is taken; return the names of the branches.
 
     Raises
     ------
@@ -198,8 +199,9 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
     pattern = r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*"
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not re.fullmatch(pattern, name):
         raise SchemaError(
-            f"A {kind} is named with letters, digits and ._+-/, at most {LONGEST_NAME} in all, and "
-            f"begins with a letter or digit, got {brief(name)}. Choose another name."
+            f"The name of a {kind} must consist of at most {LONGEST_NAME} letters, digits and "
+            f"characters of ._+-/, and must begin with a letter or digit, but it is {brief(name)}. "
+            "Choose another name."
         )
     branches = branch_names(repository)
     for other, names in (("branch", branches), ("tag", tag_names(repository))):
@@ -209,14 +211,14 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
 
 
 def check_branch(repository: Repository, name: str) -> str:
-    """Return the tip of a branch. Raises as `resolve`."""
+    """Return the tip of a branch. Raises like `resolve`."""
     known = branch_names(repository)
     if not isinstance(name, str):
         raise _unknown("branch", name, known)
     if name not in known and name in tag_names(repository):
         raise VersionNotFoundError(
-            f"{name!r} is a tag, which never moves. Open it with dl.open(…, version={name!r}), or "
-            f"go back to it with ds.restore({name!r})."
+            f"Only a branch can be checked out, but {name!r} is a tag. Open it with "
+            f"dl.open(…, version={name!r}), or go back to it with ds.restore({name!r})."
         )
     if name not in known:
         repository.refs.check(branch_ref(name))
@@ -225,7 +227,7 @@ def check_branch(repository: Repository, name: str) -> str:
 
 
 def check_tag(repository: Repository, name: str) -> None:
-    """Refuse a name that no tag has. Raises VersionNotFoundError, and DamagedError."""
+    """Refuse the name of a tag that does not exist. Raises VersionNotFoundError, DamagedError."""
     known = tag_names(repository)
     if not isinstance(name, str) or name not in known:
         if isinstance(name, str):
@@ -234,68 +236,75 @@ def check_tag(repository: Repository, name: str) -> None:
 
 
 @contextlib.contextmanager
-def kept(repository: Repository, snapshot_id: str) -> Iterator[None]:
-    """Keep a version while it gets a name. Raises VersionNotFoundError where a vacuum deleted it.
+def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
+    """Protect a version from vacuums while a branch, tag or saved view of it is created.
 
     The caller holds the writers' lock.
+
+    Raises
+    ------
+    VersionNotFoundError
+        When a vacuum has deleted the version.
     """
     with contextlib.ExitStack() as held:
         try:
             next(held.enter_context(repository.kept(snapshot_id)).ancestry(snapshot_id))
         except NotFoundError as error:
             raise VersionNotFoundError(
-                "Only versions that are there get a name, but a vacuum has deleted "
-                f"{snapshot_id}, or the lake was created anew. Go to the branch's newest version "
-                "with ds.refresh(), or write the rows again."
+                "Only an existing version can be given a name, but a vacuum has deleted version "
+                f"{snapshot_id}, or the lake was replaced by another one. Move to the newest "
+                "version with ds.refresh(), or write the rows again."
             ) from error
         yield
 
 
 def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
-    """Refuse a version whose history no branch or tag shares any more: it could not be merged.
+    """Refuse a version that shares no history with a branch or tag, as it could not be merged.
 
-    The caller keeps the version. It has expired, though its files may still be spared.
+    Such a version has expired, although its files may still exist. The caller protects the version
+    with `keep_version`.
 
     Raises
     ------
     VersionNotFoundError
     """
     named = set(repository.branches(branches).values())
-    if snapshot_id in named:  # as ever so often, and tags cost requests of their own
+    if snapshot_id in named:  # the usual case, which saves the requests for the tags
         return
     named |= set(repository.tags().values())
     if snapshot_id in named:
         return
-    graph = Graph.read(repository.reopened(), [snapshot_id, *named])  # histories may have been cut
+    # A vacuum may have cut the histories that this process has cached.
+    graph = Graph.read(repository.reopened(), [snapshot_id, *named])
     if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
         raise VersionNotFoundError(
-            f"A vacuum has let version {snapshot_id} expire, so that it has no history in common "
-            "with any branch: a branch or tag of it could never be merged. Go to the branch's "
-            "newest version with ds.refresh(), or copy the rows: "
-            "dl.open(url).append(ds.to_arrow())."
+            "A branch or tag must share history with the other branches, but a vacuum has let "
+            f"version {snapshot_id} expire, so it could never be merged. Move to the newest "
+            "version with ds.refresh(), or copy the rows: dl.open(url).append(ds.to_arrow())."
         )
 
 
 def parents(commit: Commit) -> list[str]:
-    """Return the versions that a commit was made from: its parent, and what it merged."""
+    """Return the parent of a commit and, for a merge, the version that it merged."""
     merged = commit.metadata.get("merge")
     return [p for p in (commit.parent, merged) if isinstance(p, str)]
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Versions and what each of them was made from, merges and links included."""
+    """Versions and their parents, including merged and linked versions."""
 
     commits: Mapping[str, Commit]
+    """Existing versions by commit id."""
     parents: Mapping[str, set[str]]
-    """Of those that are there, by commit id."""
+    """Existing parents of each version, by commit id."""
 
     @classmethod
     def read(cls, repository: Repository, starts: Collection[str]) -> Graph:
-        """Read some versions, and all that they come from.
+        """Read some versions and all their ancestors.
 
-        A vacuum may cut histories meanwhile. It notes links first, so that what was read is whole
-        if the links are still the same afterwards.
+        A vacuum may cut histories at the same time. It records links first, so the graph is
+        complete if the links are the same before and after it was read.
         """
         links = repository.links()
         while True:
@@ -314,10 +323,10 @@ class Graph:
             start = todo.pop()
             if start in commits or start in missing:
                 continue
-            found = _line(repository, start, commits)
-            commits.update(found)
-            todo += [p for c in found.values() for p in (*parents(c), *links.get(c.id, ()))]
-            if start not in found:  # expired: what was merged is in the merge commit all the same
+            line = _read_line(repository, start, commits)
+            commits.update(line)
+            todo += [p for c in line.values() for p in (*parents(c), *links.get(c.id, ()))]
+            if start not in line:  # it has expired, although a merge commit still names it
                 missing.add(start)
         known = {
             v: {p for p in (*parents(c), *links.get(v, ())) if p in commits}
@@ -326,53 +335,64 @@ class Graph:
         return cls(commits, known)
 
     def ancestors(self, starts: Iterable[str]) -> set[str]:
-        """Return some versions and all that they come from."""
-        found, todo = set[str](), list(starts)
+        """Return some versions and all their ancestors."""
+        ancestors, todo = set[str](), list(starts)
         while todo:
             version = todo.pop()
-            if version in self.parents and version not in found:
-                found.add(version)
+            if version in self.parents and version not in ancestors:
+                ancestors.add(version)
                 todo += self.parents[version]
-        return found
+        return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the versions that both have seen and that no other such version follows."""
+        """Return the common ancestors that are not ancestors of another one, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)
 
 
-def _line(repository: Repository, start: str, known: Container[str]) -> dict[str, Commit]:
-    """Return a version and those before it that are not known; none where one is not there.
+def _read_line(repository: Repository, start: str, known: Container[str]) -> dict[str, Commit]:
+    """Return a version and its ancestors up to the first known one, without merged ancestors.
 
-    The engine's own first snapshot is no version.
+    The result is empty if one of them does not exist. Icechunk's initial snapshot, which has no
+    parent, is not a version.
     """
-    found: dict[str, Commit] = {}
+    line: dict[str, Commit] = {}
     try:
         for commit in repository.ancestry(start):
-            if commit.id in known or commit.id in found or commit.parent is None:
+            if commit.id in known or commit.id in line or commit.parent is None:
                 break
-            found[commit.id] = commit
+            line[commit.id] = commit
     except NotFoundError:
         return {}
-    return found
+    return line
 
 
 def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> list[str]:
-    """Return the versions that both have seen and that no other such version follows.
+    """Return the merge bases of two versions, newest first.
 
-    `ours` is one version, or several that count as merged. Merges count. There is one base, unless
-    two branches have merged each other crosswise; newest first.
+    A merge base is a common ancestor that is not an ancestor of another one. There is one, except
+    after criss-cross merges.
+
+    Parameters
+    ----------
+    repository : Repository
+        The lake.
+    ours : iterable of str
+        One version, or several versions that count as merged with each other.
+    theirs : str
+        The other version.
 
     Raises
     ------
     VersionNotFoundError
-        When the two have nothing in common.
+        When the versions have no common ancestor.
     """
     ours = list(ours)
-    found = Graph.read(repository, [*ours, theirs]).bases(ours, theirs)
-    if not found:
+    bases = Graph.read(repository, [*ours, theirs]).bases(ours, theirs)
+    if not bases:
         raise VersionNotFoundError(
-            f"Versions {', '.join(ours)} and {theirs} have no common history."
+            f"Versions can be merged if they have a common ancestor, but {', '.join(ours)} and "
+            f"{theirs} have none. Append the rows of one to the other instead."
         )
-    return found
+    return bases

@@ -1,7 +1,7 @@
-"""Bringing another line of versions into a branch, and an older version back.
+"""Merging another version into a branch, and restoring an older version.
 
-Steps: find what both sides come from; of several such versions, make one; plan, then apply to the
-handle's table, then commit.
+Steps of a merge: find the merge bases, combine several bases into one, plan the merge, apply the
+plan to the handle's table, and commit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.apply import merge_rows, slots_of
 from deeplake_lite.dataset.versions.changes import difference
 from deeplake_lite.dataset.versions.commit import TRIES, check_message, commit_merge
-from deeplake_lite.dataset.versions.conflicts import NO_DOUBTS, Doubts, check_conflicts
+from deeplake_lite.dataset.versions.conflicts import ALL_RESOLVED, Unresolved, check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
     Resolution,
     Sides,
@@ -33,24 +33,26 @@ if TYPE_CHECKING:
 
 
 def merge(handle: Handle, version: history.Version, on_conflict: Resolution, message: str) -> str:
-    """Bring the edits of another version into a branch; see `Dataset.merge`."""
+    """Merge another version into the handle's branch; see `Dataset.merge`."""
     check_message(message)
     check_resolution(on_conflict)
     with handle.locked():
-        handle.check_clean("branches are merged")
+        handle.check_clean("merging branches")
         handle.check_writable()
         repository, name = handle.repository, history.version_name(version)
         theirs_id = history.resolve(repository, version)
-        note, message = {"merge": theirs_id, "merged": name}, message or f"merge {name}"
+        metadata, message = {"merge": theirs_id, "merged": name}, message or f"merge {name}"
         for attempt in range(TRIES):
-            try:  # others wait only where the branch has moved under us
+            try:  # without the lock at first, so that other writers only wait if they interfere
                 with repository.lock() if attempt else contextlib.nullcontext():
                     return _merge_into_tip(
-                        handle, theirs_id, on_conflict, message, note, attempt > 0
+                        handle, theirs_id, on_conflict, message, metadata, attempt > 0
                     )
             except MovedError:
                 continue
-    raise ConflictError(f"The branch moved {TRIES} times while it was merged into. Try again.")
+    raise ConflictError(
+        f"Other writers committed to the branch during {TRIES} attempts to merge. Try again."
+    )
 
 
 def _merge_into_tip(
@@ -58,15 +60,15 @@ def _merge_into_tip(
     theirs_id: str,
     on_conflict: Resolution,
     message: str,
-    note: Mapping[str, str],
+    metadata: Mapping[str, str],
     locked: bool,
 ) -> str:
-    """Merge a version into what the branch's tip is now.
+    """Merge a version into the current tip of the branch.
 
     Raises
     ------
     MovedError
-        When the branch has moved meanwhile, and the merge is another one on its new tip.
+        When the branch has moved in the meantime to a tip that needs another merge.
     """
     handle.refresh()
     bases = history.merge_bases(handle.repository, [handle.version], theirs_id)
@@ -79,7 +81,7 @@ def _merge_into_tip(
         merge_rows(plan, merged, theirs)
         handle.table = merged
         with contextlib.nullcontext() if locked else handle.repository.lock():
-            return commit_merge(handle, message, note)
+            return commit_merge(handle, message, metadata)
     except BaseException:
         merged.release()
         handle.table = before
@@ -87,11 +89,11 @@ def _merge_into_tip(
 
 
 def _plan(handle: Handle, bases: list[str], theirs: Table, on_conflict: Resolution) -> MergePlan:
-    """Plan the merge of a version into the handle's, whose common ancestors are `bases`."""
+    """Plan the merge of `theirs` into the handle's version, with the merge bases `bases`."""
     before = handle.table
-    base, doubts = _virtual_base(handle, bases)
+    base, unresolved = _combine_bases(handle, bases)
     try:
-        sides = Sides(base, before, theirs, doubts)
+        sides = Sides(base, before, theirs, unresolved)
         changes = difference(base, before), difference(base, theirs)
         plan, conflicts = plan_merge(sides, *changes, on_conflict)
         if on_conflict == "raise":
@@ -106,9 +108,9 @@ def _plan(handle: Handle, bases: list[str], theirs: Table, on_conflict: Resoluti
 
 
 def restore(handle: Handle, version: history.Version) -> None:
-    """Stage an older version's rows, columns and notes; see `Dataset.restore`."""
+    """Bring back an older version as uncommitted edits; see `Dataset.restore`."""
     with handle.locked():
-        handle.check_clean("an older version is restored")
+        handle.check_clean("restoring an older version")
         old = handle.open(history.resolve(handle.repository, version))
         plan = plan_restore(old, difference(handle.table, old))
         handle.edit(_restore, plan, old, handle.version)
@@ -120,19 +122,19 @@ def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
     table.note_restored(version, old.snapshot_id)
 
 
-def _virtual_base(handle: Handle, bases: list[str]) -> tuple[Table, Doubts]:
-    """Return the version that a merge compares with; of several, what merging them gives.
+def _combine_bases(handle: Handle, bases: list[str]) -> tuple[Table, Unresolved]:
+    """Return the base of a merge; several merge bases are merged with each other.
 
-    Where they conflict there is no value that both tips come from: these are the doubts. So does
-    git's recursive strategy with its conflict markers.
+    Where the bases conflict, there is no common base value, and the result lists them as
+    unresolved. Git's recursive strategy leaves conflict markers in its virtual base instead.
     """
-    base, doubts = handle.open(bases[0]), NO_DOUBTS
+    base, unresolved = handle.open(bases[0]), ALL_RESOLVED
     for i, other_id in enumerate(bases[1:], 1):
         other = handle.open(other_id)
-        below = history.merge_bases(handle.repository, bases[:i], other_id)
-        older, older_doubts = _virtual_base(handle, below)
+        older_bases = history.merge_bases(handle.repository, bases[:i], other_id)
+        older, older_unresolved = _combine_bases(handle, older_bases)
         try:
-            sides = Sides(older, base, other, older_doubts)
+            sides = Sides(older, base, other, older_unresolved)
             changes = difference(older, base), difference(older, other)
             plan, conflicts = plan_merge(sides, *changes, "ours")
             if base.edits is None:
@@ -143,5 +145,5 @@ def _virtual_base(handle: Handle, bases: list[str]) -> tuple[Table, Doubts]:
             raise
         finally:
             older.release()
-        doubts = doubts.joined(conflicts)
-    return base, doubts
+        unresolved = unresolved.with_conflicts(conflicts)
+    return base, unresolved

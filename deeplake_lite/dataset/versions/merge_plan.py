@@ -1,7 +1,7 @@
-"""What a merge is to put onto our side: three-way by row id, cell, column and note.
+"""The plan of a three-way merge, by row id, cell, column and metadata key.
 
-`plan_merge` compares what both sides changed since their base, and lists what collides. It decides
-only; `apply` copies.
+`plan_merge` compares the changes of both sides since their base, and lists the conflicts. It reads
+no more than it needs to decide; the module `apply` copies the cells.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.versions.changes import NONE, Changes, Ids
-from deeplake_lite.dataset.versions.conflicts import NO_DOUBTS, Conflict, Doubts
+from deeplake_lite.dataset.versions.conflicts import ALL_RESOLVED, Conflict, Unresolved
 from deeplake_lite.dataset.versions.reconcile import Reconciler
 
 if TYPE_CHECKING:
@@ -29,24 +29,24 @@ RESOLUTIONS = ("raise", "ours", "theirs")
 
 
 def check_resolution(on_conflict: str) -> None:
-    """Refuse what is no way to settle conflicts. Raises OptionError."""
+    """Refuse values other than those of `Resolution`. Raises OptionError."""
     checks.choice("on_conflict", on_conflict, RESOLUTIONS)
 
 
 @dataclass(frozen=True)
 class MergePlan:
-    """What is to be put onto our side."""
+    """The edits that turn our side into the merged version."""
 
     schema: Schema
-    """The columns, merged."""
+    """The merged columns."""
     metadata: Mapping[str, Any]
-    """The notes, merged."""
+    """The merged metadata of the dataset."""
     add: Ids = field(default_factory=lambda: NONE)
-    """Rows to copy from their side."""
+    """Ids of rows to copy from their side."""
     remove: Ids = field(default_factory=lambda: NONE)
-    """Rows to remove."""
+    """Ids of rows to remove."""
     cells: Mapping[str, Ids] = field(default_factory=dict)
-    """Cells to copy from their side, by column id."""
+    """Ids of rows whose cells are copied from their side, by column id."""
 
 
 @dataclass(frozen=True)
@@ -54,60 +54,62 @@ class Sides:
     """The three versions of a merge; a side may have pending edits."""
 
     base: Table
-    """What both sides come from."""
+    """The common ancestor of both sides."""
     ours: Table
-    """Where the changes go."""
+    """The version that receives the changes."""
     theirs: Table
-    """Where the changes come from."""
-    doubts: Doubts = NO_DOUBTS
-    """Where the base holds no value that is agreed upon."""
+    """The version whose changes are merged."""
+    unresolved: Unresolved = ALL_RESOLVED
+    """Where the base has no value that both sides descend from."""
     names: tuple[str, str] = ("ours", "theirs")
-    """What users call the two sides."""
+    """Names of the two sides in messages."""
 
-    def holding(self, table: Table, ids: Ids) -> Ids:
-        """Return those of `ids` that a side has."""
-        return ids[table.find(ids) >= 0] if len(ids) else ids
+
+def _existing(table: Table, ids: Ids) -> Ids:
+    """Return the ids that belong to rows of a table."""
+    return ids[table.find(ids) >= 0] if len(ids) else ids
 
 
 def plan_merge(
     sides: Sides, mine: Changes, other: Changes, side: Resolution
 ) -> tuple[MergePlan, list[Conflict]]:
-    """Plan putting their changes (`other`) onto our side, which has made its own (`mine`).
+    """Plan the merge of their changes (`other`) into our side, with changes of its own (`mine`).
 
     Parameters
     ----------
     sides : Sides
         The three versions.
     mine, other : Changes
-        What ours and theirs changed, relative to base.
+        The changes of ours and of theirs since the base.
     side : {"raise", "ours", "theirs"}
-        Whose change counts where both changed the same thing. "raise" plans as "ours" does.
+        Side whose change is kept in a conflict. "raise" plans like "ours".
 
     Returns
     -------
     plan : MergePlan
+        The edits to our side.
     conflicts : list of Conflict
-        Everything that both sides changed, each in its own way.
+        Everything that the sides changed in different ways.
     """
-    base, ours, theirs, doubts = sides.base, sides.ours, sides.theirs, sides.doubts
-    wins = side == "theirs"
-    if doubts:
-        mine, other = doubts.add_to(mine, ours), doubts.add_to(other, theirs)
-    small = Reconciler(doubts, sides.names, theirs_wins=wins)
-    schema = small.schema(base.schema, ours.schema, theirs.schema, mine, other)
-    notes = small.notes(
+    base, ours, theirs, unresolved = sides.base, sides.ours, sides.theirs, sides.unresolved
+    theirs_wins = side == "theirs"
+    if unresolved:
+        mine, other = unresolved.add_to(mine, ours), unresolved.add_to(other, theirs)
+    reconciler = Reconciler(unresolved, sides.names, theirs_wins=theirs_wins)
+    schema = reconciler.schema(base.schema, ours.schema, theirs.schema, mine, other)
+    metadata = reconciler.metadata(
         "metadata", ("metadata",), base.state.metadata, ours.state.metadata, theirs.state.metadata
     )
-    clashes = _row_clashes(sides, mine, other)
-    clashing = np.array([c.row_id for c in clashes], np.int64)
-    remove, add = _rows(sides, mine, other, clashing, wins=wins)
-    cells, unequal = _cells(sides, schema, mine, other, wins=wins)
-    plan = MergePlan(schema=schema, metadata=notes, add=add, remove=remove, cells=cells)
-    return plan, [*small.conflicts, *clashes, *unequal]
+    row_conflicts = _find_row_conflicts(sides, mine, other)
+    conflicting = np.array([c.row_id for c in row_conflicts], np.int64)
+    remove, add = _plan_rows(sides, mine, other, conflicting, theirs_wins=theirs_wins)
+    cells, cell_conflicts = _plan_cells(sides, schema, mine, other, theirs_wins=theirs_wins)
+    plan = MergePlan(schema=schema, metadata=metadata, add=add, remove=remove, cells=cells)
+    return plan, [*reconciler.conflicts, *row_conflicts, *cell_conflicts]
 
 
 def plan_restore(old: Table, changes: Changes) -> MergePlan:
-    """Plan turning a table into `old`, given the `changes` that lead there."""
+    """Plan the edits that turn a table into `old`, given the `changes` from the table to `old`."""
     return MergePlan(
         schema=old.schema,
         metadata=old.state.metadata,
@@ -117,67 +119,71 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
     )
 
 
-def _row_clashes(sides: Sides, mine: Changes, other: Changes) -> list[Conflict]:
-    """Return the rows that one side removed and the other changed, or may have."""
-    a, b = sides.names
-    doubted = sides.doubts.rows
-    here, there = (sides.holding(t, doubted) for t in (sides.ours, sides.theirs))
-    found = []
-    for gone, changed, who, left in (
-        (mine.removed, other, a, np.setdiff1d(there, here)),
-        (other.removed, mine, b, np.setdiff1d(here, there)),
+def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Conflict]:
+    """Return a conflict for each row that one side removed and the other changed.
+
+    A row in which the bases conflict, and which only one side still has, is a conflict, too.
+    """
+    our_name, their_name = sides.names
+    unresolved = sides.unresolved.rows
+    in_ours, in_theirs = (_existing(t, unresolved) for t in (sides.ours, sides.theirs))
+    conflicts = []
+    for removed, changes, name, only_in_other in (
+        (mine.removed, other, our_name, np.setdiff1d(in_theirs, in_ours)),
+        (other.removed, mine, their_name, np.setdiff1d(in_ours, in_theirs)),
     ):
-        touched = np.unique(np.concatenate([NONE, *changed.cells.values()]))
-        found += [
-            Conflict("row", None, int(i), f"{who} removed it, the other side changed it")
-            for i in np.union1d(np.intersect1d(gone, touched), left)
+        changed = np.unique(np.concatenate([NONE, *changes.cells.values()]))
+        conflicts += [
+            Conflict("row", None, int(i), f"{name} removed it, the other side changed it")
+            for i in np.union1d(np.intersect1d(removed, changed), only_in_other)
         ]
-    return found
+    return conflicts
 
 
-def _rows(
-    sides: Sides, mine: Changes, other: Changes, clashing: Ids, *, wins: bool
+def _plan_rows(
+    sides: Sides, mine: Changes, other: Changes, conflicting: Ids, *, theirs_wins: bool
 ) -> tuple[Ids, Ids]:
-    """Return the rows that go from our side, and those that come to it."""
-    kept = sides.holding(sides.ours, clashing)
+    """Return the rows to remove from our side, and the rows to add to it."""
+    in_ours = _existing(sides.ours, conflicting)
     remove = np.setdiff1d(other.removed, mine.removed)
     add = other.added[~np.isin(other.added, mine.added)]
-    if wins:
-        return np.union1d(remove, kept), np.concatenate([add, np.setdiff1d(clashing, kept)])
-    return np.setdiff1d(remove, clashing), add
+    if theirs_wins:
+        restored = np.setdiff1d(conflicting, in_ours)
+        return np.union1d(remove, in_ours), np.concatenate([add, restored])
+    return np.setdiff1d(remove, conflicting), add
 
 
-def _cells(
-    sides: Sides, schema: Schema, mine: Changes, other: Changes, *, wins: bool
+def _plan_cells(
+    sides: Sides, schema: Schema, mine: Changes, other: Changes, *, theirs_wins: bool
 ) -> tuple[dict[str, Ids], list[Conflict]]:
-    """Return the cells to copy by column id, and those to which each side gave another value."""
-    here, there, before = ({f.id for f in t.schema} for t in (sides.ours, sides.theirs, sides.base))
+    """Return the cells to copy, by column id, and the cells to which the sides gave two values."""
+    ours, theirs, base = ({f.id for f in t.schema} for t in (sides.ours, sides.theirs, sides.base))
     cells, conflicts = {}, []
-    fresh = np.intersect1d(mine.added, other.added)
-    fresh = np.union1d(
-        fresh, sides.holding(sides.theirs, sides.holding(sides.ours, sides.doubts.rows))
+    # Rows without a base value: all cells are compared between the two sides.
+    without_base = np.union1d(
+        np.intersect1d(mine.added, other.added),
+        _existing(sides.theirs, _existing(sides.ours, sides.unresolved.rows)),
     )
     for f in schema:
-        if f.id not in here & there:
+        if f.id not in ours & theirs:
             continue
         changed = np.setdiff1d(other.cells.get(f.id, NONE), mine.removed)
-        touched = np.union1d(np.intersect1d(changed, mine.cells.get(f.id, NONE)), fresh)
-        if f.id not in before or ("column", f.id) in sides.doubts.things:
-            ids = sides.ours.ids(sides.ours.rows.live())
-            touched = sides.holding(sides.theirs, ids)
-        unequal = _unequal(sides.ours, sides.theirs, f.id, touched)
-        reason = "each side gave it another value"
+        compared = np.union1d(np.intersect1d(changed, mine.cells.get(f.id, NONE)), without_base)
+        if f.id not in base or ("column", f.id) in sides.unresolved.keys:
+            compared = _existing(sides.theirs, sides.ours.ids(sides.ours.rows.live()))
+        unequal = _unequal(sides.ours, sides.theirs, f.id, compared)
+        reason = "each side set another value"
         conflicts += [Conflict("cell", f.name, int(i), reason, (f.id,)) for i in unequal]
-        changed = np.union1d(changed, unequal) if wins else np.setdiff1d(changed, unequal)
+        changed = np.union1d(changed, unequal) if theirs_wins else np.setdiff1d(changed, unequal)
         if len(changed):
             cells[f.id] = changed
     return cells, conflicts
 
 
 def _unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
-    """Return those of `ids` whose cells differ between the two sides."""
+    """Return the ids of rows whose cells differ between the two sides."""
     if not len(ids):
         return NONE
-    here, there = slots_of(ours, ids), slots_of(theirs, ids)
-    differ = ours.digests(column, here) != theirs.digests(column, there)
+    our_slots, their_slots = slots_of(ours, ids), slots_of(theirs, ids)
+    differ = ours.digests(column, our_slots) != theirs.digests(column, their_slots)
     return np.asarray(ids[differ])

@@ -1,4 +1,4 @@
-"""Bringing columns and notes together, three-way: each name, type, default and note on its own."""
+"""The three-way merge of schemas and metadata: each name, type, default and key separately."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deeplake_lite.dataset.versions.changes import NONE, Changes
-from deeplake_lite.dataset.versions.conflicts import Conflict, Doubts, brief, brief_apart
+from deeplake_lite.dataset.versions.conflicts import Conflict, Unresolved, brief, brief_apart
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.schema import Schema
@@ -18,28 +18,31 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ABSENT: Final = object()
-"""Stands for a note that is not there; null is a note like any other."""
+"""Stands for a metadata key that does not exist, as null is an ordinary value."""
 
 UNKNOWN: Final = object()
-"""Stands for a value that is not agreed upon; nothing is equal to it."""
+"""Stands for a base value that does not exist; no value equals it."""
 
 
 class Reconciler:
-    """Three-way choice of small values, noting what collides.
+    """The three-way merge of small values, which collects the conflicts.
 
     Parameters
     ----------
-    theirs_wins : bool
-        Whose value is chosen where both sides changed it.
-    doubts : Doubts
-        What has no agreed value to compare with.
+    unresolved : Unresolved
+        Where the base has no value that both sides descend from.
     names : tuple of str
-        What the two sides are called.
+        Names of the two sides in messages.
+    theirs_wins : bool
+        Whether their value is chosen in a conflict, instead of ours.
     """
 
-    def __init__(self, doubts: Doubts, names: tuple[str, str], *, theirs_wins: bool) -> None:
-        self.theirs_wins, self.doubts, self.names = theirs_wins, doubts, names
+    def __init__(
+        self, unresolved: Unresolved, names: tuple[str, str], *, theirs_wins: bool
+    ) -> None:
+        self.theirs_wins, self.unresolved, self.names = theirs_wins, unresolved, names
         self.conflicts = list[Conflict]()
+        """The conflicts so far."""
 
     def choose(
         self,
@@ -49,19 +52,19 @@ class Reconciler:
         values: tuple[Any, Any, Any],
         key: tuple[str, ...],
     ) -> Any:
-        """Return of (base, ours, theirs) the side that changed; the winner, where both did."""
+        """Merge (base, ours, theirs): return the changed value, or the winner's in a conflict."""
         base, ours, theirs = values
-        base = UNKNOWN if key in self.doubts.things else base
+        base = UNKNOWN if key in self.unresolved.keys else base
         if same_json(ours, theirs) or same_json(theirs, base):
             return ours
         if same_json(ours, base):
             return theirs
-        said = zip(self.names, _brief(ours, theirs), strict=True)
-        reason = f"{what}: {', '.join(f'{who} {value}' for who, value in said)}"
+        sides = zip(self.names, _brief_pair(ours, theirs), strict=True)
+        reason = f"{what}: {', '.join(f'{side} {value}' for side, value in sides)}"
         self.conflicts.append(Conflict(kind, name, None, reason, key))
         return theirs if self.theirs_wins else ours
 
-    def notes(
+    def metadata(
         self,
         name: str,
         key: tuple[str, ...],
@@ -69,7 +72,7 @@ class Reconciler:
         ours: Mapping[str, Any],
         theirs: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Merge notes key by key; no base is one that nothing is known of."""
+        """Merge metadata key by key. Without a base, the value of every key in it is unknown."""
         merged = {
             k: self.choose(
                 "metadata",
@@ -89,21 +92,21 @@ class Reconciler:
     def schema(
         self, base: Schema, ours: Schema, theirs: Schema, mine: Changes, other: Changes
     ) -> Schema:
-        """Return the merged schema: our columns in our order, then theirs that are new."""
+        """Return the merged schema: our columns in our order, then their new columns."""
         o, t = ({f.id: f for f in schema} for schema in (ours, theirs))
-        b = {f.id: f for f in base if ("column", f.id) not in self.doubts.things}
-        kept: list[Field] = []
+        b = {f.id: f for f in base if ("column", f.id) not in self.unresolved.keys}
+        merged: list[Field] = []
         for c in [*o, *(c for c in t if c not in o)]:
             if c in o and c in t:
-                kept.append(self._field(b.get(c), o[c], t[c], mine, other))
-            elif c not in b and ("column", c) not in self.doubts.things:
-                kept.append(o.get(c) or t[c])
+                merged.append(self._merge_field(b.get(c), o[c], t[c], mine, other))
+            elif c not in b and ("column", c) not in self.unresolved.keys:
+                merged.append(o.get(c) or t[c])
             else:
-                survivor = self._dropped(b.get(c), o.get(c), t.get(c), mine, other)
-                kept += [survivor] if survivor is not None else []
-        return Schema(tuple(self._settled(kept, t if self.theirs_wins else o)))
+                survivor = self._merge_dropped(b.get(c), o.get(c), t.get(c), mine, other)
+                merged += [survivor] if survivor is not None else []
+        return Schema(tuple(self._resolve_names(merged, t if self.theirs_wins else o)))
 
-    def _field(
+    def _merge_field(
         self, base: Field | None, ours: Field, theirs: Field, mine: Changes, other: Changes
     ) -> Field:
         key = ("column", ours.id, "name")
@@ -111,8 +114,8 @@ class Reconciler:
         return replace(
             ours,
             name=self.choose("column", ours.name, "name", names, key),
-            htype=self._type(ours, base.htype if base else None, theirs.htype, mine, other),
-            metadata=self.notes(
+            htype=self._merge_type(ours, base.htype if base else None, theirs.htype, mine, other),
+            metadata=self.metadata(
                 f"metadata of {ours.name!r}",
                 ("metadata", ours.id),
                 base.metadata if base else None,
@@ -121,10 +124,10 @@ class Reconciler:
             ),
         )
 
-    def _type(
+    def _merge_type(
         self, f: Field, base: Htype | None, theirs: Htype, mine: Changes, other: Changes
     ) -> Htype:
-        """Merge the type of our column `f`: nulls, default and meaning, each on its own.
+        """Merge the type of our column `f`: nullability, default and meaning separately.
 
         Raises
         ------
@@ -134,8 +137,9 @@ class Reconciler:
         ours = f.htype
         if theirs == ours:
             return ours
-        if base is not None and ("column", f.id, "default") not in self.doubts.things:
-            is_converted = ours.with_mode(None) is not None  # images get the mode when merged
+        if base is not None and ("column", f.id, "default") not in self.unresolved.keys:
+            # Images are converted to the merged mode, so a stored image cannot be misread.
+            is_converted = ours.with_mode(None) is not None
             if theirs == base and (is_converted or not _wrote(other, f)):
                 return ours
             if ours == base and (is_converted or not _wrote(mine, f)):
@@ -145,22 +149,22 @@ class Reconciler:
         a, b = (replace(h, nullable=False, default=None) for h in (ours, theirs))
         wider = a if a.continues(b) else b if b.continues(a) else None
         if wider is None:
-            raise self._misread(f, theirs)
+            raise self._type_conflict(f, theirs)
         return replace(wider, nullable=ours.nullable or theirs.nullable, default=default)
 
-    def _misread(self, f: Field, theirs: Htype) -> ConflictError:
+    def _type_conflict(self, f: Field, theirs: Htype) -> ConflictError:
         """Return the error for a column whose values would mean something else after the merge."""
         a, b = self.names
         reason = f"type: {a} {f.htype}, {b} {theirs}"
         return ConflictError(
             f"The sides have stored values of column {f.name!r} as different types, {a} as "
-            f"{f.htype}, {b} as {theirs}: those of one would be misread as the other. Undo one "
-            "side's change of the type, merge, then make it again, such as ds.add_classes or "
-            "ds.set_mode.",
+            f"{f.htype} and {b} as {theirs}, so the values of one would be misread as the other. "
+            "Undo the change of the type on one side, merge, and then change the type again, for "
+            "example with ds.add_classes or ds.set_mode.",
             [Conflict("column", f.name, None, reason, ("column", f.id))],
         )
 
-    def _dropped(
+    def _merge_dropped(
         self,
         base: Field | None,
         ours: Field | None,
@@ -168,10 +172,10 @@ class Reconciler:
         mine: Changes,
         other: Changes,
     ) -> Field | None:
-        """Merge a column that one side dropped: it goes, unless the other side needs it.
+        """Merge a column that one side dropped: drop it, unless the other side needs it.
 
-        The other side needs it when it has changed the column or cells of it, or has added rows,
-        which have values in it.
+        The other side needs the column if it changed the column or its cells, or added rows, which
+        have values in the column. This is a conflict.
         """
         survivor, changes = (ours, mine) if theirs is None else (theirs, other)
         assert survivor is not None
@@ -186,30 +190,35 @@ class Reconciler:
         self.conflicts.append(Conflict("column", name, None, reason, ("column", survivor.id)))
         return theirs if self.theirs_wins else ours
 
-    def _settled(self, kept: list[Field], winner: Mapping[str, Field]) -> list[Field]:
-        """Return the columns without two of one name: the winner's names count, the rest goes."""
-        while clashing := _clashing(kept):
-            same = {f.id: winner[f.id].name for f in clashing if f.id in winner}
-            renamed = any(f.name != same.get(f.id, f.name) for f in clashing)
+    def _resolve_names(self, fields: list[Field], winner: Mapping[str, Field]) -> list[Field]:
+        """Resolve equal names of two columns in favour of the winner.
+
+        Columns get back the names that they have on the winner's side. If this changes nothing, the
+        columns that the winner does not have are dropped. Either may lead to other equal names, so
+        this is repeated until there are none.
+        """
+        while clashing := _with_clashing_names(fields):
+            names = {f.id: winner[f.id].name for f in clashing if f.id in winner}
+            is_renamed = any(f.name != names.get(f.id, f.name) for f in clashing)
             for f in clashing:
-                key = ("column", f.id, "name") if renamed else ("column", f.id)
+                key = ("column", f.id, "name") if is_renamed else ("column", f.id)
                 reason = "each side has a column, or group, of this name"
                 self.conflicts.append(Conflict("column", f.name, None, reason, key))
-            if renamed:
-                kept = [replace(f, name=same.get(f.id, f.name)) for f in kept]
+            if is_renamed:
+                fields = [replace(f, name=names.get(f.id, f.name)) for f in fields]
             else:
-                kept = [f for f in kept if f not in clashing or f.id in winner]
-        return kept
+                fields = [f for f in fields if f not in clashing or f.id in winner]
+        return fields
 
 
-def _brief(ours: Any, theirs: Any) -> tuple[str, str]:
+def _brief_pair(ours: Any, theirs: Any) -> tuple[str, str]:
     if ours is ABSENT:
         return "nothing", brief(theirs)
     return (brief(ours), "nothing") if theirs is ABSENT else brief_apart(ours, theirs)
 
 
-def _clashing(fields: list[Field]) -> list[Field]:
-    """Return the columns whose name another one has, as its own or as the group that it lies in."""
+def _with_clashing_names(fields: list[Field]) -> list[Field]:
+    """Return the columns whose name is also the name, or a parent group, of another column."""
 
     def clash(a: str, b: str) -> bool:
         return a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")
@@ -218,5 +227,5 @@ def _clashing(fields: list[Field]) -> list[Field]:
 
 
 def _wrote(changes: Changes, f: Field) -> bool:
-    """Tell whether a side has stored values of a column: of new rows, or of others."""
+    """Tell whether a side has stored values in a column, for new rows or existing ones."""
     return bool(len(changes.added) or len(changes.cells.get(f.id, NONE)))

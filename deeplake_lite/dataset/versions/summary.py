@@ -1,7 +1,7 @@
-"""What a diff shows of itself: counts, changes of the schema, and a few rows that differ.
+"""The summary of a diff for display: counts, changes of the schema, and a few rows that differ.
 
-Steps: choose rows (changed ones first, some added, some removed), read their cells on both sides as
-`glance` does, and put them beside each other.
+Steps: choose rows (mostly changed ones, a few added and removed ones), read previews of their cells
+in both versions, and put them next to each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deeplake_lite.dataset.repr.excerpts import cut_to_difference
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions.apply import slots_of
-from deeplake_lite.dataset.versions.changes import compare_notes
+from deeplake_lite.dataset.versions.changes import compare_metadata
 from deeplake_lite.htypes.base import Picture
 from deeplake_lite.htypes.show import short_array, short_text
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, SchemaChanges
     from deeplake_lite.storage.table import Table
 
-_SIDE_ROWS = 2  # of added and of removed rows, when there are changed ones too
+_SIDE_ROWS = 2  # added rows, and removed rows, that are shown next to changed ones
 SEEN = 40
-"""Letters of a cell that a page of a diff surely shows."""
+"""Number of characters of a cell that the HTML page of a diff shows in any case."""
 
-_FIELDS = 4  # of an added or removed row
+_FIELDS = 4  # that are shown of an added or removed row
 
 
 def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:
-    """Return what is known of a diff without reading cells."""
+    """Return the summary of a diff without reading cells."""
     changed = diff.changed
     return DiffSummary(
         diff.a,
@@ -47,18 +47,18 @@ def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:
         removed=len(diff.removed),
         changed=len(_any_of(changed)),
         columns=tuple((name, len(ids)) for name, ids in changed.items()),
-        schema=(*schema_changes(diff.schema), *_note_changes("(dataset)", diff.metadata)),
+        schema=(*schema_changes(diff.schema), *_metadata_changes("(dataset)", diff.metadata)),
         examples=examples,
     )
 
 
 def page(diff: Diff) -> DiffSummary:
-    """Return what there is to see of a diff, with rows that differ."""
+    """Return the summary of a diff with a few rows that differ."""
     return outline(diff, tuple(_examples(diff)))
 
 
 def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
-    """Yield what happened to the columns.
+    """Yield the changes of columns for display.
 
     >>> from deeplake_lite.schema import Schema
     >>> old = Schema.build({"x": "int32", "s": "text"})
@@ -74,17 +74,19 @@ def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
     for old, new in changes.retyped:
         yield SchemaChange("changed", new.name, f"{old.htype} → {new.htype}")
     for old, new in changes.noted:
-        yield from _note_changes(new.name, compare_notes(old.metadata, new.metadata))
+        yield from _metadata_changes(new.name, compare_metadata(old.metadata, new.metadata))
 
 
-def _note_changes(whose: str, notes: Mapping[str, tuple[object, object]]) -> Iterator[SchemaChange]:
-    for key, (before, after) in notes.items():
-        was, now = cut_to_difference(repr(before), repr(after), SEEN)
-        yield SchemaChange("changed", whose, f"note {key}: {was} → {now}")
+def _metadata_changes(
+    owner: str, changes: Mapping[str, tuple[object, object]]
+) -> Iterator[SchemaChange]:
+    for key, (before, after) in changes.items():
+        old, new = cut_to_difference(repr(before), repr(after), SEEN)
+        yield SchemaChange("changed", owner, f"metadata {key}: {old} → {new}")
 
 
 def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[Any, Any]:
-    """Return two values as `plain` does, told apart where that would say the same of both.
+    """Return two values as `plain` does, with more detail if the short forms would be equal.
 
     >>> from deeplake_lite.htypes import Array
     >>> htype = Array("float64", (2,))
@@ -94,12 +96,12 @@ def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[An
     pair = plain(before, htypes[0]), plain(after, htypes[1])
     if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
         return pair
-    told = htypes[0].to_words(before), htypes[1].to_words(after)
-    return pair if None in told else cut_to_difference(str(told[0]), str(told[1]))
+    words = htypes[0].to_words(before), htypes[1].to_words(after)
+    return pair if None in words else cut_to_difference(str(words[0]), str(words[1]))
 
 
 def plain(value: Any, htype: Htype | None = None) -> Any:
-    """Return a value as a cell of a table: a scalar, a text, None, or a few words about the rest.
+    """Return a value as a cell of a table: a scalar, a string, None, or a short description.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> plain(np.int32(3)), plain(np.zeros(2)), plain(1, ClassLabel(["rose", "tulip"]))
@@ -127,24 +129,24 @@ def plain(value: Any, htype: Htype | None = None) -> Any:
 
 
 def _any_of(changed: Mapping[str, Ids]) -> Ids:
-    """Return the ids of the rows of which any cell changed, ascending."""
+    """Return the ids of the rows with any changed cell, ascending."""
     return np.unique(np.concatenate([np.empty(0, np.int64), *changed.values()]))
 
 
-def _chosen(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
-    """Choose up to eight rows: changed ones, but some of the others too.
+def _choose_rows(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
+    """Choose up to eight rows, mostly changed ones.
 
-    >>> [len(c) for c in _chosen(np.arange(9), np.arange(1), np.arange(5))]
+    >>> [len(c) for c in _choose_rows(np.arange(9), np.arange(1), np.arange(5))]
     [5, 1, 2]
     """
     sides = [min(len(ids), _SIDE_ROWS) for ids in (added, removed)]
-    some = changed[: preview.ROWS - sum(sides)]
-    new = added[: preview.ROWS - len(some) - sides[1]]
-    return some, new, removed[: preview.ROWS - len(some) - len(new)]
+    first = changed[: preview.ROWS - sum(sides)]
+    new = added[: preview.ROWS - len(first) - sides[1]]
+    return first, new, removed[: preview.ROWS - len(first) - len(new)]
 
 
 def _examples(diff: Diff) -> Iterator[DiffExample]:
-    changed, added, removed = _chosen(_any_of(diff.changed), diff.added, diff.removed)
+    changed, added, removed = _choose_rows(_any_of(diff.changed), diff.added, diff.removed)
     older = Side(diff.older, np.concatenate([changed, removed]))
     newer = Side(diff.newer, np.concatenate([changed, added]))
     yield from _changed_rows(diff, older, newer, changed)
@@ -153,14 +155,14 @@ def _examples(diff: Diff) -> Iterator[DiffExample]:
 
 
 class Side:
-    """One version of a diff, as far as the chosen rows go.
+    """The chosen rows of one version of a diff.
 
     Parameters
     ----------
     table : Table
         The version.
     ids : ndarray, (n,) int64
-        Ids of the rows that may be asked for.
+        Ids of the chosen rows.
     """
 
     def __init__(self, table: Table, ids: Ids) -> None:
@@ -168,57 +170,58 @@ class Side:
         self._slots = dict(zip(ids.tolist(), slots_of(table, ids).tolist(), strict=True))
 
     def slots(self, ids: Ids) -> Ids:
-        """Return where some of the rows are kept."""
+        """Return the slots of some of the rows."""
         return np.array([self._slots[row_id] for row_id in ids.tolist()], np.int64)
 
     def values(self, f: Field, ids: Ids) -> list[Content]:
-        """Return what cells show."""
+        """Return previews of cells."""
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
-        """Return a cell in words that tell it apart; None where it has none."""
+        """Return a cell's value in full as a string; None if its type has no such form."""
         try:
             cells = self.table.read([f.id], self.slots(row))[f.id]
             value = with_none(decode_block(f.htype, cells, follow=False))[0]
             return None if value is None else f.htype.to_words(value)
-        except Exception:  # whatever is wrong with it, `values` says so
+        except Exception:  # the preview of `values` shows the error
             return None
 
     def positions(self, ids: Ids) -> list[int]:
-        """Return where rows are."""
+        """Return the positions of some of the rows in the version."""
         live, slots = self.table.rows.live(), self.slots(ids)
         at = np.flatnonzero(np.isin(live, slots))
         where = dict(zip(live[at].tolist(), at.tolist(), strict=True))
         return [where[slot] for slot in slots.tolist()]
 
     def pictures(self, ids: Ids) -> list[Picture | None]:
-        """Return the rows' pictures, from the first column that has any."""
+        """Return previews of the rows' images, from the first image column, if there is one."""
         f = next((f for f in self.table.schema if f.htype.is_image), None)
-        found: list[Content] = self.values(f, ids) if f else [None] * len(ids)
-        return [content if isinstance(content, Picture) else None for content in found]
+        contents: list[Content] = self.values(f, ids) if f else [None] * len(ids)
+        return [content if isinstance(content, Picture) else None for content in contents]
 
 
 def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[DiffExample]:
     """Yield rows with the cells that changed, before and after."""
     cells: dict[int, list[CellChange]] = {row_id: [] for row_id in ids.tolist()}
     for name, changed in list(diff.changed.items())[:MOST_COLUMNS]:
-        some = ids[np.isin(ids, changed)]
+        rows = ids[np.isin(ids, changed)]
         new = newer.table.schema[name]
         old = next(f for f in older.table.schema if f.id == new.id)
-        sides = older.values(old, some), newer.values(new, some)
-        for row_id, *glimpses in zip(some.tolist(), *sides, strict=True):
-            if _look_alike(*glimpses):
-                at = np.array([row_id])
-                glimpses = _told_apart(older.exact(old, at), newer.exact(new, at)) or glimpses
-            cells[row_id].append(CellChange(name, *glimpses))
-    rows = zip(ids.tolist(), newer.positions(ids), newer.pictures(ids), strict=True)
-    for row_id, row, picture in rows:
-        drawn = any(isinstance(s, Picture) for c in cells[row_id] for s in (c.before, c.after))
-        yield DiffExample("changed", row, tuple(cells[row_id]), None if drawn else picture)
+        sides = older.values(old, rows), newer.values(new, rows)
+        for row_id, *previews in zip(rows.tolist(), *sides, strict=True):
+            if _look_alike(*previews):
+                row = np.array([row_id])
+                exact = older.exact(old, row), newer.exact(new, row)
+                previews = _cut_to_difference(*exact) or previews
+            cells[row_id].append(CellChange(name, *previews))
+    examples = zip(ids.tolist(), newer.positions(ids), newer.pictures(ids), strict=True)
+    for row_id, position, picture in examples:
+        has_image = any(isinstance(s, Picture) for c in cells[row_id] for s in (c.before, c.after))
+        yield DiffExample("changed", position, tuple(cells[row_id]), None if has_image else picture)
 
 
 def _look_alike(before: Content, after: Content) -> bool:
-    """Tell whether a reader sees no difference of two cells; of what was not read, nobody knows.
+    """Tell whether two previews show the same; False for cells that were not read.
 
     >>> _look_alike("1.7e+09", "1.7e+09"), _look_alike("a", "b"), _look_alike("…", "…")
     (True, False, False)
@@ -228,17 +231,17 @@ def _look_alike(before: Content, after: Content) -> bool:
     return before[:SEEN] == after[:SEEN]
 
 
-def _told_apart(before: str | None, after: str | None) -> list[Content]:
-    """Return two cells cut to where they differ; nothing where they have no such words."""
+def _cut_to_difference(before: str | None, after: str | None) -> list[Content]:
+    """Return two values cut around their first difference; an empty list if one is None."""
     return [] if before is None or after is None else [*cut_to_difference(before, after, SEEN)]
 
 
 def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:
-    """Yield rows that only one side has, with a few of their values."""
+    """Yield rows that exist in only one version, with a few of their values."""
     fields = [f for f in side.table.schema if not f.htype.is_image][:_FIELDS]
     values = [side.values(f, ids) for f in fields]
     for i, (row, picture) in enumerate(zip(side.positions(ids), side.pictures(ids), strict=True)):
         pairs = zip(fields, (column[i] for column in values), strict=True)
-        gone = kind == "removed"
-        cells = (CellChange(f.name, *((v, None) if gone else (None, v))) for f, v in pairs)
+        is_removed = kind == "removed"
+        cells = (CellChange(f.name, *((v, None) if is_removed else (None, v))) for f, v in pairs)
         yield DiffExample(kind, row, tuple(cells), picture)

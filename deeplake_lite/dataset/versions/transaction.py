@@ -1,4 +1,4 @@
-"""A block whose edits are committed at its end, or discarded where an error leaves it."""
+"""The context manager that commits the edits of a block, or discards them on error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """What `Dataset.transaction` returns.
+    """The context manager that `Dataset.transaction` returns.
 
-    This is no generator: one that an interrupt leaves suspended would discard the edits when it is
-    collected, at whatever moment that is.
+    This is a class and not a generator, because a generator that an interrupt leaves suspended
+    would discard the edits at the time when it is garbage-collected.
     """
 
     def __init__(self, ds: Dataset, message: str) -> None:
@@ -20,7 +20,7 @@ class Transaction:
 
     def __enter__(self) -> Dataset:
         with self._ds.handle.locked():
-            self._ds.handle.check_clean("a transaction begins")
+            self._ds.handle.check_clean("starting a transaction")
         return self._ds
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -1,1 +1,1 @@
-"""From what users hand in to the next version: input, edits, upserts, keys, commits."""
+"""Conversion of users' data to stored cells, and the edits that write them to a transaction."""

@@ -1,7 +1,7 @@
-"""From what users hand in to blocks of checked cells: columns or rows, all columns of one length.
+"""Conversion of users' data, by column or by row, to blocks of checked and encoded cells.
 
-Blocks keep memory bounded: each holds about `BLOCK_BYTES` of encoded cells, whatever the size of a
-row.
+Blocks bound the memory: each holds about `BLOCK_BYTES` of encoded cells, however large the rows
+are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.capsules import is_wrong_table, table_hint
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.write.tables import Tabular, named_values, table_columns
-from deeplake_lite.dataset.write.transfer import Transfer, naming_types, taken_from, transferred
+from deeplake_lite.dataset.write.transfer import (
+    Transfer,
+    naming_types,
+    transfer_values,
+    wrap_source,
+)
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.reencoding import collect_notices, warn_once
@@ -34,30 +39,30 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
 
 BLOCK_BYTES = 16 * 2**20
-"""Encoded size of a block, about."""
+"""Approximate encoded size of a block, in bytes."""
 
 FIRST_ROWS = 64
-"""Rows of the first block, before the size of a row is known."""
+"""Number of rows in the first block, when the size of a row is not known yet."""
 
 MOST_ROWS = 65_536
-"""Rows of a block at the most."""
+"""Most rows in a block."""
 
 STREAMED_ROWS = 1_024
-"""Rows that are taken from a generator at a time."""
+"""Number of rows that are taken from a generator at a time."""
 
 type Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Tabular | View
 """Columns by name, rows as dicts (or a generator of them), a DataFrame, an Arrow table, a view."""
 
 
 def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
-    """Return the columns that were handed in, by name, and their common length.
+    """Return the columns of users' data by name, and their common length.
 
     Raises
     ------
     ColumnNotFoundError
-        For a column that the schema does not have.
+        When the schema has no column of a name.
     InvalidValueError
-        For columns of different lengths, or values that are no sequence.
+        When columns differ in length, or the values of one are not a sequence.
     """
     if not _is_columnar(data):
         data = list(_rows(data))
@@ -65,24 +70,26 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for name, values in columns.items():
         if not is_sequence(values):
             raise InvalidValueError(
-                f"takes one sequence of values, one per row, got {brief(values)}. "
-                f"For a single row write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
+                f"must get a sequence with one value per row, but it got {brief(values)}. For a "
+                f"single row, write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
                 column=name,
             )
     lengths = {name: len(values) for name, values in columns.items()}
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
-            raise InvalidValueError(f"columns have one length: {a!r} has {n} rows, {b!r} has {m}.")
+            raise InvalidValueError(
+                f"all columns must have the same length, but {a!r} has {n} rows and {b!r} has {m}."
+            )
     return columns, next(iter(lengths.values()), len(data) if isinstance(data, list) else 0)
 
 
 def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
-    """Return what was handed in by column name; the values are yet to be looked at.
+    """Return the columns of users' data by name; the values are not checked yet.
 
     Raises
     ------
     ColumnNotFoundError
-        For a column that the schema does not have.
+        When the schema has no column of a name.
     """
     columns: dict[str, Any]
     if isinstance(data, View):
@@ -91,23 +98,23 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
         columns = table_columns(data, schema)
     elif isinstance(data, Mapping):
         types = {f.name: f.htype for f in schema}
-        columns = {n: _listed(n, v, types.get(n)) for n, v in data.items()}
+        columns = {n: _sliceable_values(n, v, types.get(n)) for n, v in data.items()}
     else:
         columns = _transpose(list(_rows(data)), schema)
     for name, values in columns.items():
         if name not in schema.names:
             raise ColumnNotFoundError.named("column", name, schema.names)
-        columns[name] = taken_from(values, schema[name].htype)
+        columns[name] = wrap_source(values, schema[name].htype)
     return columns
 
 
 def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of cells by column id, of whatever was handed in.
+    """Yield users' data as blocks of cells by column id; a generator is read piece by piece.
 
     Raises
     ------
     ColumnNotFoundError, InvalidValueError
-        As `as_columns` and `encode_blocks` do.
+        As `as_columns` and `encode_blocks`.
     """
     if not isinstance(data, Iterator) or isinstance(data, Tabular):
         columns, count = as_columns(data, schema)
@@ -132,7 +139,7 @@ def encode_blocks(
     Raises
     ------
     InvalidValueError
-        With the column's name and the row's position in what was handed in.
+        When a value is invalid; the error has the column's name and the row's position in the data.
     """
     start, rows = 0, FIRST_ROWS
     while start < count:
@@ -144,32 +151,35 @@ def encode_blocks(
 
 
 def copy_blocks(
-    source: ReadTable, slots: NDArray[np.int64], given: Sequence[Field], fields: Sequence[Field]
+    source: ReadTable,
+    slots: NDArray[np.int64],
+    source_fields: Sequence[Field],
+    fields: Sequence[Field],
 ) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of another table's cells by column id; stored bytes are copied where they fit.
+    """Yield blocks of another table's cells by column id, copied without re-encoding if possible.
 
     Raises
     ------
     ColumnNotFoundError
-        For a column that there is no field for.
+        When `fields` has no column of a name in `source_fields`.
     InvalidValueError
-        For values that a column of another type does not take.
+        When a column of another type does not accept a value.
     """
-    names = {f.name: f for f in given}
-    for name in names.keys() - {f.name for f in fields}:
+    by_name = {f.name: f for f in source_fields}
+    for name in by_name.keys() - {f.name for f in fields}:
         raise ColumnNotFoundError.named("column", name, [f.name for f in fields])
     for span in chunks.spans(len(slots), chunks.COPY_ROWS):
-        read = source.read([f.id for f in given], slots[span])
+        cells = source.read([f.id for f in source_fields], slots[span])
         yield {
-            f.id: _copied(f, names[f.name], read[names[f.name].id], span)
-            if f.name in names
+            f.id: _convert_cells(f, by_name[f.name], cells[by_name[f.name].id], span)
+            if f.name in by_name
             else encode_column(f, None, span.start, span.stop, "header")
             for f in fields
         }
 
 
-def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
-    """Return the cells of a field `of` as they are for a field `f`, encoded anew if they differ."""
+def _convert_cells(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
+    """Return the cells of a field `of` for a field `f`, re-encoded only if the types differ."""
     same = replace(f.htype, nullable=False, default=None) == replace(
         of.htype, nullable=False, default=None
     )
@@ -177,7 +187,7 @@ def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
         return cells
     try:
         with naming_types(of.htype, f.htype):
-            values = transferred(of.htype, cells, f.htype)
+            values = transfer_values(of.htype, cells, f.htype)
             return encode_column(f, values, 0, len(cells), "header")
     except InvalidValueError as error:
         row = None if error.row is None else error.row + span.start
@@ -187,9 +197,9 @@ def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
 def encode_column(
     f: Field, values: Any, start: int, stop: int, check: Check, *, warns: bool = True
 ) -> Cells:
-    """Encode values of one column from `start` to `stop`; its default where there are none.
+    """Encode the values of one column from `start` to `stop`, or its default if `values` is None.
 
-    With `warns`, a `ReencodedWarning` names images that lose detail.
+    With `warns`, a `ReencodedWarning` is issued for images that lose detail.
     """
     try:
         if values is None:
@@ -207,7 +217,7 @@ def encode_column(
 
 @contextmanager
 def naming_rows(position: Callable[[int], Any]) -> Iterator[None]:
-    """Let errors of values for some rows, one each, name the row instead of the value's place."""
+    """Make errors of values name the row that `position` returns instead of the value's index."""
     try:
         yield
     except InvalidValueError as error:
@@ -216,7 +226,7 @@ def naming_rows(position: Callable[[int], Any]) -> Iterator[None]:
 
 
 def cells_nbytes(cells: Cells) -> int:
-    """Return the encoded size of cells, bytes."""
+    """Return the encoded size of cells, in bytes."""
     match cells:
         case DenseCells(values):
             return values.nbytes
@@ -227,18 +237,18 @@ def cells_nbytes(cells: Cells) -> int:
 
 
 def is_sequence(values: Any) -> bool:
-    """Tell whether there is one value per row: a list, an array of an axis or more, a column.
+    """Tell whether values may be one per row, as in a list, an array of one or more axes, a column.
 
     >>> is_sequence([1, 2]), is_sequence("two"), is_sequence(np.array(2))
     (True, False, False)
     """
-    listed = hasattr(values, "__len__") and hasattr(values, "__getitem__")
-    single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
-    return listed and not single
+    is_indexable = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    is_single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
+    return is_indexable and not is_single
 
 
 def sliceable(values: Any) -> Any:
-    """Return values of which some rows can be taken: an array for a tensor, a list for a deque.
+    """Return values in a form that can be sliced: an array for a tensor, a list for a deque.
 
     >>> from collections import deque
     >>> sliceable(deque([1, 2]))
@@ -254,39 +264,43 @@ def sliceable(values: Any) -> Any:
     return values
 
 
-def _listed(name: str, values: Any, of: Htype | None) -> Any:
+def _sliceable_values(name: str, values: Any, of: Htype | None) -> Any:
     if isinstance(values, Iterator):
         return list(values)
     return named_values(name, sliceable(values), of)
 
 
 def _is_columnar(data: Any) -> bool:
-    """Tell whether rows come by column: a dict, a table, a view; a column alone is no rows."""
+    """Tell whether data is organized by column: a dict, a table or a view, but not one column."""
     if isinstance(data, Mapping | View):
         return True
     return isinstance(data, Tabular) and not is_wrong_table(data)
 
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
-    """Return rows to go through; what is no row, or no rows at all, is refused."""
+    """Yield rows that are dicts. Raises InvalidValueError for anything else."""
     if is_wrong_table(data):
-        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__}. {table_hint(data)}")
+        raise InvalidValueError(
+            f"{_ACCEPTED_DATA}, but this is {type(data).__name__}. {table_hint(data)}"
+        )
     if isinstance(data, str | bytes | set) or not np.iterable(data):
-        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {brief(data)}.")
+        raise InvalidValueError(
+            f"{_ACCEPTED_DATA}, but this is {type(data).__name__} {brief(data)}."
+        )
     for i, row in enumerate(data):
         if not isinstance(row, Mapping):
-            raise InvalidValueError(f"{_TAKEN}; got {brief(row)}.", row=i)
+            raise InvalidValueError(f"{_ACCEPTED_DATA}, but this is {brief(row)}.", row=i)
         yield row
 
 
-_TAKEN = (
-    "rows come as a dict of columns, a list or generator of dicts, one per row, a DataFrame, an "
-    "Arrow table, or a view"
+_ACCEPTED_DATA = (
+    "rows must be a dict of columns, a list or generator of dicts (one per row), a DataFrame, an "
+    "Arrow table or a view"
 )
 
 
 def _transpose(rows: Sequence[Mapping[str, Any]], schema: Schema) -> dict[str, list[Any]]:
-    """Turn a list of rows into columns; what a row leaves out is the column's default."""
+    """Turn a list of rows into columns; values that a row leaves out get the column's default."""
     names = dict.fromkeys(name for row in rows for name in row)
     defaults = {f.name: f.htype.default for f in schema}
     return {name: [row.get(name, defaults.get(name)) for row in rows] for name in names}

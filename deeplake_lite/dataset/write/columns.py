@@ -1,4 +1,4 @@
-"""Cells of a new column, for every slot of a table in blocks."""
+"""The cells of a new column, in blocks for every slot of a table."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 type Ids = NDArray[np.int64]
 
 
-def filled(table: Table, f: Field, give: Callable[[Slots], Cells]) -> Iterator[Cells]:
-    """Yield the cells of a new column for every slot in blocks.
+def fill_column(table: Table, f: Field, cells_of: Callable[[Slots], Cells]) -> Iterator[Cells]:
+    """Yield the cells of a new column, in blocks for every slot.
 
-    `give` returns those of some slots that hold a row; the others are blank.
+    `cells_of` returns the cells of slots that hold a row. Slots of deleted rows get blank cells.
     """
-    alive = np.zeros(table.rows.slots, bool)
-    alive[table.rows.live()] = True
-    for span in chunks.spans(len(alive), chunks.COPY_ROWS):
-        here, gone = np.flatnonzero(alive[span]), np.flatnonzero(~alive[span])
-        yield woven(
-            (here, partial(_shifted, give, span.start)),
-            (gone, lambda rows: f.htype.encode([f.htype.blank] * len(rows))),
+    live = np.zeros(table.rows.slots, bool)
+    live[table.rows.live()] = True
+    for span in chunks.spans(len(live), chunks.COPY_ROWS):
+        rows, deleted = np.flatnonzero(live[span]), np.flatnonzero(~live[span])
+        yield interleave(
+            (rows, partial(_cells_behind, cells_of, span.start)),
+            (deleted, lambda rows: f.htype.encode([f.htype.blank] * len(rows))),
         )
 
 
-def _shifted(give: Callable[[Slots], Cells], start: int, rows: Ids) -> Cells:
-    return give(rows + start)
+def _cells_behind(cells_of: Callable[[Slots], Cells], start: int, rows: Ids) -> Cells:
+    return cells_of(rows + start)
 
 
-def woven(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
-    """Return cells that come in parts, each with the rows that it is for and who gives it."""
-    some = [(rows, give(rows)) for rows, give in parts if len(rows)]
-    if len(some) == 1:
-        return some[0][1]
-    return take(concat([c for _, c in some]), np.argsort(np.concatenate([r for r, _ in some])))
+def interleave(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
+    """Combine cells from several functions, each given with the rows for which it returns cells."""
+    cells = [(rows, cells_of(rows)) for rows, cells_of in parts if len(rows)]
+    if len(cells) == 1:
+        return cells[0][1]
+    return take(concat([c for _, c in cells]), np.argsort(np.concatenate([r for r, _ in cells])))

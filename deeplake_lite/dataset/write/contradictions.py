@@ -1,6 +1,6 @@
-"""Cells that contradict the type of their column, though they are as they were written.
+"""The search for cells that are intact but contradict the type of their column.
 
-Checksums do not find them: somebody has changed the schema, or written cells, by other means.
+Checksums do not find them. They exist if another program has changed the schema or written cells.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 BLOCK_ROWS = 64
-"""Cells that are decoded at a time."""
+"""Number of cells that are decoded at a time."""
 
 BLOCK_BYTES = 1 << 26
-"""Size beyond which the cells of a block are decoded one by one."""
+"""Size in bytes beyond which the cells of a block are decoded one by one."""
 
 
-def contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
-    """Yield the slots whose cells do not decode, and why; files are not decoded.
+def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
+    """Yield the slots whose cells do not decode, with the reason. Files are not decoded.
 
     Parameters
     ----------
@@ -39,21 +39,22 @@ def contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[i
     f : Field
         The column.
     slots : ndarray, (n,) int64
-        Where to look.
+        The slots to check.
     """
     if not _is_decoded(f.htype):
         return
     for span in chunks.spans(len(slots), BLOCK_ROWS):
         block = slots[span]
-        if table.nbytes(f.id, block) > BLOCK_BYTES or _error(table, f, block) is not None:
+        if table.nbytes(f.id, block) > BLOCK_BYTES or _decode_error(table, f, block) is not None:
             for slot in block.tolist():
-                error = _error(table, f, np.array([slot]))
-                if error is not None and not isinstance(error, TooLargeError):  # no damage
+                error = _decode_error(table, f, np.array([slot]))
+                # A value beyond the handle's limits is not damaged.
+                if error is not None and not isinstance(error, TooLargeError):
                     yield slot, str(error)
 
 
-def _error(table: Table, f: Field, slots: Positions) -> LakeError | None:
-    """Return why cells do not decode; None where they do."""
+def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
+    """Return the error of decoding cells; None if there is none."""
     try:
         decode_block(f.htype, table.read([f.id], slots)[f.id], follow=False)
     except LakeError as error:
@@ -62,7 +63,7 @@ def _error(table: Table, f: Field, slots: Positions) -> LakeError | None:
 
 
 def _is_decoded(htype: Htype) -> bool:
-    """Tell whether cells are looked at: all but files and other bytes.
+    """Tell whether cells of a type are checked: all types except files and other bytes.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> _is_decoded(Boxes()), _is_decoded(Image("jpeg")), _is_decoded(Sequence("image"))

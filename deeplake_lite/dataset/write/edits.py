@@ -1,7 +1,7 @@
-"""Edits of a handle: which rows and columns they mean, checked and put into its open transaction.
+"""The edits of rows and columns, which are checked and applied to a handle's open transaction.
 
-Positions and names are looked up with the handle locked, so that another thread's edit comes before
-or after, never in between.
+Positions and names are looked up while the handle is locked, so that another thread's edit comes
+before or after, but never in between.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from deeplake_lite.dataset.write.blocks import (
     named_columns,
     naming_rows,
 )
-from deeplake_lite.dataset.write.modes import converted
+from deeplake_lite.dataset.write.modes import convert_images
 from deeplake_lite.dataset.write.tables import named_values
-from deeplake_lite.dataset.write.transfer import taken_from
+from deeplake_lite.dataset.write.transfer import wrap_source
 from deeplake_lite.dataset.write.updates import cells_for
 from deeplake_lite.dataset.write.upserts import column_blocks
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.names import check_names
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.handle import Handle
-    from deeplake_lite.dataset.notes import Change
+    from deeplake_lite.dataset.metadata import Change
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check, Htype
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def append(handle: Handle, data: Data | View, check: Check) -> None:
-    """Add rows at the end; see `Dataset.append`."""
+    """Append rows; see `Dataset.append`."""
     handle.edit(_append, data, check)
 
 
@@ -61,20 +62,22 @@ def _append(table: Table, data: Data | View, check: Check) -> None:
 
 
 def _is_own(view: View, handle: Handle) -> bool:
-    """Tell whether a view is the dataset of the handle itself, whose rows are all rows."""
+    """Tell whether a view is the Dataset of the handle, which stands for all of its rows."""
     return getattr(view, "handle", None) is handle
 
 
 def update(handle: Handle, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
     """Change cells of some rows; see `Dataset.update`."""
     if (rows is None) == (ids is None):
-        given = "neither" if rows is None else "both"
+        count = "neither is" if rows is None else "both are"
         raise OptionError(
-            f"update needs rows (positions or a view) or ids=, one of the two, but got {given}: "
-            "ds.update([0, 1], {'x': [5, 6]}), ds.update(ids=batch['_row_id'], data={'x': found})."
+            f"update needs either rows (positions or a view) or ids=, but {count} given. Use "
+            "ds.update([0, 1], {'x': [5, 6]}) or ds.update(ids=batch['_row_id'], data={'x': [5]})."
         )
     if data is None:
-        raise OptionError("update needs data, values by column name: data={'x': [5, 6]}.")
+        raise OptionError(
+            "update needs values by column name, but data= is missing. Pass data={'x': [5, 6]}."
+        )
     if isinstance(rows, View) and not _is_own(rows, handle):
         ids = ids_for_update(rows, handle.url)
     handle.edit(_update, rows, data, ids)
@@ -91,31 +94,35 @@ def _update(table: Table, rows: Any, data: Mapping[str, Any], ids: Any) -> None:
 
 
 def _slots_of(table: Table, rows: Any, count: int) -> NDArray[np.int64]:
-    """Return the slots of rows given by position. Raises InvalidValueError if one comes twice."""
+    """Return the slots of rows given by position. Raises InvalidValueError if one is repeated."""
     rows = slice(None) if isinstance(rows, View) else [rows] if is_position(rows) else rows
     positions = many_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
-        raise InvalidValueError("an update names each row once; some rows come twice.")
+        raise InvalidValueError(
+            "an update must name each row once, but some positions are repeated. Leave out the "
+            "repetitions: np.unique(rows)."
+        )
     return table.rows.at(positions)
 
 
 def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
-    """Return the slots of rows given by id. Raises InvalidValueError for one that is not there."""
-    wanted = as_ids(ids)
-    slots = table.find(wanted)
-    missing = wanted[slots < 0]
+    """Return the slots of rows given by id. Raises InvalidValueError if one does not exist."""
+    row_ids = as_ids(ids)
+    slots = table.find(row_ids)
+    missing = row_ids[slots < 0]
     if len(missing):
         raise InvalidValueError(
-            f"an update changes rows that are there, but {len(missing):,} of {len(wanted):,} ids "
-            f"belong to no row of this branch, such as {missing[0]}: deleted, or of another lake. "
-            "Leave them out: known = np.isin(ids, ds.row_ids)."
+            f"an edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids belong to "
+            f"no row of this branch, such as {missing[0]}. These rows were deleted, or are of "
+            "another lake. Leave them out: known = np.isin(ids, ds.row_ids)."
         )
-    ordered = np.sort(wanted)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
+    ordered = np.sort(row_ids)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
         raise InvalidValueError(
-            f"an update names each row once, but id {twice[0]} comes twice. Rows that fill a batch "
-            "up are repeated, and marked: keep = ~batch['_padding']."
+            f"an update must name each row once, but id {repeated[0]} is repeated. If the rows "
+            "come from a loader that pads batches, leave out the padding: "
+            "keep = ~batch['_padding']."
         )
     return slots
 
@@ -124,19 +131,19 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
     """Return the ids of a view's rows. Raises InvalidValueError if they are of another lake."""
     if view.url != url:
         raise InvalidValueError(
-            f"an edit takes a view of this lake, {url}, but it is of {view.url}. Where its rows "
-            "are copies that kept their ids, update takes those: ids=view.row_ids."
+            f"an edit needs a view of this lake, {url}, but the view is of {view.url}. If its rows "
+            "are copies with the same ids, update them by id: ids=view.row_ids."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(
-            "an edit takes rows of the lake, but each row of this query is made of several, or "
-            "of none. Query the rows themselves, such as WHERE ROW_ID() IN (SELECT …)."
+            "an edit needs rows of the lake, but the rows of this query are computed from several "
+            "rows, or from none. Query the rows themselves: WHERE ROW_ID() IN (SELECT …)."
         )
     return view.row_ids
 
 
 def set_one(handle: Handle, name: str, index: int, value: Any) -> None:
-    """Change one cell; a list is its value."""
+    """Set one cell, even if the value is a list."""
     handle.edit(_set_one, name, index, value)
 
 
@@ -148,7 +155,7 @@ def _set_one(table: Table, name: str, index: int, value: Any) -> None:
 
 
 def delete(handle: Handle, rows: Any) -> None:
-    """Remove some rows; see `Dataset.delete`."""
+    """Delete some rows; see `Dataset.delete`."""
     if isinstance(rows, View) and not _is_own(rows, handle):
         handle.edit(_delete_ids, np.unique(ids_for_update(rows, handle.url)))
     elif isinstance(rows, View):
@@ -193,13 +200,14 @@ def _add_column(
     added = table.schema.add(name, htype, metadata)[name]
     if values is not None and compute is not None:
         raise InvalidValueError(
-            "a new column takes values= or compute=, got both. Leave one out.", column=name
+            "a new column needs either values= or compute=, but both are given. Leave one out.",
+            column=name,
         )
     missing = values is None and compute is None
     if missing and len(table) and added.htype.default is None and not added.htype.nullable:
         raise InvalidValueError(
-            f"a new column needs a value for each of the {len(table):,} rows that are there, "
-            "got none. Give values= or compute=, or a type with default= or nullable=True.",
+            f"a new column needs a value for each of the {len(table):,} existing rows, but none is "
+            "given. Pass values= or compute=, or a type with default= or nullable=True.",
             column=name,
         )
     checks.function("compute", compute)
@@ -207,26 +215,28 @@ def _add_column(
         values = [compute(row) for row in View(before, before.table.schema.names, "")]
     if callable(values):
         raise InvalidValueError(
-            "values are one per row, or one for all, got a function. Give it as compute=.",
+            "values= must have one value per row, or one for all rows, but it is a function. Pass "
+            "it as compute=.",
             column=name,
         )
-    values = taken_from(named_values(name, values, added.htype), added.htype)
+    values = wrap_source(named_values(name, values, added.htype), added.htype)
     if values is not None and not is_sequence(values):
         values = list(values) if isinstance(values, Iterator) else [values] * len(table)
     if values is not None and len(values) != len(table):
         raise InvalidValueError(
-            f"a new column takes one value per row: {len(table)} rows, got {len(values)}.",
+            "a new column needs one value per row, but for "
+            f"{counted(len(table), 'row')} there are {counted(len(values), 'value')}.",
             column=name,
         )
     table.add_column(added, column_blocks(table, added, values))
 
 
 def change_schema(handle: Handle, change: Callable[[Schema], Schema]) -> None:
-    """Put another schema into the place of the one there is."""
+    """Replace the schema by the result of a function of the current schema."""
     handle.edit(lambda table: table.set_document(schema=change(table.schema)))
 
 
-def change_notes(handle: Handle, name: str, change: Change) -> None:
+def change_metadata(handle: Handle, name: str, change: Change) -> None:
     """Change a column's metadata; see `Column.metadata`."""
     change_schema(
         handle, lambda schema: schema.replace_metadata(name, change(schema[name].metadata))
@@ -234,7 +244,7 @@ def change_notes(handle: Handle, name: str, change: Change) -> None:
 
 
 def set_nullable(handle: Handle, name: str) -> None:
-    """Let a column take nulls from now on; see `Dataset.set_nullable`."""
+    """Allow nulls in a column; see `Dataset.set_nullable`."""
     handle.edit(_set_nullable, name)
 
 
@@ -244,7 +254,7 @@ def _set_nullable(table: Table, name: str) -> None:
 
 
 def set_mode(handle: Handle, name: str, mode: str | None) -> None:
-    """Convert the pictures of a column; see `Dataset.set_mode`."""
+    """Set the mode of an image column; see `Dataset.set_mode`."""
     handle.edit(_set_mode, name, mode)
 
 
@@ -252,15 +262,15 @@ def _set_mode(table: Table, name: str, mode: str | None) -> None:
     f = table.schema[name]
     htype = f.htype.with_mode(mode)
     if htype is None:
-        raise SchemaError(f"a mode is one of pictures, but column {name!r} is {f.htype}.")
+        raise SchemaError(f"only a column of images has a mode, but column {name!r} is {f.htype}.")
     schema = _with_type(table.schema, name, htype)
     if schema != table.schema:
-        table.write([], converted(table, f, htype))
+        table.write([], convert_images(table, f, htype))
         table.set_document(schema=schema)
 
 
 def add_classes(handle: Handle, name: str, names: Iterable[str]) -> None:
-    """Give a column of labels more classes; see `Dataset.add_classes`."""
+    """Add classes to a column of labels; see `Dataset.add_classes`."""
     handle.edit(_add_classes, name, names)
 
 
@@ -268,31 +278,33 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     htype = table.schema[name].htype
     classes = htype.classes
     if classes is None:
-        raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
+        raise SchemaError(f"only a ClassLabel has classes, but column {name!r} is {htype}.")
     if not classes.names:
         raise SchemaError(
-            f"column {name!r} takes class numbers of any size, without names, got {brief(names)}"
-            ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
+            f"classes can only be added to a column that has class names, but column {name!r} has "
+            f"numbers of any size, and the new names are {brief(names)}. Add a column with names: "
+            "ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")
     if known := [n for n in new if n in classes.names]:
         raise SchemaError(
-            f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
+            f"new classes must not exist yet, but column {name!r} has {known[0]!r} already. Leave "
+            "it out."
         )
     if new:
         wider = htype.widened(ClassLabel(new, multiple=classes.multiple))
         if wider is None:
-            raise SchemaError(f"column {name!r} is {htype}, which takes no other classes.")
+            raise SchemaError(f"column {name!r} is {htype}, to which no class can be added.")
         table.set_document(schema=_with_type(table.schema, name, wider))
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
-    """Return a schema with fields of one column's htype changed."""
+    """Return a schema in which some fields of one column's type are replaced."""
     return _with_type(schema, name, replace(schema[name].htype, **changes))
 
 
 def _with_type(schema: Schema, name: str, htype: Htype) -> Schema:
-    """Return a schema with another htype for one column."""
+    """Return a schema with another type for one column."""
     f = schema[name]
     changed = replace(f, htype=htype)
     return Schema(tuple(changed if g is f else g for g in schema))

@@ -1,6 +1,6 @@
-"""Which row of the lake has which key: looked up block by block, kept while rows are added.
+"""The rows of a table by the value of a key column, for upserts and ingests.
 
-Keys are compared by digest: equal values have equal ones, whatever their type.
+Keys are compared by digest. Equal values have equal digests, even if they are stored differently.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 
 
 class Keys:
-    """Slots of a table's rows by the digest of their key.
+    """The slots of a table's rows by the digest of their key.
 
     Parameters
     ----------
     table : Table
         The version, with its pending edits.
     key : Field
-        The column that tells rows apart.
+        The column whose values identify rows.
     """
 
     def __init__(self, table: Table, key: Field) -> None:
-        # A column of our own: `digest` is asked for in the thread that reads ahead, too.
+        # A separate column object, because a thread that reads ahead calls `digest`, too.
         self._column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
         slots = table.rows.live()
         self._htype = key.htype
         digests = digests_by_value(table, key, slots)
         order = np.argsort(digests, kind="stable")
         self._digests, self._slots = digests[order], slots[order]
-        self._twice = np.append(self._digests[1:] == self._digests[:-1], False)
+        self._is_repeated = np.append(self._digests[1:] == self._digests[:-1], False)
         self._added: dict[int, int] = {}
         self._name = key.name
 
@@ -63,39 +63,40 @@ class Keys:
         Raises
         ------
         InvalidValueError
-            For a key of floats so large that other whole numbers round to it.
+            When a key is a float so large that other whole numbers round to it.
         """
         if isinstance(cells, DenseCells) and cells.values.dtype.kind == "f":
             self._check_whole(cells.values)
         return self._column.digest(canonical(self._htype, cells))
 
     def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the slot of each key, (n,) int64; -1 where there is none.
+        """Return the slot of the row with each key, (n,) int64; -1 if there is none.
 
         Raises
         ------
         InvalidValueError
-            When two rows have one of the keys.
+            When two rows have the same one of the keys.
         """
-        found = np.full(len(digests), -1, np.int64)
+        slots = np.full(len(digests), -1, np.int64)
         if len(self._digests):
             at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-            hit = self._digests[at] == digests
-            self._check(self._twice[at[hit]])
-            found[hit] = self._slots[at[hit]]
-        for i in np.flatnonzero(found < 0).tolist() if self._added else ():
-            found[i] = self._added.get(int(digests[i]), -1)
-        return found
+            matches = self._digests[at] == digests
+            self._check_unique(self._is_repeated[at[matches]])
+            slots[matches] = self._slots[at[matches]]
+        for i in np.flatnonzero(slots < 0).tolist() if self._added else ():
+            slots[i] = self._added.get(int(digests[i]), -1)
+        return slots
 
     def unique(self) -> Self:
-        """Return these, of which every one tells rows apart. Raises InvalidValueError."""
-        self._check(self._twice)
+        """Check that no two rows have the same key, and return self. Raises InvalidValueError."""
+        self._check_unique(self._is_repeated)
         return self
 
-    def _check(self, twice: NDArray[np.bool_]) -> None:
-        if twice.any():
+    def _check_unique(self, is_repeated: NDArray[np.bool_]) -> None:
+        if is_repeated.any():
             raise InvalidValueError(
-                "the lake has rows with the same key. Delete all but one, or choose another key.",
+                "each key must belong to one row, but the lake has rows with the same key. Delete "
+                "all but one of them, or choose another key.",
                 column=self._name,
             )
 
@@ -104,13 +105,14 @@ class Keys:
         large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
         if len(large):
             raise InvalidValueError(
-                f"{values.dtype} tells whole numbers apart below 2**{bits}, but a key is "
-                f"{large[0]:.20g}, to which others round. Keep such keys as int64 or text.",
+                f"keys of {values.dtype} must be below 2**{bits}, because larger whole numbers are "
+                f"rounded to each other, but a key is {large[0]:.20g}. Store such keys as int64 or "
+                "text.",
                 column=self._name,
             )
 
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
-        """Note rows that were added."""
+        """Record rows that were added since."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
 
 
@@ -120,23 +122,25 @@ def digests_by_value(
     slots: NDArray[np.int64],
     read: Callable[[NDArray[np.int64]], Cells] | None = None,
 ) -> NDArray[np.uint64]:
-    """Return digests of some rows' values, (n,) uint64: equal for equal values.
+    """Return digests of rows' values, (n,) uint64, which are equal for equal values.
 
-    They are stored; values that may be equal in different bytes are read, by `read` or from the
-    table.
+    The stored digests are digests of bytes. If equal values of the type may differ in their bytes,
+    the cells are read, with `read` or from the table, and their canonical form is digested.
     """
-    if not has_synonyms(f.htype):
+    if not has_several_encodings(f.htype):
         return table.digests(f.id, slots)
     read = read or (lambda at: table.read([f.id], at)[f.id])
-    found = (
+    digests = (
         digests_of(f.htype.layout, canonical(f.htype, read(slots[span])))
         for span in chunks.spans(len(slots), chunks.COPY_ROWS)
     )
-    return np.concatenate([np.empty(0, np.uint64), *found])
+    return np.concatenate([np.empty(0, np.uint64), *digests])
 
 
 def canonical(htype: Htype, cells: Cells) -> Cells:
-    """Return cells whose bytes are equal where the values are: 0.0 for -0.0, JSON with sorted keys.
+    """Return cells in canonical form, so that equal values have equal bytes.
+
+    Zeros become 0.0, all NaNs become the same, and JSON gets sorted keys.
 
     >>> from deeplake_lite.htypes import Json, Scalar
     >>> canonical(Scalar("float32"), Scalar("float32").encode([-0.0])).values
@@ -144,16 +148,16 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
     >>> canonical(Json(), Json().encode([{"b": 1.0, "a": True}])).buffers
     [b'{"a": true, "b": 1}']
     """
-    if not has_synonyms(htype):
+    if not has_several_encodings(htype):
         return cells
     match htype.layout, cells:
         case _, DenseCells():
             return replace(cells, values=_with_one_zero(cells.values))
         case Ragged(dtype=dtype), RaggedCells():
             valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
-            one = _sorted if dtype == "json" else partial(_zeroed, dtype)
+            convert = _sorted_json if dtype == "json" else partial(_canonical_floats, dtype)
             buffers: list[Buffer] = [
-                one(b) if v else b"" for b, v in zip(cells.buffers, valid, strict=True)
+                convert(b) if v else b"" for b, v in zip(cells.buffers, valid, strict=True)
             ]
             return replace(cells, buffers=buffers)
         case Nested(item=item), NestedCells():
@@ -161,11 +165,11 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
     return cells
 
 
-def has_synonyms(htype: Htype) -> bool:
+def has_several_encodings(htype: Htype) -> bool:
     """Tell whether equal values may be stored as different bytes.
 
     >>> from deeplake_lite.htypes import Embedding, Image, Sequence
-    >>> has_synonyms(Sequence(Embedding(2))), has_synonyms(Image())
+    >>> has_several_encodings(Sequence(Embedding(2))), has_several_encodings(Image())
     (True, False)
     """
     match htype.layout:
@@ -174,24 +178,24 @@ def has_synonyms(htype: Htype) -> bool:
         case Ragged(dtype=dtype):
             return dtype == "json" or dtype.startswith(_INEXACT)
         case Nested(item=item):
-            return has_synonyms(item)
+            return has_several_encodings(item)
 
 
 _INEXACT = ("float", "complex")
 
 
 def _with_one_zero(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers with 0.0 for -0.0, and one NaN for all."""
-    found: NDArray[Any] = values + values.dtype.type(0)
-    nan = np.isnan(found)
+    """Return numbers with 0.0 instead of -0.0, and the same bytes for every NaN."""
+    result: NDArray[Any] = values + values.dtype.type(0)
+    nan = np.isnan(result)
     if nan.any():
-        found[nan] = np.nan
-    return found
+        result[nan] = np.nan
+    return result
 
 
-def _zeroed(dtype: str, data: Buffer) -> bytes:
+def _canonical_floats(dtype: str, data: Buffer) -> bytes:
     return _with_one_zero(np.frombuffer(data, dtype)).tobytes()
 
 
-def _sorted(text: Buffer) -> bytes:
+def _sorted_json(text: Buffer) -> bytes:
     return canonical_json(parse_json(bytes(text))).encode()

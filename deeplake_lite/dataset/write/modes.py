@@ -1,4 +1,4 @@
-"""Pictures brought to the mode of their column: by `set_mode`, and when versions are merged."""
+"""Conversion of stored images to the mode of their column, in `set_mode` and in merges."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 CONVERTED_ROWS = 256
-"""Pictures that are read at a time to convert them."""
+"""Number of images that are converted at a time."""
 
 
 def modes_of(schema: Schema) -> dict[str, str | None]:
-    """Return the modes of the columns of pictures, by id."""
+    """Return the modes of the image columns, by column id."""
     kinds = {f.id: f.htype.pixels for f in schema}
     return {column: kind.mode for column, kind in kinds.items() if kind and kind.is_image}
 
 
-def converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:
-    """Yield the rows of a column of pictures that have another shape in a new type, re-encoded.
+def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:
+    """Yield slots and new cells of the images whose shape differs in a new type of the column.
 
-    All are read, since pictures of 16 bits have no mode; files are kept as they are.
+    The files in the cells stay as they are. All images are read, because 16-bit images, which
+    cannot be converted, must be refused.
     """
     for positions in np.array_split(np.arange(len(table)), -(-len(table) // CONVERTED_ROWS) or 1):
         slots = table.rows.at(positions)
         cells: Any = table.read([f.id], slots)[f.id]
         with naming_rows(positions.__getitem__):
-            given = images_of(f.htype, cells)
+            images = images_of(f.htype, cells)
             of = replace(f, htype=htype)
-            new: Any = encode_column(of, given, 0, len(given), "header", warns=False)
+            new: Any = encode_column(of, images, 0, len(images), "header", warns=False)
         changed = np.flatnonzero((new.shapes != cells.shapes).any(axis=1))
         if len(changed):
             yield slots[changed], {f.id: take(new, changed)}

@@ -1,6 +1,6 @@
-"""A column of pandas or polars, which may be NumPy's, Arrow's, or of Python objects.
+"""Conversion of pandas and polars columns, which may hold NumPy, Arrow or Python values.
 
-Appended and ingested columns are read by the same rules, of a frame or by themselves.
+The same rules apply to appends and ingests, and to columns of a DataFrame and single columns.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
 
 
 def is_series(values: Any) -> bool:
-    """Tell whether values are a column of pandas or polars: a Series, an index, or pandas' array.
+    """Tell whether values are a pandas or polars column: a Series, an index or a pandas array.
 
     >>> import pandas as pd
     >>> is_series(pd.array([1, None])), is_series(pd.DataFrame()), is_series(np.zeros(2))
     (True, False, False)
     """
-    has_series = hasattr(values, "iloc") and values.ndim == 1  # also of libraries like pandas
-    return has_series or (is_column(type(values)) and not is_arrow(values))
+    is_like_pandas = hasattr(values, "iloc") and values.ndim == 1  # such as a Series of modin
+    return is_like_pandas or (is_column(type(values)) and not is_arrow(values))
 
 
 def is_arrow(values: Any) -> bool:
-    """Tell whether values are a column of Arrow: an Array or a ChunkedArray, and not a table."""
+    """Tell whether values are an Arrow column: an Array or a ChunkedArray, but not a table."""
     return hasattr(values, "to_pylist") and hasattr(values, "null_count")
 
 
 def series_values(values: Any) -> Any:
-    """Return a column as an array of NumPy or Arrow, or as a list with None for null.
+    """Return a column as a NumPy or Arrow array, or as a list with None for null.
 
-    NaN in an array of floats stays NaN. Raises InvalidValueError for periods, which have no type.
+    NaN in an array of floats stays NaN. InvalidValueError is raised for periods, for which there is
+    no type.
 
     >>> import pandas as pd
     >>> series_values(pd.Series([1.5, None])), series_values(pd.Series(["a", None], dtype=object))
@@ -54,11 +55,11 @@ def series_values(values: Any) -> Any:
         return polars_column(values)
     column = _as_series(values)
     if column.dtype == object:
-        return _objects(column)
+        return _object_values(column)
     if column.dtype.name.startswith("period"):
         raise InvalidValueError(
-            f"there is no type for periods, {column.dtype}. Take their first moments: "
-            "series.dt.to_timestamp()."
+            f"periods cannot be stored, but the column is {column.dtype}. Convert them to the "
+            "times at which they begin: series.dt.to_timestamp()."
         )
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
@@ -71,7 +72,7 @@ def series_values(values: Any) -> Any:
 
 
 def _as_series(values: Any) -> Any:
-    """Return an index or an array of pandas as a Series; a Series as it is."""
+    """Return a pandas index or array as a Series, and a Series as it is."""
     if hasattr(values, "iloc"):
         return values
     import pandas as pd
@@ -79,17 +80,18 @@ def _as_series(values: Any) -> Any:
     return pd.Series(list(values) if isinstance(values, pd.MultiIndex) else values)
 
 
-def _objects(column: pd.Series[Any]) -> Any:
-    """Return a column of objects: Arrow's where all are of one type that it keeps as it is.
+def _object_values(column: pd.Series[Any]) -> Any:
+    """Return a column of objects as an Arrow array, if Arrow preserves their type, or as a list.
 
-    Arrow would give all dicts the same keys, moments microseconds, days and moments one type, and
-    drop the rank of arrays. NaN within lists stays NaN, against the rules of pandas.
+    For other types, Arrow would change values: it gives all dicts the same keys, converts times to
+    microseconds, makes dates and times one type, and drops the shape of arrays. NaN within lists
+    stays NaN, although pandas treats it as missing.
     """
     values = [_with_none(value) for value in column.tolist()]
     kinds = {type(value) for value in values if value is not None}
     if kinds == {dt.time} and any(v.tzinfo for v in values if v is not None):
         return values
-    if not kinds or (len(kinds) == 1 and kinds <= _KEPT_BY_ARROW):
+    if not kinds or (len(kinds) == 1 and kinds <= _PRESERVED_BY_ARROW):
         import pyarrow as pa
 
         try:
@@ -99,11 +101,11 @@ def _objects(column: pd.Series[Any]) -> Any:
     return values
 
 
-_KEPT_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
+_PRESERVED_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
 
 
 def _with_none(value: Any) -> Any:
-    """Return a value with None for what pandas takes for missing, but NaN where it is in a list."""
+    """Replace pandas' missing values by None; NaN within a list stays."""
     if isinstance(value, list):
         return [None if is_missing(item, nan=False) else item for item in value]
     return None if is_missing(value) else value

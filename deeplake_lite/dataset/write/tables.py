@@ -1,7 +1,7 @@
-"""Tables that are handed in as rows: a DataFrame or Arrow table as columns of values.
+"""Conversion of DataFrames, Arrow tables and xarray variables to columns of values.
 
-The column's htype converts and checks the values; here only the way out of the table is decided,
-and which values are null.
+This module takes values out of a table and determines which are null. The types of the lake's
+columns then convert and check the values.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ class Tabular(Protocol):
     """A DataFrame, an Arrow table or a record batch."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the rows to Arrow."""
+        """Export the rows to Arrow."""
 
 
 def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     """Return the columns of a `Tabular` by name, one value per row, None or masked where null.
 
-    NaN in a column of floats stays NaN. JSON in a table that a view gave is parsed. The index of a
-    DataFrame is left out.
+    NaN in a column of floats stays NaN. JSON in a table that was exported from a view is parsed.
+    The index of a DataFrame is left out.
 
     Parameters
     ----------
     table : Tabular
         The rows.
     schema : Schema
-        Of the lake that takes them.
+        Schema of the lake that receives the rows.
 
     Raises
     ------
     InvalidValueError
-        For two columns of one name.
+        When two columns have the same name.
 
     Examples
     --------
@@ -68,23 +68,27 @@ def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     types = {f.name: f.htype for f in schema}
     if hasattr(table, "iloc"):
         names = [str(name) for name in table.columns]
-        found = [named_values(n, table.iloc[:, i], types.get(n)) for i, n in enumerate(names)]
+        columns = [named_values(n, table.iloc[:, i], types.get(n)) for i, n in enumerate(names)]
     else:
         arrow = arrow_table(table)
         arrow = arrow.drop_columns(unnamed_indexes(arrow.schema))
         names = arrow.column_names
-        found = [
-            parsed(named_values(f.name, arrow.column(i), noted_htype(f) or types.get(f.name)), f)
+        columns = [
+            as_exported(
+                named_values(f.name, arrow.column(i), exported_htype(f) or types.get(f.name)), f
+            )
             for i, f in enumerate(arrow.schema)
         ]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
-    return dict(zip(names, found, strict=True))
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise InvalidValueError(
+            f"column names must be unique, but {repeated!r} occurs twice. Rename one of them."
+        )
+    return dict(zip(names, columns, strict=True))
 
 
 def unnamed_indexes(schema: pa.Schema) -> list[str]:
-    """Return the columns in which pandas keeps an index that has no name.
+    """Return the names of the columns in which pandas has stored an index without a name.
 
     >>> import pandas as pd, pyarrow as pa
     >>> unnamed_indexes(pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=[3, 5])).schema)
@@ -99,7 +103,7 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def named_values(name: str, values: Any, of: Htype | None) -> Any:
-    """Return what `column_values` does; an error names the column."""
+    """Call `column_values`, with the column's name in errors."""
     try:
         return column_values(values, of)
     except InvalidValueError as error:
@@ -107,9 +111,9 @@ def named_values(name: str, values: Any, of: Htype | None) -> Any:
 
 
 def column_values(values: Any, of: Htype | None = None) -> Any:
-    """Return a column of pandas, Arrow or xarray as an array or list, None or masked where null.
+    """Return a pandas, Arrow or xarray column as an array or list, None or masked where null.
 
-    Other values are returned as they are. Arrow's are what a column of type `of` takes.
+    Other values are returned as they are. Arrow values are converted for a column of type `of`.
 
     >>> import pandas as pd
     >>> column_values(pd.Series(["a", None], dtype="string"))
@@ -129,18 +133,18 @@ def column_values(values: Any, of: Htype | None = None) -> Any:
 
 
 def _data_array(values: xr.DataArray) -> Any:
-    """Return the values of an xarray variable, with their type where that is noted.
+    """Return the values of an xarray variable, with their type if the variable records it.
 
-    Whole numbers have NaN in place of null, and classes -1, as `to_xarray` writes them.
+    `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
     """
     array = values.to_numpy()
-    of = _noted(values.attrs.get("htype"))
+    of = _parse_htype(values.attrs.get("htype"))
     if of is None or not isinstance(of.layout, Dense) or array.dtype.kind in "mM":
         return array
     dtype = np.dtype(of.layout.dtype)
     is_class = of.classes is not None
     filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
-    if not filled:  # what was computed of a variable may have its note, and another dtype
+    if not filled:  # a variable computed from an exported one has its attributes, but another dtype
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
     rows = zip(array, null.all(axis=tuple(range(1, null.ndim))), strict=True)
@@ -149,10 +153,10 @@ def _data_array(values: xr.DataArray) -> Any:
 
 @dataclass(frozen=True)
 class Exported:
-    """Values that left a lake in a table which names their type."""
+    """Values of a table that was exported from a lake, with the type that the table records."""
 
     values: Any
-    """One per row, None where null."""
+    """One value per row, None where null."""
 
     of: Htype
     """Type of the values."""
@@ -164,50 +168,54 @@ class Exported:
         return self.values[index]
 
 
-def parsed(values: Any, f: pa.Field) -> Any:
-    """Return values that left a lake with their type; any other, and names of classes, as is."""
-    of = noted_htype(f)
+def as_exported(values: Any, f: pa.Field) -> Any:
+    """Return values of a table with their type if the table was exported from a lake.
+
+    Other values, and values that were exported as class names, are returned without a type.
+    """
+    of = exported_htype(f)
     if of is None:
         return values
-    values = _values(values, of)
-    return values if goes_by_name(of) else Exported(values, of)
+    values = _parse_values(values, of)
+    return values if is_exported_as_names(of) else Exported(values, of)
 
 
-def goes_by_name(of: Htype) -> bool:
-    """Tell whether values leave a lake as texts that say what they mean: names of classes.
+def is_exported_as_names(of: Htype) -> bool:
+    """Tell whether values of a type are exported as strings: the names of their classes.
 
-    >>> goes_by_name(from_config({"htype": "class_label"}))
+    >>> is_exported_as_names(from_config({"htype": "class_label"}))
     True
     """
-    return of.classes is not None or (of.item is not None and goes_by_name(of.item))
+    return of.classes is not None or (of.item is not None and is_exported_as_names(of.item))
 
 
-def noted_htype(f: pa.Field | None) -> Htype | None:
-    """Return the type that a lake has noted with a column that it exported, if any.
+def exported_htype(f: pa.Field | None) -> Htype | None:
+    """Return the type that the metadata of an exported column records, if any.
 
     >>> import json, pyarrow as pa
-    >>> note = {"deeplake_lite.htype": json.dumps({"htype": "image", "codec": "png"})}
-    >>> noted_htype(pa.field("image", pa.binary(), metadata=note))
+    >>> metadata = {"deeplake_lite.htype": json.dumps({"htype": "image", "codec": "png"})}
+    >>> exported_htype(pa.field("image", pa.binary(), metadata=metadata))
     Image('png')
     """
     from deeplake_lite.dataset.arrow.cells import HTYPE
 
-    return None if f is None else _noted((f.metadata or {}).get(HTYPE.encode()))
+    return None if f is None else _parse_htype((f.metadata or {}).get(HTYPE.encode()))
 
 
-def _noted(note: Any) -> Htype | None:
-    """Return the type that a note describes; None where it describes none."""
+def _parse_htype(config: Any) -> Htype | None:
+    """Return the type that a JSON string describes; None if it does not describe one."""
     try:
-        return None if note is None else from_config(json.loads(note))
+        return None if config is None else from_config(json.loads(config))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None  # another release's, or not ours
+        return None  # written by a newer release, or by another program
 
 
-def _values(values: Any, of: Htype) -> Any:
+def _parse_values(values: Any, of: Htype) -> Any:
+    """Return exported values in the form that their type accepts."""
     if of.sql == "json":
         return [Json().from_file(v) if isinstance(v, str) else v for v in values]
     if (item := items_of(of)) is not None:
-        return [None if v is None else _values(v, item) for v in values]
+        return [None if v is None else _parse_values(v, item) for v in values]
     dtype = of.value_dtype
     if dtype.startswith("complex"):
         from deeplake_lite.dataset.arrow.values import complex_of
@@ -219,21 +227,21 @@ def _values(values: Any, of: Htype) -> Any:
 
 
 def _with_nat(rows: Any, nat: Any) -> Any:
-    """Return rows of times with NaT in them again, which left the lake as a null.
+    """Return rows of times in which nulls become NaT again, as they were before the export.
 
     >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
     [None, [[np.timedelta64(1,'s'), np.timedelta64('NaT','s')]]]
     """
     if isinstance(rows, np.ndarray):
-        return rows if rows.dtype != object else _filled(rows, nat)
-    return [None if row is None else _filled(row, nat) for row in rows]
+        return rows if rows.dtype != object else _fill_nulls(rows, nat)
+    return [None if row is None else _fill_nulls(row, nat) for row in rows]
 
 
-def _filled(value: Any, nat: Any) -> Any:
+def _fill_nulls(value: Any, nat: Any) -> Any:
     """Return an array, or nested lists, with NaT for None."""
     if isinstance(value, list):
-        return [_filled(item, nat) for item in value]
+        return [_fill_nulls(item, nat) for item in value]
     if isinstance(value, np.ndarray) and value.dtype == object:
-        filled = np.array([_filled(item, nat) for item in value.flat], object)
+        filled = np.array([_fill_nulls(item, nat) for item in value.flat], object)
         return filled.reshape(value.shape)
     return nat if value is None else value

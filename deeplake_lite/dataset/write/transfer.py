@@ -1,8 +1,8 @@
-"""Values that go from a column of one lake into a column of another, or of another type.
+"""The transfer of values from a column to another column, of another lake or another type.
 
-What a type can take from another as it is stored goes along so: files as their bytes, which are
-then kept rather than decoded and encoded again; classes by name, since another type may number them
-otherwise; links as paths, or as the files that they lead to.
+Files are transferred as their bytes if the new type accepts them, so that they are not decoded and
+encoded again. Classes are transferred by name, because the types may number them differently. Links
+are transferred as paths, or as the linked files.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
 
 
-def taken_from(values: Any, to: Htype) -> Any:
-    """Return values for a column of type `to`; those of another column are read when asked for."""
+def wrap_source(values: Any, to: Htype) -> Any:
+    """Wrap a Column or Exported values in a `Transfer` to type `to`; return other values as is."""
     if isinstance(values, Column):
         return Transfer(values.htype, partial(_read_column, values, to), np.arange(len(values)))
     if not isinstance(values, Exported):
         return values
-    if _alike(values.of, to):
+    if _are_alike(values.of, to):
         return values.values
-    given = replace(values, values=with_none(values.values))
-    return Transfer(values.of, partial(_read_exported, given, to), np.arange(len(values)))
+    exported = replace(values, values=with_none(values.values))
+    return Transfer(values.of, partial(_read_exported, exported, to), np.arange(len(values)))
 
 
 class Transfer:
-    """Values of a column, as one of another type takes them.
+    """Values of a column, which are read on access in the form that another type accepts.
 
     Parameters
     ----------
     of : Htype
-        Type of the values.
+        Type of the source.
     read : callable
-        Returns the values at some positions, (n,) int64, as the other type takes them.
+        Returns the values at some positions of the source, (n,) int64, for the other type.
     positions : ndarray, (n,) int64
-        Of the values that these are.
+        Positions of the values in the source.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Transfer:
         return len(self._positions)
 
     def at(self, rows: NDArray[np.int64] | list[int]) -> Transfer:
-        """Return the values of some rows, still to be read."""
+        """Return the values of some rows, without reading them yet."""
         return Transfer(self.of, self._read, self._positions[rows])
 
     def __getitem__(self, index: Any) -> Any:
@@ -78,39 +78,41 @@ class Transfer:
 
 def _read_column(column: Column, to: Htype, positions: NDArray[np.int64]) -> Any:
     cells = read_cells(column.view, column.field, positions)
-    return transferred(column.htype, cells, to, column.view.rows.lake.allow)
+    return transfer_values(column.htype, cells, to, column.view.rows.lake.allow)
 
 
 def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> Any:
     cells = replace(values.of, nullable=True).encode([values[i] for i in positions.tolist()])
-    return transferred(values.of, cells, to)
+    return transfer_values(values.of, cells, to)
 
 
-def _alike(of: Htype, to: Htype) -> bool:
-    """Tell whether two types differ in nulls and defaults at the most."""
+def _are_alike(of: Htype, to: Htype) -> bool:
+    """Tell whether two types are equal except for nullability and default."""
     plain = [replace(htype, nullable=False, default=None) for htype in (of, to)]
     return plain[0] == plain[1]
 
 
-def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None) -> Any:
-    """Return the values of cells as another type takes them, None where null.
+def transfer_values(
+    of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None
+) -> Any:
+    """Return the values of cells in the form that another type accepts, None where null.
 
     Parameters
     ----------
     of : Htype
         Type of the cells.
     cells : Cells
-        What is stored.
+        The stored cells.
     to : Htype
-        Type that is to take the values.
+        Type that receives the values.
     allow : tuple of str, optional
-        Roots under which links are followed; without them, links go along as paths.
+        Roots under which links are followed. Without them, links are transferred as paths.
 
     Examples
     --------
     >>> from deeplake_lite.htypes import ClassLabel
     >>> label = ClassLabel(["rose", "tulip"])
-    >>> transferred(label, label.encode([1, 0]), ClassLabel(["tulip", "rose"]))
+    >>> transfer_values(label, label.encode([1, 0]), ClassLabel(["tulip", "rose"]))
     ['tulip', 'rose']
     """
     if of.hands_files_to(to):
@@ -125,15 +127,16 @@ def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | Non
 
 @contextmanager
 def naming_types(of: Htype, to: Htype) -> Iterator[None]:
-    """Let errors of values that come from a column of another type name both types."""
+    """Make errors name both types if the values come from a column of another type."""
     try:
         yield
     except InvalidValueError as error:
-        if _alike(of, to):
+        if _are_alike(of, to):
             raise
         of, to = (replace(htype, nullable=False, default=None) for htype in (of, to))
         raise type(error)(
-            f"{error.args[0]} The values come from a column of type {of}; this one is {to}.",
+            f"{error.args[0]} The values come from a column of type {of}, and go to one of type "
+            f"{to}.",
             column=error.column,
             row=error.row,
         ) from error.__cause__

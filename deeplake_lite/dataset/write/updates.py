@@ -1,8 +1,8 @@
-"""What an update means: one value per row, or one value for all of them.
+"""The interpretation of an update's values: one value per row, or one value for all rows.
 
-Values that are one per row are taken so. What the column does not take so, but as a single cell, is
-for every row, as NumPy spreads a number over a slice: ``ds["label"][1:4] = "two"``. A list that may
-be read both ways is one value per row.
+Values that the column accepts as one per row are used in this way. Values that it accepts only as a
+single cell are used for every row, as NumPy broadcasts a number: ``ds["label"][1:4] = "two"``. A
+list that can be read in both ways is one value per row.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def cells_for(f: Field, values: Any, rows: int) -> Cells:
-    """Return the cells of some rows, given one value per row or one for all.
+    """Return the cells of some rows, given one value per row or one for all rows.
 
     Raises
     ------
     InvalidValueError
-        For values that are neither.
+        When the values are neither.
 
     Examples
     --------
@@ -37,35 +37,35 @@ def cells_for(f: Field, values: Any, rows: int) -> Cells:
     >>> cells_for(vector[1], ["a", "b"], 3)
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: column 'tags': an update takes one value per row, ...
+    deeplake_lite.errors.InvalidValueError: column 'tags': an update needs one value per row, ...
     """
     if not is_sequence(values):
         return _one_for_all(f, values, rows)
     values = sliceable(values)
-    given = values if len(values) == rows else values[:1]
+    checked = values if len(values) == rows else values[:1]
     try:
-        cells = encode_column(f, given, 0, len(given), "header")
+        cells = encode_column(f, checked, 0, len(checked), "header")
     except InvalidValueError as error:
         try:
             return _one_for_all(f, values, rows)
         except InvalidValueError:
-            raise (error if len(values) == rows else _miscounted(f, values, rows)) from None
+            raise (error if len(values) == rows else _count_error(f, values, rows)) from None
     if len(values) != rows:
-        raise _miscounted(f, values, rows)
+        raise _count_error(f, values, rows)
     return cells
 
 
 def _one_for_all(f: Field, value: Any, rows: int) -> Cells:
-    """Return one value as the cells of all rows; an error names no row."""
+    """Return the cells of all rows with one value. Errors do not name a row."""
     try:
         return take(encode_column(f, [value], 0, 1, "header"), np.zeros(rows, np.int64))
     except InvalidValueError as error:
         raise type(error)(error.args[0], column=f.name) from error.__cause__
 
 
-def _miscounted(f: Field, values: Any, rows: int) -> InvalidValueError:
+def _count_error(f: Field, values: Any, rows: int) -> InvalidValueError:
     return InvalidValueError(
-        "an update takes one value per row, or one for all of them, but for "
+        "an update needs one value per row, or one value for all rows, but for "
         f"{counted(rows, 'row')} there are {counted(len(values), 'value')}.",
         column=f.name,
     )

@@ -1,7 +1,7 @@
-"""Appending what is new and changing what differs, told apart by a key; and filling a new column.
+"""Upserts, which append new rows and update changed ones by a key, and the cells of a new column.
 
-Rows match when the values of the key column are equal. Cells are compared by digest, so that taking
-in the same data twice writes nothing.
+Rows match if their values in the key column are equal. Cells are compared by digest, so upserting
+the same data twice writes nothing the second time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deeplake_lite.dataset.write.blocks import (
     encode_column,
     naming_rows,
 )
-from deeplake_lite.dataset.write.columns import filled
+from deeplake_lite.dataset.write.columns import fill_column
 from deeplake_lite.dataset.write.keys import Keys
 from deeplake_lite.dataset.write.transfer import Transfer
 from deeplake_lite.errors import InvalidValueError
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Upserted:
-    """What an upsert did."""
+    """The number of rows that an upsert added, changed and left unchanged."""
 
     added: int
-    """Rows whose key was new."""
+    """Number of rows whose key was new."""
     changed: int
-    """Rows of which at least one cell differed."""
+    """Number of existing rows of which at least one cell differed."""
     unchanged: int
-    """Rows that were there already."""
+    """Number of existing rows that were equal."""
 
 
 def upsert(handle: Handle, data: Data, on: str, check: Check) -> Upserted:
-    """Append the rows whose key is new, change those that differ; see `Dataset.upsert`."""
+    """Append rows with new keys and update the others; see `Dataset.upsert`."""
     return handle.edit(_upsert, data, on, check)
 
 
@@ -60,17 +60,18 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
         return Upserted(0, 0, 0)
     if on not in columns:
         raise InvalidValueError(
-            f"an upsert needs the values of its key, column {on!r} is missing.", column=on
+            f"an upsert needs values for its key, but column {on!r} is missing in the data.",
+            column=on,
         )
     keys = Keys(table, key)
     digests = keys.digest(encode_column(key, columns[on], 0, count, check))
-    _check_unique(digests, f"the data that was handed in has {on!r} twice", on)
+    _check_unique(digests, on)
     slots = keys.find(digests)
     new = np.flatnonzero(slots < 0)
-    differing = list(_differing(table, columns, np.flatnonzero(slots >= 0), slots, check))
-    fresh = {name: _pick(values, new) for name, values in columns.items()}
+    differing = list(_differing_cells(table, columns, np.flatnonzero(slots >= 0), slots, check))
+    new_rows = {name: _pick(values, new) for name, values in columns.items()}
     table.write(
-        _naming(new, encode_blocks(fresh, len(new), table.schema.fields, check)),
+        _blocks_naming_rows(new, encode_blocks(new_rows, len(new), table.schema.fields, check)),
         [(slots[rows], {column: cells}) for rows, column, cells in differing],
     )
     changed = len(np.unique(np.concatenate([np.empty(0, np.int64), *(r for r, _, _ in differing)])))
@@ -80,59 +81,62 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
 def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
     """Yield the cells of a new column for every slot.
 
-    `values` holds one value per row, in the rows' order, or is None for the default.
+    `values` has one value per row, in the order of the rows, or is None for the default.
     """
     position = np.full(table.rows.slots, -1, np.int64)
     position[table.rows.live()] = np.arange(len(table))
-    return filled(
+    return fill_column(
         table, added, lambda slots: _encode_rows(added, values, position[slots], "header")
     )
 
 
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
-    """Encode values of some rows, or the default where there are none; an error names the row."""
-    given = None if values is None else _pick(values, rows)
+    """Encode the values of some rows, or the default if `values` is None; errors name the row."""
+    selected = None if values is None else _pick(values, rows)
     with naming_rows(rows.__getitem__):
-        return encode_column(f, given, 0, len(rows), check)
+        return encode_column(f, selected, 0, len(rows), check)
 
 
-def _naming[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
-    """Yield blocks made of some rows; an error names the row among all that were given."""
+def _blocks_naming_rows[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
+    """Yield blocks of selected rows; errors name the row's position in the whole data."""
     with naming_rows(rows.__getitem__):
         yield from blocks
 
 
-def _differing(
+def _differing_cells(
     table: Table,
     columns: Mapping[str, Any],
     rows: NDArray[np.int64],
     slots: NDArray[np.int64],
     check: Check,
 ) -> Iterator[tuple[NDArray[np.int64], str, Cells]]:
-    """Yield the cells that differ from what is there: rows, column id, new cells."""
+    """Yield the cells that differ from the stored ones, as (rows, column id, new cells)."""
     for name, values in columns.items():
         f, start = table.schema[name], 0
         blocks = encode_blocks({name: _pick(values, rows)}, len(rows), [f], check)
-        for block in _naming(rows, blocks):
+        for block in _blocks_naming_rows(rows, blocks):
             cells = block[f.id]
-            some = rows[start : start + len(cells)]
+            block_rows = rows[start : start + len(cells)]
             start += len(cells)
-            differ = table.digest(f.id, cells) != table.digests(f.id, slots[some])
+            differ = table.digest(f.id, cells) != table.digests(f.id, slots[block_rows])
             if differ.any():
-                yield some[differ], f.id, take(cells, np.flatnonzero(differ))
+                yield block_rows[differ], f.id, take(cells, np.flatnonzero(differ))
 
 
-def _check_unique(keys: NDArray[np.uint64], what: str, on: str) -> None:
+def _check_unique(keys: NDArray[np.uint64], on: str) -> None:
     first, counts = np.unique(keys, return_index=True, return_counts=True)[1:]
     if (counts > 1).any():
         row = int(first[counts > 1][0])
         raise InvalidValueError(
-            f"a key tells rows apart, but {what}. Leave one out.", column=on, row=row
+            f"each key must belong to one row, but the data has a value of {on!r} twice. Leave one "
+            "of the rows out.",
+            column=on,
+            row=row,
         )
 
 
 def _pick(values: Any, rows: NDArray[np.int64]) -> Any:
-    """Return the values of some rows, of an array or any sequence."""
+    """Return the values of some rows from an array, a Transfer or any sequence."""
     if isinstance(values, Transfer):
         return values.at(rows)
     if isinstance(values, np.ndarray):

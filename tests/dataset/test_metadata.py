@@ -1,4 +1,4 @@
-"""Notes on a dataset and on its columns."""
+"""Metadata of a dataset and of its columns."""
 
 import copy
 import pickle

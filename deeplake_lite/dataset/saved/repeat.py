@@ -1,0 +1,64 @@
+"""Repeating the query behind a saved or pickled view, with a check that its rows are the same.
+
+A view of a query's result is stored as the query and the positions of its rows. If a user-defined
+function returns something else than before, these positions hold other rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import xxhash
+
+from deeplake_lite.dataset.read.virtual import VirtualTable
+from deeplake_lite.errors import DamagedError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.saved.question import Question
+    from deeplake_lite.dataset.view import View
+
+
+def fingerprint(view: View, slots: NDArray[np.int64]) -> str:
+    """Return a hash that identifies the rows in `slots` of a view's table."""
+    table = view.rows.table
+    if isinstance(table, VirtualTable):
+        return table.fingerprint(slots)
+    return xxhash.xxh3_64_hexdigest(table.ids(slots).tobytes())
+
+
+def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expected: str) -> View:
+    """Return the result of a query that ran before.
+
+    Parameters
+    ----------
+    question : Question
+        The query.
+    count : int
+        Number of rows of the previous result.
+    slots : ndarray, (n,) int64
+        Slots of the rows that the view needs.
+    expected : str
+        Their previous `fingerprint`.
+
+    Raises
+    ------
+    DamagedError
+        When the result has other rows than before.
+    """
+    result = question.repeat(count)
+    size = result.rows.table.slots
+    if size != count:
+        current = f"{size:,}" if size < count else "more"
+        change = f"returned {count:,} rows then, but now returns {current}"
+    elif fingerprint(result, slots) != expected:
+        change = "now returns other rows than it did then"
+    else:
+        return result
+    raise DamagedError(
+        f"A view of a query's result was saved or pickled, and the query {change}: "
+        f"{question.text}. One of your functions may have changed, or may draw random numbers. "
+        "Register the earlier function, or run the query again and save the new result."
+    )
