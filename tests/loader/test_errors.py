@@ -277,7 +277,7 @@ def test_a_failed_read_is_tried_again_in_the_next_epoch(numbers, load, monkeypat
 def test_a_process_that_dies_raises_at_once_and_the_loader_goes_on(
     numbers, load, transform, how, monkeypatch
 ):
-    monkeypatch.setattr("deeplake_lite.loader.workers.parcels.POLL", 600.0)  # it hangs up itself
+    monkeypatch.setattr("deeplake_lite.loader.workers.channel.POLL", 600.0)  # it hangs up itself
     loader = load(numbers[:12], transform=transform, workers="processes", num_workers=2)
     for _ in range(2):
         died = f"{how} while it made a batch of 4 rows.*num_workers"

@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.htypes import ClassLabel, Image, Scalar
-from deeplake_lite.loader.read.several import agreed
+from deeplake_lite.loader.read.mix_samples import common_htype
 
 SCHEMA = {"x": "int32", "text": dl.Text(nullable=True), "label": dl.ClassLabel(["cat", "dog"])}
 FIRST, SECOND = 30, 70
@@ -191,11 +191,11 @@ def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
 
 
 def test_types_that_agree_are_covered_by_one():
-    assert agreed("x", [Scalar("int8"), Scalar("int8", nullable=True, default=3)]) == Scalar(
+    assert common_htype("x", [Scalar("int8"), Scalar("int8", nullable=True, default=3)]) == Scalar(
         "int8", nullable=True
     )
-    assert agreed("i", [Image("jpeg"), Image("jpeg")]) == Image("jpeg")
-    assert agreed("i", [Image("jpeg"), Image("png")]) == Image("auto")
+    assert common_htype("i", [Image("jpeg"), Image("jpeg")]) == Image("jpeg")
+    assert common_htype("i", [Image("jpeg"), Image("png")]) == Image("auto")
     for one, other in [
         (ClassLabel(["a"]), ClassLabel()),
         (ClassLabel(["a"]), ClassLabel(["a"], multiple=True)),
@@ -203,13 +203,13 @@ def test_types_that_agree_are_covered_by_one():
         (Image("png"), Image("png", mode="RGB")),
     ]:
         with pytest.raises(ValueError, match="Columns of a mix have one type in all views"):
-            agreed("x", [one, other])
+            common_htype("x", [one, other])
 
 
 def test_the_limits_of_the_first_view_count():
     strict = dl.Limits(max_pixels=100)
     for first, second in [(Image("jpeg"), Image("png")), (Image("png"), Image("png"))]:
-        assert agreed("i", [first.limited(strict), second]).limits == strict
+        assert common_htype("i", [first.limited(strict), second]).limits == strict
 
 
 def test_pictures_and_several_classes_of_views_come_together(make_lake):

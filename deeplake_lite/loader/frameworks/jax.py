@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.loader.make.recipe import ColumnRecipe, Made
+    from deeplake_lite.loader.make.recipe import ColumnRecipe, BatchResult
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.workers.run import Run
@@ -148,9 +148,9 @@ class JaxLoader(Loader):
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
         also = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
         check_keys(f.name, also, self.columns)
-        return replace(recipe, collate="pad", most=most or None)  # of nulls alone, nothing is known
+        return replace(recipe, collate="pad", full_shape=most or None)  # of nulls alone, nothing is known
 
-    def _converted(self, batch: Any) -> Any:
+    def _convert(self, batch: Any) -> Any:
         """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""
         if not isinstance(batch, Mapping):
             return mapped(batch, lambda leaf: self._narrowed("the batch", leaf))
@@ -180,19 +180,19 @@ class JaxLoader(Loader):
             return value
         return narrowed(name, value)
 
-    def _handed_over(self, run: Run) -> Iterator[Made]:
+    def _hand_over(self, run: Run) -> Iterator[BatchResult]:
         """Bring batches to the devices, the next one before this one is handed over if it is made.
 
         Copies to a device are asynchronous: they go on while the model computes.
         """
         placed = map(self._brought, run.batches())
-        ahead: list[Made] = []
+        ahead: list[BatchResult] = []
         while ahead or (ahead := list(islice(placed, 1))):
             if run.ready:
                 ahead += islice(placed, 1)
             yield ahead.pop(0)
 
-    def _brought(self, made: Made) -> Made:
+    def _brought(self, made: BatchResult) -> BatchResult:
         made.batch = self._placed(made.batch)
         return made
 

@@ -17,9 +17,9 @@ from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
-from deeplake_lite.loader.make.making import PADDING
+from deeplake_lite.loader.make.builder import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
-from deeplake_lite.loader.make.sizes import depth, is_of_pictures, sized
+from deeplake_lite.loader.make.sizes import depth, is_of_images, sized
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
@@ -212,13 +212,13 @@ class FlatLoader(Loader):
         htype = f.htype.target or f.htype
         dtype = htype.value_dtype
         axes: tuple[Any, ...] = htype.axes or ()
-        if is_of_pictures(htype) and not f.htype.is_image:  # those of links, or of sequences
+        if is_of_images(htype) and not f.htype.is_image:  # those of links, or of sequences
             axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
         elif f.htype.target is None:
             axes = self._axes_of(f)
         if not axes and htype.is_image:  # all are null
             axes = (None, None)
-        if not dtype and is_of_pictures(htype):
+        if not dtype and is_of_images(htype):
             dtype = self._shown(f).dtype.name
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"
@@ -228,7 +228,7 @@ class FlatLoader(Loader):
             return "text", (None,) * len(axes)
         return dtype, tuple(size if isinstance(size, int) else None for size in axes)
 
-    def _converted(self, batch: Any) -> Any:
+    def _convert(self, batch: Any) -> Any:
         """Return the arrays of a batch: in the thread that made it."""
         if isinstance(self.tree, dict) and isinstance(batch, dict):
             batch = dict(batch)

@@ -25,7 +25,7 @@ __all__ = ["SideStream", "as_tensors", "moved", "pinned", "torch"]
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.make.recipe import BatchResult
 
 
 def as_tensors(batch: Any, classes: Collection[str] = ()) -> Any:
@@ -83,12 +83,12 @@ class SideStream:
         self._device, self._cuda = device, cuda
         self._stream = cuda.Stream(device)
 
-    def handed_over(self, batches: Iterable[Made], is_ready: Callable[[], bool]) -> Iterator[Made]:
+    def handed_over(self, batches: Iterable[BatchResult], is_ready: Callable[[], bool]) -> Iterator[BatchResult]:
         """Yield batches on the device, in order.
 
         Parameters
         ----------
-        batches : iterable of Made
+        batches : iterable of BatchResult
             Of pinned tensors.
         is_ready : callable
             Whether the next of them is there at once.
@@ -103,13 +103,13 @@ class SideStream:
             if not early:
                 coming = next(begun, None)
 
-    def _begun(self, made: Made) -> tuple[Made, Any]:
+    def _begun(self, made: BatchResult) -> tuple[BatchResult, Any]:
         """Begin a copy; the event tells when it is done."""
         with self._cuda.stream(self._stream):
             made.batch = moved(made.batch, self._device)
             return made, self._stream.record_event()
 
-    def _arrived(self, made: Made, copied: Any) -> Made:
+    def _arrived(self, made: BatchResult, copied: Any) -> BatchResult:
         """Let what the caller computes wait for the copy, and the memory outlive that."""
         stream = self._cuda.current_stream(self._device)
         stream.wait_event(copied)

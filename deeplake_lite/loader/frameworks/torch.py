@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.make.recipe import BatchResult
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.workers.run import Run
@@ -95,11 +95,11 @@ class TorchLoader(Loader):
 
     # ---- within
 
-    def _converted(self, batch: Any) -> Any:
+    def _convert(self, batch: Any) -> Any:
         tensors = as_tensors(batch, self._classes)
         return pinned(tensors) if self.device.type == "cuda" else tensors
 
-    def _handed_over(self, run: Run) -> Iterator[Made]:
+    def _hand_over(self, run: Run) -> Iterator[BatchResult]:
         match self.device.type:
             case "cpu":
                 yield from run.batches()

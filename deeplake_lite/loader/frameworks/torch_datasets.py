@@ -24,7 +24,7 @@ from deeplake_lite.loader.make.recipe import Job
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.order.places import Progress
 from deeplake_lite.loader.order.shares import Shares
-from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.order.topology import find_rank
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.state import check_keys, check_state, state_of
 from deeplake_lite.loader.tree import mapped
@@ -152,7 +152,7 @@ class _Unbatched(TorchLoader):
     def _recipe(self) -> Any:
         return replace(super()._recipe, collate=list, sample_ids=self._sample_ids)
 
-    def _converted(self, batch: Any) -> Any:
+    def _convert(self, batch: Any) -> Any:
         return [as_tensors(sample, self._classes) for sample in batch]
 
 
@@ -189,7 +189,7 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
             return []
         cells, where = loader._samples.read(positions), loader._samples.where(positions)
         made = loader._recipe.make(Job(cells, len(positions), where), self.epoch)
-        return cast("list[Any]", loader._converted(made.batch))
+        return cast("list[Any]", loader._convert(made.batch))
 
 
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
@@ -215,7 +215,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a worker process gets: there, ranks can no longer be found."""
-        rank, world_size = found_rank(self._options.rank, self._options.world_size)
+        rank, world_size = find_rank(self._options.rank, self._options.world_size)
         options = replace(self._options, rank=rank, world_size=world_size)
         kept = super().__getstate__() | {"_options": options}
         return kept | {"_progress": self._progress, "_resumed": self._resumed}

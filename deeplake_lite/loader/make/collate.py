@@ -61,7 +61,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
         values = values.data
     elif isinstance(values, list) and not valid.all():
         values = _filled(name, values, recipe.blank, how)
-    out = _together(name, _typed(values, recipe), how, recipe.masked, recipe.most)
+    out = _together(name, _typed(values, recipe), how, recipe.masked, recipe.full_shape)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out
@@ -153,7 +153,7 @@ def _loose(
     if nullable and recipe is not None and not valid.all():
         values = _filled(key, values, recipe.blank, how)
     varying = _varying([as_array(key, value, how) for value in there], recipe)
-    least = recipe.most if recipe is not None and varying == recipe.htype.varying else None
+    least = recipe.full_shape if recipe is not None and varying == recipe.htype.varying else None
     out = _together(key, values, how, varying, least)
     return {**out, f"{key}_valid": valid} if nullable else out
 

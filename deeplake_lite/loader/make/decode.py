@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.make.recipe import ColumnRecipe, Kept
+    from deeplake_lite.loader.make.recipe import ColumnRecipe, CachedRows
     from deeplake_lite.loader.make.sizes import Shapes
 
 type Failed = Callable[[Exception, int, str], None]
@@ -42,7 +42,7 @@ def decode_column(
     cells: Cells,
     good: NDArray[np.bool_],
     failed: Failed,
-    kept: Kept | None = None,
+    kept: CachedRows | None = None,
     allow: tuple[str, ...] = (),
 ) -> Any:
     """Return a column's values: an array along the rows, or a list with None where null.
@@ -59,7 +59,7 @@ def decode_column(
         Rows to decode; those that fail become False.
     failed : callable
         Is told about them.
-    kept : Kept, optional
+    kept : CachedRows, optional
         What earlier epochs have decoded.
     allow : tuple of str
         Roots under which linked files are read.
@@ -128,7 +128,7 @@ def _is_in_mode(shape: NDArray[np.int32], out: NDArray[Any]) -> bool:
     return tuple(n for n in shape[2:].tolist() if n >= 0) == out.shape[2:]
 
 
-def follow_pictures(
+def follow_images(
     values: dict[str, Any],
     recipes: Mapping[str, ColumnRecipe],
     cells: Mapping[str, Cells],

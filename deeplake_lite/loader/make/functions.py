@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deeplake_lite.errors import LakeError, LoaderError, message_of
-from deeplake_lite.loader.make.chance import seed_globals
+from deeplake_lite.loader.make.global_generators import seed_globals
 from deeplake_lite.loader.make.generators import OwnGenerators
-from deeplake_lite.loader.order.order import mixed
+from deeplake_lite.loader.order.order import mix64
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ class Function:
 
     def __call__(self, value: Any, epoch: int, row_id: int) -> Any:
         """Return what the function makes of a value. Raises LoaderError where it forgot to."""
-        drawn_from = mixed(self.seed, epoch, row_id)
+        drawn_from = mix64(self.seed, epoch, row_id)
         rng = {}
         if self._takes_rng:
             rng = {"rng": np.random.Generator(np.random.PCG64(drawn_from))}
@@ -80,7 +80,7 @@ class Function:
         """Return what another process needs."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def of_batch(self, value: Any, epoch: int, first: FirstRow) -> Any:
+    def call_on_batch(self, value: Any, epoch: int, first: FirstRow) -> Any:
         """Return what it makes of a batch, or of its samples.
 
         Raises

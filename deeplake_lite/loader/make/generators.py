@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deeplake_lite.loader.order.order import mixed
+from deeplake_lite.loader.order.order import mix64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -148,7 +148,7 @@ class OwnGenerators:
 
 def _seed(sources: list[Source], seed: int) -> None:
     for number, source in enumerate(sources):
-        source.seed(mixed(seed, number))
+        source.seed(mix64(seed, number))
 
 
 def _found(function: Any) -> tuple[list[Source], list[Any]]:

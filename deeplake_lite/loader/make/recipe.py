@@ -15,9 +15,9 @@ import numpy as np
 
 from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.layouts import Dense, Nested
-from deeplake_lite.loader.make.chance import globals_kept
+from deeplake_lite.loader.make.global_generators import preserved_globals
 from deeplake_lite.loader.make.functions import Function
-from deeplake_lite.loader.make.making import Making
+from deeplake_lite.loader.make.builder import BatchBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.make.decoded import Decoded
+    from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.order.order import Positions
     from deeplake_lite.loader.order.places import Rows
 
@@ -86,12 +86,12 @@ class ColumnRecipe:
         """What stands under null where a batch has no other value.
 
         >>> from deeplake_lite.htypes import Boxes
-        >>> ColumnRecipe(Boxes()).blank.shape, ColumnRecipe(Boxes(), most=(2, 4)).blank.shape
+        >>> ColumnRecipe(Boxes()).blank.shape, ColumnRecipe(Boxes(), full_shape=(2, 4)).blank.shape
         ((0, 4), (2, 4))
         """
         plain = np.asarray(self.htype.blank)
         dtype = self.dtype or self.htype.value_dtype or plain.dtype
-        return np.zeros(plain.shape if self.most is None else self.most, dtype)
+        return np.zeros(plain.shape if self.full_shape is None else self.full_shape, dtype)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Job:
     """Rows before the padding."""
     where: Rows
     """Which rows they are."""
-    kept: Kept | None = None
+    kept: CachedRows | None = None
     """What earlier epochs have decoded."""
 
     @property
@@ -130,7 +130,7 @@ class Skipped:
 
 
 @dataclass
-class Made:
+class BatchResult:
     """A batch, and how it was made."""
 
     batch: Any = None
@@ -150,10 +150,10 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedRows:
     """What earlier epochs have decoded, and which rows a batch is of."""
 
-    decoded: Decoded
+    decoded: DecodedCache
     """Of the loader."""
     positions: Positions
     """Of the batch's rows."""
@@ -186,10 +186,10 @@ class Recipe:
     sample_ids: bool = False
     """Whether samples have the rows' ids that the user's own `collate` puts together."""
 
-    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
+    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[BatchResult], Exception | None]:
         """Make batches up to the first that fails, and return its error."""
-        made: list[Made] = []
-        with globals_kept() if self.seeds else nullcontext():
+        made: list[BatchResult] = []
+        with preserved_globals() if self.seeds else nullcontext():
             for job in jobs:
                 try:
                     made.append(self.make(job, epoch))
@@ -197,7 +197,7 @@ class Recipe:
                     return made, error
         return made, None
 
-    def make(self, job: Job, epoch: int) -> Made:
+    def make(self, job: Job, epoch: int) -> BatchResult:
         """Make a batch.
 
         Parameters
@@ -212,8 +212,8 @@ class Recipe:
         LoaderError
             With the row and the column that failed, or the function.
         """
-        made = Made()
-        Making(self, job, epoch, made).run()
+        made = BatchResult()
+        BatchBuilder(self, job, epoch, made).run()
         return made
 
     @cached_property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str | None:
+def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
     """Return the picture that the columns in pixels go with; None where none is resized.
 
     Parameters
@@ -56,11 +56,11 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
     return pictures[0]
 
 
-def is_of_pictures(htype: Htype) -> bool:
+def is_of_images(htype: Htype) -> bool:
     """Tell whether values are pictures, or sequences of them.
 
     >>> from deeplake_lite.htypes import Image, Mask, Sequence
-    >>> [is_of_pictures(h) for h in (Image(), Sequence(Image()), Mask())]
+    >>> [is_of_images(h) for h in (Image(), Sequence(Image()), Mask())]
     [True, True, False]
     """
     return innermost(htype).is_image

@@ -12,8 +12,8 @@ import numpy as np
 from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import aligned
-from deeplake_lite.loader.read.held import Block, Bytes, are_large, gathered
-from deeplake_lite.loader.read.holding import LARGE_ROW, Holding
+from deeplake_lite.loader.read.block_cells import Block, Bytes, are_large, gathered
+from deeplake_lite.loader.read.block_policy import LARGE_ROW, BlockPolicy
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Blocks:
         disk: Disk | None = None,
     ) -> None:
         self.samples, self._readers, self._disk = samples, readers, disk
-        holding = Holding.of(samples, limit, window, on_disk=disk is not None)
+        holding = BlockPolicy.of(samples, limit, window, on_disk=disk is not None)
         self.mode, self.rows, self.count = holding.mode, holding.rows, holding.count
         self._kept, self._most, self._limit = holding.kept, holding.most, limit
         self._nbytes = min(self.rows, len(samples)) * samples.row_bytes

@@ -27,8 +27,8 @@ import xxhash
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
-from deeplake_lite.loader.read import sealed
-from deeplake_lite.loader.read.held import Bytes
+from deeplake_lite.loader.read import array_file
+from deeplake_lite.loader.read.block_cells import Bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.read.held import Block, Held
+    from deeplake_lite.loader.read.block_cells import Block, Held
     from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
@@ -111,7 +111,7 @@ class Disk:
         try:
             state = _state(place)
             check = self._checked.get(place) != state
-            arrays = sealed.read(Path(place), self._name(start, stop), check=check)
+            arrays = array_file.read(Path(place), self._name(start, stop), check=check)
         except (OSError, ValueError):
             self._checked.pop(place, None)
             return None
@@ -140,7 +140,7 @@ class Disk:
         temporary = self._folder / f"{UNFINISHED}{uuid4().hex}"
         with suppress(OSError):
             try:
-                sealed.write(temporary, self._name(start, stop), arrays)
+                array_file.write(temporary, self._name(start, stop), arrays)
                 temporary.replace(self._place(start, stop))
             except BaseException:
                 temporary.unlink(missing_ok=True)

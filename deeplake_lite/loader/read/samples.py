@@ -135,7 +135,7 @@ class Samples(Protocol):
         """Return the shape of a column's values: per axis a size, or from least to most."""
         ...
 
-    def shuffled(self, wanted: bool | str) -> Shuffling:
+    def choose_shuffle(self, wanted: bool | str) -> Shuffling:
         """Return how the rows are shuffled, as the user wants it."""
         ...
 
@@ -186,9 +186,9 @@ class ViewSamples:
         """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
         return ViewSamples.of(self.view, names)
 
-    def shuffled(self, wanted: bool | str) -> Shuffle:
+    def choose_shuffle(self, wanted: bool | str) -> Shuffle:
         """Return how the rows are shuffled, as the user wants it. Raises OptionError."""
-        return Shuffle.chosen(wanted, self)
+        return Shuffle.choose(wanted, self)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

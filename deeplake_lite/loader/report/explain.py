@@ -27,7 +27,7 @@ AGAIN = 0.1
 """Rows that are read again, as a share of those handed over, from which memory is too small."""
 
 LEAST_SECONDS = 1.0
-"""Of an epoch under way, for it to be explained rather than the one before."""
+"""Of an epoch under way, for it to be explain_stats rather than the one before."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ class Explanation:
         return page_of("Bottleneck", self.sentence, lines)
 
 
-def explained(stats: Stats, situation: Situation) -> Explanation:
+def explain_stats(stats: Stats, situation: Situation) -> Explanation:
     """Name the bottleneck.
 
     >>> from deeplake_lite.loader.options import Options
     >>> epoch = Stats(wall=10.0, read=1.0, transform=8.0, collate=1.0, stall=9.0, batches=5)
-    >>> print(explained(Stats(epochs=(epoch,)), Situation(Options(batch_size=8, transform=dict))))
+    >>> print(explain_stats(Stats(epochs=(epoch,)), Situation(Options(batch_size=8, transform=dict))))
     Your transform takes 80 % of the workers' time: workers='processes' ...
     """
     told = _told(stats.epochs)

@@ -21,7 +21,7 @@ from deeplake_lite.loader.tree import nbytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.make.recipe import BatchResult
     from deeplake_lite.loader.read.tally import Tally
 
 OWN = STAGES[:4]
@@ -103,7 +103,7 @@ class Meter:
         with self._lock:
             self._open[task] = now, self._away(now)
 
-    def end(self, task: int, made: Sequence[Made], now: float | None = None) -> None:
+    def end(self, task: int, made: Sequence[BatchResult], now: float | None = None) -> None:
         """Note that it has made them, the first of them number `task`; none where it has failed."""
         now = clock.now() if now is None else now
         away = self._away(now)

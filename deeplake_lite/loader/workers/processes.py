@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.read.readers import CLOSED
-from deeplake_lite.loader.workers.parcels import Lane
+from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deeplake_lite.loader.make.recipe import Job, Made, Recipe
+    from deeplake_lite.loader.make.recipe import Job, BatchResult, Recipe
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.workers.worker import Answer, Failure
 
-LANES = 2
+CHANNELS = 2
 """Jobs that a worker has at a time: one that it does, one that waits."""
 
 GRACE = 0.5
@@ -58,7 +58,7 @@ class RemoteTracebackError(Exception):
         return f'\n"""\n{self.args[0]}\n"""'
 
 
-class Crew:
+class WorkerPool:
     """The worker processes of one loader.
 
     Parameters
@@ -78,7 +78,7 @@ class Crew:
         for _ in range(count):
             self._workers.append(Worker(self._assignment))
 
-    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
+    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[BatchResult], Exception | None]:
         """Have batches made, as `Recipe.make_all` makes them.
 
         Raises
@@ -103,7 +103,7 @@ class Crew:
             raise _not_started(answer.failure)
         return answer.made, raised(answer.failure)
 
-    def _leased(self) -> tuple[Worker, Lane]:
+    def _leased(self) -> tuple[Worker, Channel]:
         """Return the worker with the least to do, and a lane to it; one that ended is replaced."""
         with self._lock:
             if not self.close.alive:
@@ -133,7 +133,7 @@ class Worker:
     def __init__(self, assignment: Assignment) -> None:
         pairs: list[tuple[socket.socket, socket.socket]] = []
         try:
-            for _ in range(LANES):
+            for _ in range(CHANNELS):
                 pairs.append(socket.socketpair())  # noqa: PERF401 - those there are get closed
             self._process = _started([theirs for _, theirs in pairs])
         except OSError as error:
@@ -146,7 +146,7 @@ class Worker:
         finally:
             for _, theirs in pairs:
                 theirs.close()
-        self._lanes = [Lane(pair[0], self.is_there) for pair in pairs]
+        self._lanes = [Channel(pair[0], self.is_there) for pair in pairs]
         self.free = list(self._lanes)
         """Lanes that nobody uses."""
         self.ended = False

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader import clock
-from deeplake_lite.loader.make.recipe import Job, Kept, Made
-from deeplake_lite.loader.memory import keep_spare
+from deeplake_lite.loader.make.recipe import Job, CachedRows, BatchResult
+from deeplake_lite.loader.memory import limit_spare
 from deeplake_lite.loader.order.places import Task, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import ThreadPoolExecutor
 
-    from deeplake_lite.loader.make.decoded import Decoded
+    from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Order
     from deeplake_lite.loader.order.places import Places
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.blocks import Blocks
     from deeplake_lite.loader.read.samples import Samples
     from deeplake_lite.loader.report.meter import Meter
-    from deeplake_lite.loader.workers.processes import Crew
+    from deeplake_lite.loader.workers.processes import WorkerPool
 
 AHEAD = 2
 """Batches per worker that are made before they are asked for."""
@@ -49,12 +49,12 @@ GROWTH = 32
 """How much larger batches may be than they are stored, until the first of them is made."""
 
 
-type Done = tuple[Sequence[Made], Exception | None]
+type Done = tuple[Sequence[BatchResult], Exception | None]
 """Batches up to the first that failed, and its error."""
 
 
 @dataclass(frozen=True)
-class Works:
+class Pipeline:
     """What a loader makes batches with."""
 
     samples: Samples
@@ -65,9 +65,9 @@ class Works:
     """Rows as they are read and held."""
     pool: ThreadPoolExecutor
     """Threads that make batches, or wait for the processes that do."""
-    maker: Crew | Recipe
+    maker: WorkerPool | Recipe
     """Who makes batches."""
-    decoded: Decoded | None
+    decoded: DecodedCache | None
     """Pixels of earlier epochs."""
     threads: int
     """How many make batches; 0 for whoever asks."""
@@ -83,14 +83,14 @@ class Run:
     """One epoch under way: what is being read, what is being made."""
 
     def __init__(
-        self, works: Works, places: Places, coming: Order, first: int, epoch: int, meter: Meter
+        self, works: Pipeline, places: Places, coming: Order, first: int, epoch: int, meter: Meter
     ) -> None:
-        self._works, self._meter = works, meter
+        self._pipeline, self._meter = works, meter
         self._places, self._coming, self._epoch = places, coming, epoch
         self._read = self._next = first
         self._requests: deque[tuple[Request, int]] = deque()
         self._pending: deque[Future[Done]] = deque()
-        self._here: deque[Made] = deque()
+        self._here: deque[BatchResult] = deque()
         self._stopped = False
         shares, samples = works.shares, works.samples
         self._total = len(shares)
@@ -103,9 +103,9 @@ class Run:
         self._largest, self._group = 0, 1
         self._most = threads if stored * GROWTH <= works.room else 1
         self._outstanding: set[Request] = set()
-        keep_spare(works.room)
+        limit_spare(works.room)
 
-    def batches(self) -> Iterator[Made]:
+    def batches(self) -> Iterator[BatchResult]:
         """Yield the batches in order, up to the first that fails. Raises its error."""
         while True:
             self._fill()
@@ -152,7 +152,7 @@ class Run:
 
     def _release(self, request: Request) -> None:
         self._outstanding.discard(request)
-        self._works.blocks.release(request)
+        self._pipeline.blocks.release(request)
 
     def _fill(self) -> None:
         """Begin to read, and to make, what comes next. Raises LoaderError once it was stopped."""
@@ -168,7 +168,7 @@ class Run:
     def _begin(self) -> None:
         while len(self._pending) < self._most and self._next < self._total:
             count = min(self._group, self._total - self._next)
-            self._read_ahead(count if self._works.threads else self._ahead)
+            self._read_ahead(count if self._pipeline.threads else self._ahead)
             if self._read > self._next:
                 requests = [
                     self._requests.popleft() for _ in range(min(count, len(self._requests)))
@@ -178,8 +178,8 @@ class Run:
                 requests, self._read = [], self._next + count
             task = Task(self._next, count)
             self._next += count
-            if self._works.threads:
-                self._pending.append(self._works.pool.submit(self._make, task, requests))
+            if self._pipeline.threads:
+                self._pending.append(self._pipeline.pool.submit(self._make, task, requests))
             else:
                 future: Future[Done] = Future()
                 future.set_result(self._make(task, requests))
@@ -189,13 +189,13 @@ class Run:
 
     def _read_ahead(self, count: int) -> None:
         """Begin to read the rows of the next batches, unless all rows are in memory."""
-        if self._works.blocks.complete:
+        if self._pipeline.blocks.complete:
             return
-        shares = self._works.shares
+        shares = self._pipeline.shares
         while self._read < min(self._total, self._next + count):
             positions, own = positions_of(self._places, shares, self._read)
             done = self._next * shares.size
-            request = self._works.blocks.request(positions, self._places.order, done, self._coming)
+            request = self._pipeline.blocks.request(positions, self._places.order, done, self._coming)
             self._requests.append((request, own))
             if request.alone is not None:
                 self._outstanding.add(request)
@@ -203,7 +203,7 @@ class Run:
 
     def _make(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
         """Make some batches, and tell how long it took: in a worker's thread."""
-        made: Sequence[Made] = []
+        made: Sequence[BatchResult] = []
         self._meter.begin(task.first)
         try:
             made, error = self._make_each(task, requests)
@@ -215,7 +215,7 @@ class Run:
         """Make batches up to the first that fails."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
-            positions, own = positions_of(self._places, self._works.shares, number)
+            positions, own = positions_of(self._places, self._pipeline.shares, number)
             requests.append((Request(positions), own))
         try:
             jobs, waited, unread = self._taken(requests)
@@ -225,7 +225,7 @@ class Run:
                 self._release(request)
         for batch, seconds in zip(made, waited, strict=False):
             batch.seconds["read"] = seconds
-        made, refused = self._converted(made)
+        made, refused = self._convert(made)
         spent = (clock.now() - started) / task.count
         if spent < SHORT_TASK:
             self._group = min(MOST_BATCHES, self._group * 2)
@@ -234,23 +234,23 @@ class Run:
         self._settle(made)
         return made, refused or error or unread
 
-    def _converted(self, made: Sequence[Made]) -> Done:
+    def _convert(self, made: Sequence[BatchResult]) -> Done:
         """Bring batches to what a framework takes, up to the first that it refuses."""
         for number, one in enumerate(made):
             try:
                 if one.batch is not None:
-                    one.batch = self._works.convert(one.batch)
+                    one.batch = self._pipeline.convert(one.batch)
             except Exception as error:
                 return made[:number], error
         return made, None
 
-    def _settle(self, made: Sequence[Made]) -> None:
+    def _settle(self, made: Sequence[BatchResult]) -> None:
         """Decide how many batches are made ahead, by the largest so far and its rows as stored."""
         self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in made[:1])])
-        each = (self._largest + self._stored) * self._works.copies
-        most = max(1, int(self._works.room // each))
+        each = (self._largest + self._stored) * self._pipeline.copies
+        most = max(1, int(self._pipeline.room // each))
         self._group = min(self._group, most)
-        self._most = max(1, min(AHEAD * max(1, self._works.threads), most // self._group))
+        self._most = max(1, min(AHEAD * max(1, self._pipeline.threads), most // self._group))
         self._meter.limit(self._most)
 
     def _taken(
@@ -259,13 +259,13 @@ class Run:
         """Wait for the rows of some batches, up to the first that cannot be read."""
         jobs: list[Job] = []
         waited: list[float] = []
-        decoded = self._works.decoded
+        decoded = self._pipeline.decoded
         for request, own in requests:
             began = clock.now()
-            kept = None if decoded is None else Kept(decoded, request.positions)
+            kept = None if decoded is None else CachedRows(decoded, request.positions)
             try:
-                cells = self._works.blocks.take(request)
-                jobs.append(Job(cells, own, self._works.samples.where(request.positions), kept))
+                cells = self._pipeline.blocks.take(request)
+                jobs.append(Job(cells, own, self._pipeline.samples.where(request.positions), kept))
             except Exception as error:
                 return jobs, waited, error
             waited.append(clock.now() - began)
@@ -273,12 +273,12 @@ class Run:
 
     def _made(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Done:
         """Make batches; the ids of rows are looked up where one fails and they are not known."""
-        made, error = self._works.maker.make_all(jobs, self._epoch)
+        made, error = self._pipeline.maker.make_all(jobs, self._epoch)
         if not isinstance(error, LoaderError) or error.row_id != UNKNOWN:
             return made, error
         job, (request, _) = jobs[len(made)], requests[len(made)]
-        ids = DenseCells(self._works.samples.ids(request.positions))
-        _, told = self._works.maker.make_all(
+        ids = DenseCells(self._pipeline.samples.ids(request.positions))
+        _, told = self._pipeline.maker.make_all(
             [replace(job, cells={**job.cells, ROW_ID: ids})], self._epoch
         )
         return made, told or error  # what fails once may not fail again: the batch is not there

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.errors import LoaderError, message_of
-from deeplake_lite.loader.workers.parcels import Lane
+from deeplake_lite.loader.workers.channel import Channel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import FrameType
 
-    from deeplake_lite.loader.make.recipe import Job, Made, Recipe
+    from deeplake_lite.loader.make.recipe import Job, BatchResult, Recipe
 
 PARENT_POLL = 1.0
 """Seconds between looks at whether the loader's process is still there."""
@@ -119,7 +119,7 @@ def _line(frame: FrameType, number: int) -> str:
 class Answer:
     """What became of some batches."""
 
-    made: Sequence[Made]
+    made: Sequence[BatchResult]
     """Those that were made."""
     failure: Failure | None = None
     """Why the next one was not."""
@@ -135,7 +135,7 @@ def main() -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    lanes = [Lane(end) for end in ends]
+    lanes = [Channel(end) for end in ends]
     with contextlib.suppress(EOFError):
         _serve(lanes, lanes[0].receive())
     for lane in lanes:
@@ -156,7 +156,7 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _serve(lanes: Sequence[Lane], assignment: Assignment) -> None:
+def _serve(lanes: Sequence[Channel], assignment: Assignment) -> None:
     recipe: Recipe | Failure
     try:
         recipe = _prepared(assignment)
@@ -167,7 +167,7 @@ def _serve(lanes: Sequence[Lane], assignment: Assignment) -> None:
             ready.register(lane, selectors.EVENT_READ)
         while True:
             for key, _ in ready.select():
-                lane = cast("Lane", key.fileobj)
+                lane = cast("Channel", key.fileobj)
                 _reply(lane, _answer(recipe, *lane.receive()))
 
 
@@ -198,7 +198,7 @@ def _answer(recipe: Recipe | Failure, jobs: Sequence[Job], epoch: int) -> Answer
     return Answer(made, None if error is None else Failure.of(error))
 
 
-def _reply(lane: Lane, answer: Answer) -> None:
+def _reply(lane: Channel, answer: Answer) -> None:
     try:
         lane.send(answer)
     except EOFError:

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.frameworks.jax import NARROW
-from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.order.topology import find_rank
 
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
 
@@ -35,8 +35,8 @@ def test_numbers_are_arrays_and_text_stays_a_list(lake):
 def test_an_aligned_batch_is_shared_on_the_cpu(lake, monkeypatch):
     made = {}
     loader = lake.jax(4, columns=["image", "label"], num_workers=0)
-    convert = loader._converted
-    monkeypatch.setattr(loader, "_converted", lambda batch: made.setdefault("b", convert(batch)))
+    convert = loader._convert
+    monkeypatch.setattr(loader, "_convert", lambda batch: made.setdefault("b", convert(batch)))
     batch = next(iter(loader))
     for name in ("image", "label"):
         assert made["b"][name].ctypes.data % 64 == 0
@@ -240,9 +240,9 @@ def test_ranks_are_found_under_jax_distributed(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "jax", fake)
     monkeypatch.delitem(sys.modules, "torch.distributed", raising=False)
-    assert found_rank(None, None) == (2, 4)
+    assert find_rank(None, None) == (2, 4)
     fake.distributed.is_initialized = lambda: False
-    assert found_rank(None, None) == (0, 1)
+    assert find_rank(None, None) == (0, 1)
 
 
 def test_what_is_asked_of_jax_is_there():

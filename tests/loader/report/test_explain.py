@@ -10,7 +10,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.loader import Options
 from deeplake_lite.loader.read.samples import ViewSamples
-from deeplake_lite.loader.report.explain import Situation, explained
+from deeplake_lite.loader.report.explain import Situation, explain_stats
 from deeplake_lite.loader.report.stats import Stats
 
 
@@ -36,7 +36,7 @@ def after_an_epoch(loader, pause=0.0):
 def of(epoch, situation=None, /, **options):
     """Explain an epoch that took ten seconds."""
     given = situation or Situation(Options(batch_size=8, **options))
-    return explained(Stats(epochs=(epoch,)), given)
+    return explain_stats(Stats(epochs=(epoch,)), given)
 
 
 def spent(**seconds):
@@ -178,10 +178,10 @@ def test_an_epoch_that_has_just_begun_is_not_explained_yet():
     past = spent(decode=8.0)
     begun = Stats(wall=0.1, stall=0.1, read=0.1, batches=1, epoch=1)
     situation = Situation(Options(batch_size=8))
-    assert explained(Stats(epochs=(past, begun)), situation).bottleneck == "decode"
-    assert explained(Stats(epochs=(begun,)), situation).bottleneck == "read"
+    assert explain_stats(Stats(epochs=(past, begun)), situation).bottleneck == "decode"
+    assert explain_stats(Stats(epochs=(begun,)), situation).bottleneck == "read"
     assert (
-        explained(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck == "read"
+        explain_stats(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck == "read"
     )
 
 

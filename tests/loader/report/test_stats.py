@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.loader.make.arrays import RaggedBatch
-from deeplake_lite.loader.make.recipe import Made
+from deeplake_lite.loader.make.recipe import BatchResult
 from deeplake_lite.loader.read.tally import Tally
 from deeplake_lite.loader.report.meter import Meter, Meters
 from deeplake_lite.loader.report.stats import STAGES, Stats
@@ -84,7 +84,7 @@ def worked(clock, workers, seconds, pause, tasks=20, ahead=4):
     for clock.at, what, task in sorted(events):
         match what:
             case 0:
-                meter.end(task, [Made({}, 20, dict(seconds))])
+                meter.end(task, [BatchResult({}, 20, dict(seconds))])
             case 1:
                 meter.back()
             case 2:
@@ -152,7 +152,7 @@ def test_the_work_of_an_epoch_that_is_left_is_not_waiting(clock):
     for task in range(2):
         meter.begin(task)
     clock.at += 0.1
-    meter.end(0, [Made({}, 20, {"transform": 0.1})])
+    meter.end(0, [BatchResult({}, 20, {"transform": 0.1})])
     meter.leave(0, 20)
     meter.stop()
     stats = meter.stats()
@@ -212,7 +212,7 @@ def test_a_task_that_ends_after_its_epoch_changes_nothing():
     meter.begin(0)
     meter.stop()
     before = meter.stats()
-    meter.end(0, [Made({"x": np.zeros(10)}, 10, {"decode": 5.0})])
+    meter.end(0, [BatchResult({"x": np.zeros(10)}, 10, {"decode": 5.0})])
     assert meter.stats().seconds == before.seconds
     assert tally.held == 0
 
@@ -225,7 +225,7 @@ def lanes_to_a_process(clock, tasks):
         clock.at = began + start
         meter.begin(number)
         clock.at = began + end
-        meter.end(number, [Made({}, 1, seconds)])
+        meter.end(number, [BatchResult({}, 1, seconds)])
     clock.at = began + 4
     meter.stop()
     stats = meter.stats()

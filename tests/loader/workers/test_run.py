@@ -25,7 +25,7 @@ def handed_over(batches, seen):
 @pytest.mark.parametrize("refused", range(30, 40))
 def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, monkeypatch, refused):
     class Picky(Loader):
-        def _converted(self, batch):
+        def _convert(self, batch):
             if batch["x"][0] == refused:
                 raise LoaderError("not this one")
             return batch
@@ -62,7 +62,7 @@ def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(nu
         return make_all(recipe, jobs, epoch)
 
     class Looking(Loader):
-        def _handed_over(self, run):
+        def _hand_over(self, run):
             for made in run.batches():
                 wait(run._pending)
                 ready.append(run.ready)

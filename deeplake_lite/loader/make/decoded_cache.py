@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.tally import Tally
 
 
-class Decoded:
-    """Decoded values of columns of one shape.
+class DecodedCache:
+    """DecodedCache values of columns of one shape.
 
     Parameters
     ----------

@@ -14,21 +14,21 @@ from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import LoaderError, message_of
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
-from deeplake_lite.loader.make.decode import advice, decode_column, follow_pictures
+from deeplake_lite.loader.make.decode import advice, decode_column, follow_images
 from deeplake_lite.loader.make.functions import FirstRow
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.loader.make.recipe import Job, Made, Recipe
+    from deeplake_lite.loader.make.recipe import Job, BatchResult, Recipe
     from deeplake_lite.loader.order.order import Positions
 
 PADDING = "_padding"
 """Key of the mask of rows that only fill the last batch up."""
 
 
-class Making:
+class BatchBuilder:
     """One batch on its way.
 
     Parameters
@@ -39,11 +39,11 @@ class Making:
         Rows, as they are stored.
     epoch : int
         What random numbers depend on, with the seed and the row's id.
-    made : Made
+    made : BatchResult
         What comes of it: seconds and skipped rows are noted there.
     """
 
-    def __init__(self, recipe: Recipe, job: Job, epoch: int, made: Made) -> None:
+    def __init__(self, recipe: Recipe, job: Job, epoch: int, made: BatchResult) -> None:
         self._recipe, self._job, self._epoch, self._made = recipe, job, epoch, made
         known = job.cells.get(ROW_ID)
         self._ids: Positions = (
@@ -71,7 +71,7 @@ class Making:
         made.batch = self._collated()
         self._lap("collate")
         if recipe.batch_transform is not None:
-            made.batch = recipe.of_batches.of_batch(made.batch, self._epoch, self._first)
+            made.batch = recipe.of_batches.call_on_batch(made.batch, self._epoch, self._first)
             self._lap("transform")
 
     # ---- stages
@@ -84,7 +84,7 @@ class Making:
             self._columns[name] = decode_column(
                 name, column, job.cells[name], good, self._failed, job.kept, recipe.allow
             )
-        follow_pictures(self._columns, recipe.columns, job.cells, good, self._failed)
+        follow_images(self._columns, recipe.columns, job.cells, good, self._failed)
         if not good.all():
             self._keep(np.flatnonzero(good))
 
@@ -125,7 +125,7 @@ class Making:
             samples = list(self._given()) if self._samples is None else self._samples
             if recipe.sample_ids:
                 samples = list(map(_with_id, samples, self._ids[self._rows]))
-            batch = recipe.of_collating.of_batch(samples, self._epoch, self._first)
+            batch = recipe.of_collating.call_on_batch(samples, self._epoch, self._first)
         elif self._samples is None:
             batch = {
                 key: value

@@ -29,13 +29,13 @@ COMPUTED_ROWS = 32
 
 
 @dataclass(frozen=True)
-class Holding:
+class BlockPolicy:
     """How a loader holds rows in memory: decided before any is read.
 
     Examples
     --------
-    >>> Holding("rows", rows=128, count=40, kept=7)
-    Holding(mode='rows', rows=128, count=40, kept=7, most=1)
+    >>> BlockPolicy("rows", rows=128, count=40, kept=7)
+    BlockPolicy(mode='rows', rows=128, count=40, kept=7, most=1)
     """
 
     mode: str
@@ -50,7 +50,7 @@ class Holding:
     """Blocks of a window that are held at a time."""
 
     @classmethod
-    def of(cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False) -> Holding:
+    def of(cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False) -> BlockPolicy:
         """Decide it.
 
         Parameters

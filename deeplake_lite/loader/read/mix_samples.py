@@ -35,7 +35,7 @@ SOURCE = "_source"
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralSamples:
+class MixSamples:
     """The rows of several views, one after the other.
 
     Parameters
@@ -68,7 +68,7 @@ class SeveralSamples:
         epoch_rows: int,
         *,
         with_ids: bool = False,
-    ) -> SeveralSamples:
+    ) -> MixSamples:
         """Pin the views' rows, as they are now.
 
         Raises
@@ -100,7 +100,7 @@ class SeveralSamples:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order, with the type that covers all views."""
-        htypes = {n: agreed(n, self._of(n)) for n in self.columns if n != SOURCE}
+        htypes = {n: common_htype(n, self._of(n)) for n in self.columns if n != SOURCE}
         htypes[SOURCE] = Scalar("int64")
         return tuple(Field(n, f"c{i:08x}", htypes[n]) for i, n in enumerate(self.columns))
 
@@ -138,7 +138,7 @@ class SeveralSamples:
         mine = [(view, positions[views == view] - starts[view]) for view in there]
         return mine, np.argsort(views, kind="stable")
 
-    def only(self, names: Sequence[str]) -> SeveralSamples:
+    def only(self, names: Sequence[str]) -> MixSamples:
         """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
         return self.of(self.sources, tuple(names), self.weights, self.epoch_rows)
 
@@ -172,10 +172,10 @@ class SeveralSamples:
         found = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
         return tuple(map(_of_both, *found)) if len(found) > 1 else found.pop()
 
-    def shuffled(self, wanted: bool | str) -> MixShuffle:
+    def choose_shuffle(self, wanted: bool | str) -> MixShuffle:
         """Return how the rows are shuffled, as the user wants it. Raises OptionError."""
         rows = tuple(map(len, self.parts))
-        return MixShuffle(rows, self.weights, tuple(part.shuffled(wanted) for part in self.parts))
+        return MixShuffle(rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -218,7 +218,7 @@ class SeveralSamples:
         return cells
 
 
-def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
+def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
     """Return the type that covers a column in all views.
 
     Whether nulls are taken may differ, and the codec of pictures that are files. Classes go by
@@ -232,7 +232,7 @@ def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
     Examples
     --------
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> agreed("label", [ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)])
+    >>> common_htype("label", [ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)])
     ClassLabel(['cat', 'dog', 'emu'], nullable=True)
     """
     plain = [replace(h, nullable=False, default=None) for h in htypes]

@@ -44,7 +44,7 @@ _PREFIX = struct.Struct("<QQ?")
 _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
-class Lane:
+class Channel:
     """One end of a socket through which parcels go, one at a time each way.
 
     Parameters

@@ -35,7 +35,7 @@ def seed_globals(number: int) -> None:
 
 
 @contextmanager
-def globals_kept() -> Iterator[None]:
+def preserved_globals() -> Iterator[None]:
     """Give the global generators back as they were; other threads wait for their turn."""
     with _TURN:
         torch = sys.modules.get("torch")
