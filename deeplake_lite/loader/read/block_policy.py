@@ -1,10 +1,14 @@
-"""How blocks of rows are held: decided by what the budget allows, before anything is read.
+"""The policy by which blocks of rows are held: chosen by the budget, before anything is read.
 
-A block is a run of rows of the view. ``whole`` keeps every row once it was read, columns of one
-shape as one array; ``window`` keeps the blocks of an order that goes through them one window after
-the other, and drops the one that is needed last; ``rows`` reads rows alone, except for some blocks
-that stay; ``disk`` keeps blocks as files. Each reaches the bound of any cache over an epoch in
-which each row comes once.
+A block is a run of consecutive rows of the view. There are four modes:
+
+- ``whole`` holds every row after it was read; dense columns as one array.
+- ``window`` holds the blocks of the order's current window, and drops the block whose rows are
+  needed last.
+- ``rows`` holds as many blocks as fit, and reads the rows of all other blocks one by one.
+- ``disk`` stores blocks as local files.
+
+Every row comes once per epoch, and for such a sequence no cache of the same size has more hits.
 """
 
 from __future__ import annotations
@@ -19,50 +23,51 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 LARGE_ROW = 8_192
-"""Bytes of a row from which on reading it alone is quick next to reading its block."""
+"""If rows have at least this many bytes, reading one is much quicker than reading its block."""
 
 TOGETHER = 16
-"""Blocks that are read as one where all are kept: each read costs a millisecond by itself."""
+"""Number of blocks that are read as one if all are held, as each read takes a millisecond more."""
 
 COMPUTED_ROWS = 32
-"""Rows of a block where something is computed for each: whoever waits for one waits for all."""
+"""Most rows in a block if a query computes them: a batch waits for whole blocks."""
 
 
 @dataclass(frozen=True)
 class BlockPolicy:
-    """How a loader holds rows in memory: decided before any is read.
+    """How a loader holds rows in memory.
 
     Examples
     --------
-    >>> BlockPolicy("rows", rows=128, count=40, kept=7)
-    BlockPolicy(mode='rows', rows=128, count=40, kept=7, most=1)
+    >>> BlockPolicy("rows", rows=128, count=40, cached=7)
+    BlockPolicy(mode='rows', rows=128, count=40, cached=7, most=1)
     """
 
     mode: str
     """``"whole"``, ``"window"``, ``"rows"`` or ``"disk"``."""
     rows: int
-    """Of a block."""
+    """Number of rows in a block."""
     count: int
-    """Blocks that there are."""
-    kept: int
-    """The first ones, which are read as blocks; rows of others are read alone."""
+    """Number of blocks."""
+    cached: int
+    """Number of blocks, from the first on, that are read whole. Rows of others are read alone."""
     most: int = 1
-    """Blocks of a window that are held at a time."""
+    """Most blocks to hold at a time in mode ``"window"``."""
 
     @classmethod
     def of(cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False) -> BlockPolicy:
-        """Decide it.
+        """Choose the policy for some rows.
 
         Parameters
         ----------
         samples : Samples
-            What is read.
+            Rows to read.
         limit : int
-            Bytes that may be held.
+            Most bytes to hold.
         window : int
-            Rows that an order goes through before it leaves them for good; 0 where it never does.
+            Number of rows in a window of the order, after which none of them comes again; 0 if the
+            order has no windows.
         on_disk : bool
-            Whether blocks are kept as files.
+            Whether blocks are stored as files.
         """
         each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
         if samples.computed and not on_disk:  # there, each block is a folder of files
@@ -77,11 +82,14 @@ class BlockPolicy:
         if mode == "whole" and _quickly_read(samples):
             rows = max(rows, min(TOGETHER * rows, MOST_ROWS))
             count = -(-len(samples) // rows)
-        kept = int(limit * count / total) if mode == "rows" else count  # as there is room for
-        return cls(mode, rows, count, kept, max(1, int(limit // (each * rows))))
+        cached = int(limit * count / total) if mode == "rows" else count
+        return cls(mode, rows, count, cached, max(1, int(limit // (each * rows))))
 
 
 def _quickly_read(samples: Samples) -> bool:
-    """Tell whether a block takes as long as its bytes: small cells, each an object, do not."""
+    """Return whether only the size of a block determines how long it takes to read.
+
+    That is not so for small ragged cells, because each of them becomes a Python object.
+    """
     dense = all(isinstance(f.htype.layout, Dense) for f in samples.fields)
     return not samples.computed and (dense or samples.row_bytes >= LARGE_ROW)

@@ -60,7 +60,7 @@ class Meter:
         self._epoch, self._workers, self._tally = epoch, max(1, workers), tally
         self._lanes = self._most = max(1, self._workers if lanes is None else lanes)
         self._counts = tally.counts
-        tally.rest()
+        tally.reset_peak()
         self._began = clock.now() if began is None else began
         self._ended = 0.0
         self._gone: tuple[float, float] = (0.0, 0.0)  # seconds away before, and since when, or 0

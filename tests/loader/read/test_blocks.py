@@ -113,7 +113,7 @@ def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, reader
     read = mock.patch.object(ViewSamples, "read", autospec=True, side_effect=ViewSamples.read)
     with read as reads:
         for _ in epochs(blocks, "block", batch=16, ahead=2):  # two epochs
-            assert len(blocks._found) <= most
+            assert len(blocks._futures) <= most
     assert reads.call_count <= 2 * blocks.count - most // 2
 
 
