@@ -15,13 +15,13 @@ from deeplake_lite.checks import integer
 from deeplake_lite.checks import seconds as as_seconds
 from deeplake_lite.errors import ForkedError, LoaderError, OptionError
 from deeplake_lite.loader import clock
-from deeplake_lite.loader.resources import Resources
 from deeplake_lite.loader.order.places import Places, Progress
 from deeplake_lite.loader.report.explain import Explanation, Situation, explain_stats
 from deeplake_lite.loader.report.limit import Limit, decode_limit
 from deeplake_lite.loader.report.meter import Meter, Meters
 from deeplake_lite.loader.report.progress import bar
 from deeplake_lite.loader.report.quality import ShuffleQuality
+from deeplake_lite.loader.resources import Resources
 from deeplake_lite.loader.state import check_state, state_of
 from deeplake_lite.loader.workers.processes import check_functions
 from deeplake_lite.loader.workers.run import Run
@@ -328,7 +328,7 @@ class Loader(Resources):
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
         first = progress.consumed // size
         blocks, workers = self._blocks, self.options.threads
-        pipeline = self._pipeline  # if its parts cannot be created, this fails before the meter runs
+        pipeline = self._pipeline  # first, so that a failure here is not measured as an epoch
         meter = Meter(progress.epoch, workers, blocks.tally, began, self._max_tasks)
         run = Run(pipeline, places, coming, first, progress.epoch, meter)
         self._meters.begin(meter)

@@ -16,8 +16,8 @@ from deeplake_lite.dataset.loading import Loads
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.order.proportions import quotas
-from deeplake_lite.loader.read.samples import Samples, ViewSamples
 from deeplake_lite.loader.read.mix_samples import MixSamples, common_columns
+from deeplake_lite.loader.read.samples import Samples, ViewSamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,7 +150,7 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
 
 
 def _describe(value: Any) -> str:
-    """Describe a value in an error message. Views are named by their type, as their repr is long."""
+    """Describe a value in an error message: views by their type, because their repr is long."""
     if isinstance(value, View):
         return f"a {type(value).__name__} alone"
     if isinstance(value, tuple | list):

@@ -24,7 +24,7 @@ from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.loader.make.collate import CHOICES, fits
-from deeplake_lite.loader.make.sizes import is_of_images, followed_image
+from deeplake_lite.loader.make.sizes import followed_image, is_of_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,8 +40,8 @@ DATALOADER_HINTS = {
     "'list' or 'ragged'.",
     "pin_memory": "view.pytorch(…, device='cuda') pins memory and copies ahead by itself.",
     "pin_memory_device": "view.pytorch(…, device='cuda') pins memory by itself.",
-    "sampler": "Set the order with shuffle= and seed=, and choose the rows with a view, "
-    "view[positions]. For a sampler of your own, use DataLoader(view.pytorch_dataset(), sampler=…).",
+    "sampler": "Set the order with shuffle= and seed=, and choose rows with view[positions]. For a "
+    "sampler of your own, use DataLoader(view.pytorch_dataset(), sampler=…).",
     "batch_sampler": "Use batch_size=, shuffle= and last=. For a batch sampler of your own, use "
     "DataLoader(view.pytorch_dataset(), batch_sampler=…).",
     "prefetch_factor": "memory_budget= determines how much is read ahead. Leave it out.",

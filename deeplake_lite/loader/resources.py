@@ -14,8 +14,8 @@ import numpy as np
 from deeplake_lite.dataset.read.values import decode_one
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.htypes.cells import take
-from deeplake_lite.loader.make.decoded_cache import DecodedCache
 from deeplake_lite.loader.make.builder import PADDING
+from deeplake_lite.loader.make.decoded_cache import DecodedCache
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
 from deeplake_lite.loader.make.sizes import (
     axes_in_mode,
@@ -28,9 +28,9 @@ from deeplake_lite.loader.make.sizes import (
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import find_rank
+from deeplake_lite.loader.read.block_policy import BlockPolicy
 from deeplake_lite.loader.read.blocks import Blocks
 from deeplake_lite.loader.read.disk import Disk
-from deeplake_lite.loader.read.block_policy import BlockPolicy
 from deeplake_lite.loader.read.readers import Readers
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.workers.processes import CHANNELS, WorkerPool

@@ -78,9 +78,10 @@ def check_state(
 def check_keys(state: Any, own: Mapping[str, Any]) -> None:
     """Raise OptionError for a value that is not a state, or is a state of another format."""
     if not isinstance(state, Mapping) or state.keys() != own.keys():
+        keys = f"the keys {sorted(map(str, state))}" if isinstance(state, Mapping) else "no keys"
         raise OptionError(
-            f"A state must be the result of state_dict(), but it is of type {type(state).__name__} "
-            + (f"and has the keys {sorted(map(str, state))}." if isinstance(state, Mapping) else "without keys.")
+            "A state must be the result of state_dict(), but it is of type "
+            f"{type(state).__name__} and has {keys}."
         )
     if state.get("format", FORMAT) != FORMAT:
         raise OptionError(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.loader.make.recipe import ColumnRecipe, BatchResult
+    from deeplake_lite.loader.make.recipe import BatchResult, ColumnRecipe
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.workers.run import Run
@@ -148,7 +148,9 @@ class JaxLoader(Loader):
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
         also = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
         check_keys(f.name, also, self.columns)
-        return replace(recipe, collate="pad", full_shape=most or None)  # of nulls alone, nothing is known
+        return replace(
+            recipe, collate="pad", full_shape=most or None
+        )  # of nulls alone, nothing is known
 
     def _convert(self, batch: Any) -> Any:
         """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""

@@ -83,7 +83,9 @@ class SideStream:
         self._device, self._cuda = device, cuda
         self._stream = cuda.Stream(device)
 
-    def handed_over(self, batches: Iterable[BatchResult], is_ready: Callable[[], bool]) -> Iterator[BatchResult]:
+    def handed_over(
+        self, batches: Iterable[BatchResult], is_ready: Callable[[], bool]
+    ) -> Iterator[BatchResult]:
         """Yield batches on the device, in order.
 
         Parameters

@@ -21,7 +21,7 @@ from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.loader.make.recipe import Job, BatchResult, Recipe
+    from deeplake_lite.loader.make.recipe import BatchResult, Job, Recipe
     from deeplake_lite.loader.order.order import Positions
 
 PADDING = "_padding"
@@ -164,7 +164,7 @@ class BatchBuilder:
             yield {name: values[row] for name, values in columns.items()}
 
     def _values(self, name: str) -> Any:
-        """Return a column's values in the rows of the batch, without a copy if no row is left out."""
+        """Return a column's values in the rows of the batch; no copy if no row is left out."""
         values = self._columns[name]
         if self._all:
             return values

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.make.recipe import ColumnRecipe, CachedRows
+    from deeplake_lite.loader.make.recipe import CachedRows, ColumnRecipe
     from deeplake_lite.loader.make.sizes import Shapes
 
 type ErrorHandler = Callable[[Exception, int, str], None]

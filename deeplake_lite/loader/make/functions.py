@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deeplake_lite.errors import LakeError, LoaderError, message_of
-from deeplake_lite.loader.make.global_generators import seed_globals
 from deeplake_lite.loader.make.generators import OwnGenerators
+from deeplake_lite.loader.make.global_generators import seed_globals
 from deeplake_lite.loader.order.order import mix64
 
 if TYPE_CHECKING:

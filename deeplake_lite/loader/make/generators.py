@@ -2,8 +2,8 @@
 
 Transforms in libraries have a generator of their own and draw from it, sample after sample. Which
 numbers a sample gets then depends on the order in which threads run. So these generators are seeded
-before every call. Each thread calls a copy of the function object. A function that cannot be copied,
-such as a closure, is called by one thread at a time.
+before every call. Each thread calls a copy of the function object. If it cannot be copied, as is so
+for closures, one thread calls it at a time.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ import numpy as np
 
 from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.layouts import Dense, Nested
-from deeplake_lite.loader.make.global_generators import preserved_globals
-from deeplake_lite.loader.make.functions import Function
 from deeplake_lite.loader.make.builder import BatchBuilder
+from deeplake_lite.loader.make.functions import Function
+from deeplake_lite.loader.make.global_generators import preserved_globals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -186,7 +186,9 @@ class Recipe:
     sample_ids: bool = False
     """Whether the samples passed to the user's `collate` have the ids of the rows."""
 
-    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[BatchResult], Exception | None]:
+    def make_all(
+        self, jobs: Sequence[Job], epoch: int
+    ) -> tuple[Sequence[BatchResult], Exception | None]:
         """Make batches up to the first that fails, and return them with its error."""
         results: list[BatchResult] = []
         with preserved_globals() if self.seeds else nullcontext():

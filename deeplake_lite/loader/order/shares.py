@@ -69,7 +69,7 @@ class Shares:
         return whole + (self.last == "pad" or rest > self.rank)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the places in the order of a global batch: the first, and the one after the last."""
+        """Return the first place of a global batch in the order, and the one after its last."""
         return batch * self.size, min((batch + 1) * self.size, self.n)
 
     def rows(self, batch: int) -> range:

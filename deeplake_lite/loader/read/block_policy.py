@@ -54,7 +54,9 @@ class BlockPolicy:
     """Most blocks to hold at a time in mode ``"window"``."""
 
     @classmethod
-    def of(cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False) -> BlockPolicy:
+    def of(
+        cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False
+    ) -> BlockPolicy:
         """Choose the policy for some rows.
 
         Parameters

@@ -28,54 +28,55 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 EARLY = 2
-"""Batches that do not wait for blocks in the beginning: their rows are read alone."""
+"""Number of first batches that do not wait for blocks: their rows are read alone."""
 
 EARLY_SHARE = 4
-"""Part of the memory of blocks that such batches may take beside them: one of so many."""
+"""The rows of these batches may take one of this many parts of the memory for blocks."""
 
 FEW_BYTES = 16 * 2**20
-"""Size of blocks that are as well waited for."""
+"""If a batch needs blocks of up to this size, waiting for them takes hardly longer."""
 
 MOST_MAPPED = 4_096
-"""Blocks of files that are mapped at a time: the system has a limit."""
+"""Most blocks that are memory-mapped at a time. Operating systems limit the number of mappings."""
 
 
 class Fetched(NamedTuple):
     """Rows that were read."""
 
     cells: dict[str, Cells]
-    """By column."""
+    """Cells by column."""
     nbytes: int
-    """Of all of them."""
+    """Size of all cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Rows that were asked for."""
+    """A request for the rows of a batch, which are being read."""
 
     positions: Positions
-    """Of the view."""
+    """Positions in the view."""
     blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
-    """Those that the rows are in, where they are held."""
+    """Blocks that contain the rows, by number."""
     alone: Future[Fetched] | None = None
-    """Those that are read by themselves; None where all come from blocks."""
+    """Rows that are read without their blocks; None if all rows come from blocks."""
 
 
 class Blocks:
-    """The rows of one loader, as they are read and held.
+    """The rows of one loader: reads them ahead in blocks, and holds blocks in memory.
 
     Parameters
     ----------
     samples : Samples
-        What is read.
+        Rows to read.
     readers : Readers
-        Who reads.
+        Threads that read.
     limit : int
-        PackedCells that may be held.
+        Most bytes to hold.
     window : int
-        Rows that an order goes through before it leaves them for good; 0 where it never does.
+        Number of rows in a window of the order, after which none of them comes again; 0 if the
+        order has no windows.
     disk : Disk, optional
-        Where blocks are kept as files.
+        Cache of blocks as files.
     """
 
     def __init__(

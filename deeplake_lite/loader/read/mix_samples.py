@@ -118,7 +118,7 @@ class MixSamples:
         return {name: take(cells, np.argsort(order)) for name, cells in joined.items()}
 
     def ids(self, positions: Positions) -> Positions:
-        """Return the ids of some rows, (rows,) int64. Rows of different views may have equal ids."""
+        """Return the ids of some rows, (rows,) int64. Different views may have equal ids."""
         views, order = self._by_view(positions)
         out = np.empty(len(positions), np.int64)
         out[order] = np.concatenate([self.parts[view].ids(mine) for view, mine in views])
@@ -183,7 +183,9 @@ class MixSamples:
     def choose_shuffle(self, wanted: bool | str) -> MixShuffle:
         """Return the shuffle that the user wants, for each view. Raises OptionError."""
         rows = tuple(map(len, self.parts))
-        return MixShuffle(rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts))
+        return MixShuffle(
+            rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts)
+        )
 
     @cached_property
     def fingerprint(self) -> str:

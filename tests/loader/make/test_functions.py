@@ -8,8 +8,8 @@ import pytest
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make import functions
-from deeplake_lite.loader.make.global_generators import preserved_globals
 from deeplake_lite.loader.make.functions import FirstRow, Function
+from deeplake_lite.loader.make.global_generators import preserved_globals
 
 
 class Crop:

@@ -181,7 +181,8 @@ def test_an_epoch_that_has_just_begun_is_not_explained_yet():
     assert explain_stats(Stats(epochs=(past, begun)), situation).bottleneck == "decode"
     assert explain_stats(Stats(epochs=(begun,)), situation).bottleneck == "read"
     assert (
-        explain_stats(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck == "read"
+        explain_stats(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck
+        == "read"
     )
 
 

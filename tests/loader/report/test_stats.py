@@ -219,7 +219,7 @@ def test_a_task_that_ends_after_its_epoch_changes_nothing():
 
 def lanes_to_a_process(clock, tasks):
     """Measure four seconds of one process that two threads ask."""
-    meter = Meter(0, 1, Tally(1), began := clock(), lanes=2)
+    meter = Meter(0, 1, Tally(1), began := clock(), max_tasks=2)
     meter.leave(0, 1)
     for number, (start, end, seconds) in enumerate(tasks):
         clock.at = began + start
