@@ -1,24 +1,24 @@
-"""Batches as arrays of JAX, which lie on the devices before they are asked for.
+"""The loader of JAX arrays, which moves batches to devices ahead of their use.
 
-Which dtypes arrays have, without and with ``jax.config.update("jax_enable_x64", True)``:
+Dtypes of the arrays, without and with ``jax.config.update("jax_enable_x64", True)``:
 
 =====================================  ================================  ==============
 NumPy                                  JAX                               JAX with x64
 =====================================  ================================  ==============
-bool, int8, int16, int32, uint8,       as they are                       as they are
+bool, int8, int16, int32, uint8,       the same                          the same
 uint16, uint32, float16, float32,
 complex64
-int64, uint64                          int32, uint32; LoaderError where  as they are
+int64, uint64                          int32, uint32; LoaderError if     the same
                                        a value does not fit
-float64, complex128                    float32, complex64, rounded;      as they are
+float64, complex128                    float32, complex64, rounded;      the same
                                        LoaderError beyond their range
 ``_row_id``, int64                     list of int                       int64
-datetime64, timedelta64                stay in NumPy                     stay in NumPy
-text, JSON, bytes                      stay lists                        stay lists
+datetime64, timedelta64                NumPy arrays                      NumPy arrays
+text, JSON, bytes                      lists                             lists
 =====================================  ================================  ==============
 
-Row ids are numbers of up to 63 bits, of which ``jit`` would cut off half without a word: as a list
-they stay whole, and do not get into it unnoticed.
+Row ids are numbers of up to 63 bits. As arrays, ``jit`` would silently truncate them to 32 bits. As
+lists, they keep their values, and cannot be passed to ``jit`` by accident.
 """
 
 from __future__ import annotations
@@ -60,28 +60,27 @@ NARROW = {
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
-"""What JAX has instead without x64."""
+"""The dtypes that JAX uses instead without x64."""
 
 
 class JaxLoader(Loader):
-    """A loader that gives arrays of JAX. Loaders come from `View.jax`.
+    """A loader of JAX arrays. It comes from `View.jax`.
 
     Parameters
     ----------
-    view : View
-        What is loaded, pinned as it is now.
+    view : View or Mix
+        Rows to load, pinned to the current version.
     options : Options
-        How.
+        The user's options.
     sharding : jax.sharding.Sharding, optional
-        How arrays are laid out over devices. The last batch is padded then, unless `options` says
-        otherwise.
+        Layout of the arrays over devices. With a sharding, the last batch is padded by default.
 
     Raises
     ------
     MissingPackageError
-        Where JAX is not installed.
+        When JAX is not installed.
     OptionError
-        For batches that do not divide over the devices.
+        When the rows of a batch cannot be divided evenly among the devices.
     """
 
     def __init__(self, view: View | Mix, options: Options, sharding: Any = None) -> None:
@@ -99,40 +98,40 @@ class JaxLoader(Loader):
             self._check_sharding()
 
     def _check_sharding(self) -> None:
-        """Refuse batches that some device would have less of than others."""
+        """Raise OptionError if the rows of a batch cannot be divided evenly among the devices."""
         if not isinstance(self.sharding, self._jax.sharding.Sharding):
             raise OptionError(
-                "sharding is a jax.sharding.Sharding, such as NamedSharding(mesh, "
-                f"PartitionSpec('data')), got "
-                f"{brief(self.sharding, 80)}. Leave it out for one device."
+                "sharding must be a jax.sharding.Sharding, such as NamedSharding(mesh, "
+                f"PartitionSpec('data')), but it is {brief(self.sharding, 80)}. Leave it out for "
+                "one device."
             )
         if self.options.on_error == "skip":
             raise OptionError(
-                "sharding needs batches of one size, and on_error='skip' leaves rows out of them. "
-                "Mend or filter those rows first, and leave on_error out."
+                "sharding needs batches of one size, but on_error='skip' leaves rows out of them. "
+                "Fix or filter those rows first, and leave on_error out."
             )
         sizes = {self.shares.size}
         if self.shares.last == "uneven":
             sizes.add(self.shares.n % self.shares.size or self.shares.size)
         if len(getattr(self.sharding, "spec", ())) > 1:
-            return  # says something about axes that not every column has
+            return  # it also divides axes that not every column has
         for size in sizes:
             try:
                 self.sharding.shard_shape((size,))
             except ValueError as error:
                 raise OptionError(
-                    f"A batch of {size} rows over all ranks does not divide over the devices of "
-                    f"{self.sharding}. Choose a batch_size that is a multiple of their number, and "
-                    "last='pad' or 'drop'."
+                    f"A batch of {size} rows over all ranks cannot be divided evenly among the "
+                    f"devices of {self.sharding}. Set batch_size to a multiple of their number, "
+                    "and last='pad' or 'drop'."
                 ) from error
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the next epoch; dtypes are those of this thread's ``jax_enable_x64``."""
+        """Iterate over the next epoch, with the dtypes of this thread's ``jax_enable_x64``."""
         self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
         yield from super().__iter__()
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
-        """Fill what differs in shape up to the largest of the view: so that `jit` compiles once."""
+        """Pad values that differ in shape to the largest of the view, so that `jit` compiles once."""
         recipe = super()._column_recipe(f)
         o = self.options
         if (
@@ -160,49 +159,46 @@ class JaxLoader(Loader):
         for key, value in batch.items():
             if key == ROW_ID and not self._wide:
                 out[key] = value.tolist()
-            elif _is_loose(value) and self._wanted(key) != "list":
+            elif _is_ragged(value) and self._collate_of(key) != "list":
                 rows = _rows(value)
                 axes = max(row.ndim for row in rows)
                 if key in self._recipe.columns:
                     axes = min(axes, self._recipe.columns[key].htype.varying)
-                found, out[f"{key}_mask"] = padded(key, rows, axes)
-                out[key] = self._narrowed(key, found)
+                array, out[f"{key}_mask"] = padded(key, rows, axes)
+                out[key] = self._narrow(key, array)
             else:
-                out[key] = mapped(value, partial(self._narrowed, key))
+                out[key] = mapped(value, partial(self._narrow, key))
         return out
 
-    def _wanted(self, key: str) -> Any:
-        """Return how the user wants the values of a key together."""
+    def _collate_of(self, key: str) -> Any:
+        """Return the user's choice of how to collate the values of a key."""
         collate = self.options.collate
         return collate.get(key) if isinstance(collate, Mapping) else collate
 
-    def _narrowed(self, name: str, value: Any) -> Any:
+    def _narrow(self, name: str, value: Any) -> Any:
         value = as_numpy(value)
         if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
             return value
         return narrowed(name, value)
 
     def _hand_over(self, run: Run) -> Iterator[BatchResult]:
-        """Bring batches to the devices, the next one before this one is handed over if it is made.
+        """Copy batches to the devices, and yield them. A finished next batch is copied first.
 
-        Copies to a device are asynchronous: they go on while the model computes.
+        Copies to a device are asynchronous: they continue while the model computes.
         """
-        placed = map(self._brought, run.batches())
+        placed = map(self._place_batch, run.batches())
         ahead: list[BatchResult] = []
         while ahead or (ahead := list(islice(placed, 1))):
             if run.ready:
                 ahead += islice(placed, 1)
             yield ahead.pop(0)
 
-    def _brought(self, made: BatchResult) -> BatchResult:
-        made.batch = self._placed(made.batch)
-        return made
+    def _place_batch(self, result: BatchResult) -> BatchResult:
+        """Copy the arrays of a batch to the devices."""
+        result.batch = mapped(result.batch, self._place)
+        return result
 
-    def _placed(self, batch: Any) -> Any:
-        """Bring the arrays of a batch to the devices."""
-        return mapped(batch, self._leaf_placed)
-
-    def _leaf_placed(self, value: Any) -> Any:
+    def _place(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
             return value
         if self.sharding is None:
@@ -211,12 +207,12 @@ class JaxLoader(Loader):
 
 
 def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the dtype that JAX has instead of one of 64 bits.
+    """Return an array of a 64-bit dtype in the 32-bit dtype that JAX uses instead.
 
     Raises
     ------
     LoaderError
-        For a number that it cannot hold.
+        When a number is out of the range of that dtype.
 
     Examples
     --------
@@ -225,7 +221,7 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     >>> narrowed("x", np.array([2**40]))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.LoaderError: 'x' has numbers that int32 does not hold, such as ...
+    deeplake_lite.errors.LoaderError: 'x' has numbers that int32 cannot hold, such as ...
     """
     dtype = NARROW[values.dtype]
     out = aligned(values.shape, dtype)
@@ -234,22 +230,22 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     lost = out != values if dtype.kind in "iu" else np.isinf(out) & np.isfinite(values)
     if lost.any():
         raise LoaderError(
-            f"{name!r} has numbers that {dtype} does not hold, such as {values[lost][0]}, and JAX "
-            f'has no {values.dtype} by default. Set jax.config.update("jax_enable_x64", True) '
-            "before the first array is made, leave the column out with columns=, or change it in "
-            "a transform.",
+            f"{name!r} has numbers that {dtype} cannot hold, such as {values[lost][0]}, and JAX "
+            f"has no {values.dtype} by default. Call "
+            'jax.config.update("jax_enable_x64", True) before the first array is created, leave '
+            "the column out with columns=, or change it in a transform.",
             column=name,
         )
     return out
 
 
 def _is_numbers(f: Field) -> bool:
-    """Tell whether values are arrays of numbers: no text, and nothing that is not decoded."""
+    """Return whether the values of a column are decoded to arrays of numbers."""
     return bool(f.htype.value_dtype) or f.htype.pixels is not None
 
 
-def _is_loose(value: Any) -> bool:
-    """Tell whether values are arrays that were not put together."""
+def _is_ragged(value: Any) -> bool:
+    """Return whether a value is a `RaggedBatch`, or a list of numeric arrays."""
     if isinstance(value, RaggedBatch):
         return True
     return (

@@ -1,7 +1,7 @@
-"""Batches as a tf.data.Dataset: a static element spec, and memory that TensorFlow shares.
+"""Batches as a tf.data.Dataset with a static element spec. TensorFlow shares their memory.
 
-The threads of the loader turn each batch into plain arrays, aligned as TensorFlow wants them; these
-go into the graph as they are, batch by batch, and there become the dict again.
+The threads of the loader convert each batch to plain arrays, aligned so that TensorFlow need not
+copy them. In the graph, the arrays of a batch become the dict again.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 
 def dataset(view: View | Mix, options: Options) -> Any:
-    """Return a tf.data.Dataset of batches; see `View.tensorflow`.
+    """Return a tf.data.Dataset of batches. See `View.tensorflow`.
 
     Raises
     ------
     MissingPackageError
-        Where TensorFlow is not installed.
+        When TensorFlow is not installed.
     LoaderError
-        For a transform that fails on the rows that show what it gives.
+        When a transform fails on the first rows, which determine the element spec.
     """
     try:
         import tensorflow as tf
@@ -53,14 +53,16 @@ def dataset(view: View | Mix, options: Options) -> Any:
     tree = loader.tree
     if not any(leaves(tree)):
         raise OptionError(
-            "A tf.data.Dataset has one tensor or more in a batch, got columns=[]. Name a column."
+            "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name a "
+            "column."
         )
     flat = tf.data.Dataset.from_generator(
         _epochs(loader, owned=tf.executing_eagerly()),
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
     exact = tf.data.Options()
-    # `state_dict` counts what is taken: nothing may be taken ahead of who asks for a batch
+    # `state_dict` counts the batches that TensorFlow has taken. With these optimizations, it would
+    # take some before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
     batches = flat.map(lambda *arrays: _rebuilt(tf, tree, iter(arrays))).with_options(exact)
@@ -70,29 +72,30 @@ def dataset(view: View | Mix, options: Options) -> Any:
 
 
 def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[Any]]:
-    """Return what begins an epoch, without keeping a loader that a dataset owns.
+    """Return a function that starts an epoch.
 
-    TensorFlow keeps the function of a `from_generator` for good: it would keep the loader's threads
-    and rows with it. In a traced function, nobody keeps the dataset.
+    TensorFlow never frees the function of `from_generator`, which would keep the loader's threads
+    and rows alive. So if the dataset owns the loader, the function refers to it weakly. In a
+    traced function nothing holds the dataset, so there the reference is strong.
     """
     if not owned:
         return lambda: iter(loader)
-    kept = weakref.ref(loader)
+    reference = weakref.ref(loader)
 
     def begin() -> Iterator[Any]:
-        found = kept()
-        if found is None:
+        owned_loader = reference()
+        if owned_loader is None:
             raise LoaderError(
-                "Batches come as long as their dataset is kept, but it is gone. Keep what "
-                "view.tensorflow(…) returned while its batches are used."
+                "The dataset of these batches was freed, and its loader with it. Keep the result "
+                "of view.tensorflow(…) in a variable while its batches are used."
             )
-        return iter(found)
+        return iter(owned_loader)
 
     return begin
 
 
 def _specs(tf: Any, part: Part) -> Iterator[Any]:
-    """Yield the specs of the arrays that a part is made of."""
+    """Yield the specs of the arrays of a part."""
     dtype = tf.string if part.dtype == "text" else tf.as_dtype(part.dtype)
     rows = part.shape[0] if part.shape else None
     inner = part.shape[part.ragged + 1 :]
@@ -102,7 +105,7 @@ def _specs(tf: Any, part: Part) -> Iterator[Any]:
 
 
 def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
-    """Return a batch again, of its tensors."""
+    """Return the batch that consists of some tensors: the inverse of `flattened`."""
 
     def of_part(part: Part) -> Any:
         values = next(tensors)
@@ -115,20 +118,20 @@ def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
 
 
 class FlatLoader(Loader):
-    """A loader whose batches are the plain arrays of `tree`, one after the other."""
+    """A loader whose batches are tuples of the plain arrays of all parts in `tree`."""
 
     @property
     def left(self) -> int:
-        """Batches that the next iteration gives: less than all after a state was loaded."""
+        """Number of batches in the next iteration, which may resume the epoch of a loaded state."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return len(self) - done
 
     @cached_property
     def tree(self) -> Tree:
-        """What every batch has: by the columns' types, or as a transform gives a first batch."""
+        """The parts of every batch: those of the columns, or those of an example after transforms."""
         o = self.options
         if o.transform is not None or o.batch_transform is not None or callable(o.collate):
-            return self._shown_tree()
+            return self._example_tree()
         tree: dict[str, Tree] = {}
         for f in self._samples.fields:
             parts = self._parts(f, self._recipe.columns[f.name])
@@ -140,8 +143,8 @@ class FlatLoader(Loader):
             tree[PADDING] = Part("bool", (self._rows,))
         return tree
 
-    def _shown_tree(self) -> Tree:
-        """Return what a first batch has, columns that went through a transform as they were."""
+    def _example_tree(self) -> Tree:
+        """Return the parts of an example batch; for unchanged columns, the parts of the columns."""
         example = self._example()
         tree = tree_of(example, self._rows)
         if not isinstance(tree, dict):
@@ -151,7 +154,7 @@ class FlatLoader(Loader):
                 continue
             own = self._parts(f, self._recipe.columns[f.name])
             if all(key in example and part.holds(example[key]) for key, part in own.items()):
-                tree |= own  # of all rows, not of the first alone
+                tree |= own  # these describe all rows, not only those of the example
             elif isinstance(example[f.name], list):
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
@@ -162,18 +165,19 @@ class FlatLoader(Loader):
 
     @property
     def _rows(self) -> int | None:
-        """Rows of every batch; None where they vary."""
+        """Number of rows in every batch, or None if it varies."""
         left_out = self.shares.last == "drop" and self.options.on_error == "skip"
         even = self.shares.last != "uneven" and not left_out
         return self.batch_size if even else None
 
     def _example(self) -> Any:
-        """Make a batch of the first rows that do not fail, which counts for nothing."""
+        """Return a batch of the first rows that do not fail. It is not part of any epoch."""
         n = len(self._samples)
         if not n:
             raise OptionError(
-                "A tf.data element spec is fixed, and what a transform gives is known from rows; "
-                "this view has none. Append some first, or leave the transform out."
+                "A tf.data element spec must be known beforehand, and with a transform it depends "
+                "on the first rows, but this view has no rows. Append some first, or leave the "
+                "transform out."
             )
         for start in range(0, n, self.batch_size):
             places = np.minimum(np.arange(start, start + self.batch_size), n - 1)
@@ -183,18 +187,19 @@ class FlatLoader(Loader):
             if batch is not None:
                 return batch
         raise LoaderError(
-            "A tf.data element spec is fixed, and what a transform gives is known from rows, but "
-            f"all {n:,} failed and were left out. Leave on_error='skip' out to see why."
+            "A tf.data element spec must be known beforehand, and with a transform it depends on "
+            f"the first rows, but all {n:,} rows failed and were left out. Leave on_error='skip' "
+            "out to see the error."
         )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
-        """Return what a batch has of a column."""
+        """Return the parts of a column: those of its values and of its masks, by key."""
         dtype, axes = self._kind(f, recipe)
         how = recipe.collate
         if how is None:
             how = "stack" if recipe.stacks else "list"
-        loose = [i + 1 for i, size in enumerate(axes) if size is None]
-        ragged = 1 if how == "ragged" else max(loose, default=0) if how == "list" else 0
+        varying = [i + 1 for i, size in enumerate(axes) if size is None]
+        ragged = 1 if how == "ragged" else max(varying, default=0) if how == "list" else 0
         inner = (*[None] * ragged, *axes[ragged:])
         own, nulls = (self._rows, *inner), f.htype.nullable
         parts = {f.name: Part(dtype, own, ragged, json=_is_json(f.htype), nulls=nulls)}
@@ -206,30 +211,30 @@ class FlatLoader(Loader):
         return parts
 
     def _kind(self, f: Field, recipe: ColumnRecipe) -> tuple[str, Shape]:
-        """Return dtype and shape of a column's values; None for axes that vary."""
+        """Return the dtype and shape of a column's values, with None for axes that vary."""
         if recipe.shape is not None and recipe.dtype is not None:
             return recipe.dtype, recipe.shape
         htype = f.htype.target or f.htype
         dtype = htype.value_dtype
         axes: tuple[Any, ...] = htype.axes or ()
-        if is_of_images(htype) and not f.htype.is_image:  # those of links, or of sequences
-            axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
+        if is_of_images(htype) and not f.htype.is_image:  # links to images, or sequences of them
+            axes = (*[None] * depth(htype), None, None, *self._first_image(f).shape[2:])
         elif f.htype.target is None:
             axes = self._axes_of(f)
         if not axes and htype.is_image:  # all are null
             axes = (None, None)
         if not dtype and is_of_images(htype):
-            dtype = self._shown(f).dtype.name
+            dtype = self._first_image(f).dtype.name
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
-        if not dtype:  # lists of text are no arrays, however alike
+        if not dtype:  # lists of strings are never arrays, even if they have the same length
             return "text", (None,) * len(axes)
         return dtype, tuple(size if isinstance(size, int) else None for size in axes)
 
     def _convert(self, batch: Any) -> Any:
-        """Return the arrays of a batch: in the thread that made it."""
+        """Return the plain arrays of a batch. Called in the thread that made the batch."""
         if isinstance(self.tree, dict) and isinstance(batch, dict):
             batch = dict(batch)
             for key in [key for key in self.tree if key.endswith("_valid") and key not in batch]:
@@ -239,6 +244,6 @@ class FlatLoader(Loader):
 
 
 def _is_json(htype: Htype) -> bool:
-    """Tell whether cells are JSON, or lists of it."""
+    """Return whether values are JSON, or lists of JSON."""
     layout = htype.layout
     return _is_json(layout.item) if isinstance(layout, Nested) else layout.dtype == "json"

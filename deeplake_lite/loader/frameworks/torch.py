@@ -1,4 +1,4 @@
-"""Batches of a view as tensors of PyTorch, on the device where they are needed."""
+"""The loader of PyTorch tensors, which moves batches to a device."""
 
 from __future__ import annotations
 
@@ -70,30 +70,30 @@ class TorchLoader(Loader):
 
     @property
     def batch_sampler(self) -> BatchNumbers:
-        """The batches of the next epoch by number, in order."""
+        """The numbers of the batches of the next epoch, in order."""
         return BatchNumbers(self)
 
     @property
     def sampler(self) -> BatchNumbers:
-        """The same as `batch_sampler`: rows are drawn by the loader itself."""
+        """The same as `batch_sampler`, because the loader itself chooses the rows."""
         return self.batch_sampler
 
     @property
     def collate_fn(self) -> Callable[[Any], Any]:
-        """Returns a batch as it is: the loader has put it together."""
+        """A function that returns its argument, because the loader has collated the batch."""
         return whole
 
     @property
     def prefetch_factor(self) -> None:
-        """None: a DataLoader without workers of its own takes no other."""
+        """None, which is the only value that a DataLoader without workers accepts."""
         return
 
     @property
     def drop_last(self) -> bool:
-        """Whether a last batch of fewer rows is left out."""
+        """Whether a smaller last batch is left out."""
         return self.shares.last == "drop"
 
-    # ---- within
+    # ---- conversion
 
     def _convert(self, batch: Any) -> Any:
         tensors = as_tensors(batch, self._classes)
@@ -104,11 +104,11 @@ class TorchLoader(Loader):
             case "cpu":
                 yield from run.batches()
             case "cuda":
-                yield from SideStream(self.device).handed_over(run.batches(), lambda: run.ready)
+                yield from SideStream(self.device).hand_over(run.batches(), lambda: run.ready)
             case _:
-                for made in run.batches():
-                    made.batch = moved(made.batch, self.device)
-                    yield made
+                for result in run.batches():
+                    result.batch = moved(result.batch, self.device)
+                    yield result
 
     @cached_property
     def _classes(self) -> frozenset[str]:
@@ -117,20 +117,19 @@ class TorchLoader(Loader):
 
 
 def _device(device: Any) -> torch.device:
-    """Return the device that is meant; memory where none is. Raises OptionError."""
+    """Return the user's device, by default the CPU. Raises OptionError."""
     try:
         return torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError, ValueError) as error:
         raise OptionError(
-            f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got "
-            f"{brief(device, 80)}. "
-            "Leave it out for tensors in memory."
+            "device must be an argument of torch.device, such as 'cuda' or 'cuda:1', but it is "
+            f"{brief(device, 80)}. Leave it out for tensors on the CPU."
         ) from error
 
 
 def _check_cuda(device: torch.device) -> None:
-    """Refuse a GPU that PyTorch does not see. Raises OptionError."""
-    with warnings.catch_warnings(record=True) as reasons:  # given where a driver does not start
+    """Raise OptionError if PyTorch finds no GPU."""
+    with warnings.catch_warnings(record=True) as reasons:  # PyTorch warns if a driver fails
         warnings.simplefilter("always")
         available = torch.cuda.is_available()
     if not available:

@@ -46,7 +46,8 @@ class PackedCells:
     def cells(self) -> RaggedCells:
         """Return the cells as separate buffers, without copying bytes.
 
-        >>> PackedCells.of(RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32))).cells().buffers[1]
+        >>> cells = RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32))
+        >>> PackedCells.of(cells).cells().buffers[1]
         array([99], dtype=uint8)
         """
         edges = self.starts.tolist()

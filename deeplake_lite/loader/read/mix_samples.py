@@ -242,7 +242,8 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
     Examples
     --------
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> common_htype("label", [ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)])
+    >>> pets, birds = ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)
+    >>> common_htype("label", [pets, birds])
     ClassLabel(['cat', 'dog', 'emu'], nullable=True)
     """
     plain = [replace(h, nullable=False, default=None) for h in htypes]

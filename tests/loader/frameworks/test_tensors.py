@@ -79,7 +79,7 @@ def hand_over(count, is_ready):
             yield BatchResult({"number": number}, 1)
 
     side = SideStream(torch.device("meta"), recorder)
-    for batch in side.handed_over(made(), is_ready):
+    for batch in side.hand_over(made(), is_ready):
         recorder.log.append(f"got {batch.batch['number']}")
     return recorder.log
 

@@ -131,7 +131,7 @@ def test_advice_is_none_that_is_followed_already():
     found = of(spent(read=9.0), Situation(options, "block", "disk"))
     assert str(found).endswith("a store that is nearer would help.")
     pictures = Options(batch_size=8, cache="decoded", size={"image": (8, 8)}, num_workers=1)
-    found = of(spent(decode=9.0), Situation(pictures, pictures={"image": "png", "m": "mask"}))
+    found = of(spent(decode=9.0), Situation(pictures, images={"image": "png", "m": "mask"}))
     assert str(found).startswith("Decoding PNG and masks takes 100 % of the workers' time: ")
     assert "size=" not in str(found)
     assert "cache=" not in str(found)
