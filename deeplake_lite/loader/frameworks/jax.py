@@ -131,7 +131,7 @@ class JaxLoader(Loader):
         yield from super().__iter__()
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
-        """Pad values that differ in shape to the largest of the view, so that `jit` compiles once."""
+        """Pad values to the largest shape in the view, so that `jit` compiles only once."""
         recipe = super()._column_recipe(f)
         o = self.options
         if (
@@ -145,16 +145,18 @@ class JaxLoader(Loader):
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
-        also = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
-        check_keys(f.name, also, self.columns)
-        return replace(
-            recipe, collate="pad", full_shape=most or None
-        )  # of nulls alone, nothing is known
+        keys = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
+        check_keys(f.name, keys, self.columns)
+        # If all values are null, their shape is not known.
+        return replace(recipe, collate="pad", full_shape=most or None)
 
     def _convert(self, batch: Any) -> Any:
-        """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""
+        """Return a batch with ragged values padded, in the dtypes of JAX.
+
+        Called in the thread that made the batch.
+        """
         if not isinstance(batch, Mapping):
-            return mapped(batch, lambda leaf: self._narrowed("the batch", leaf))
+            return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
         out: dict[str, Any] = {}
         for key, value in batch.items():
             if key == ROW_ID and not self._wide:

@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 
 class TorchLoader(Loader):
-    """A loader of tensors, which come from `View.pytorch`.
+    """A loader of PyTorch tensors. It comes from `View.pytorch`.
 
-    It has ``state_dict`` and ``load_state_dict`` as torchdata, Lightning and Accelerate ask for
-    them, finds its rank under torch.distributed, and goes into a ``Trainer.fit`` as it is.
+    It has the methods ``state_dict`` and ``load_state_dict`` that torchdata, Lightning and
+    Accelerate call, finds its rank under torch.distributed, and can be passed to ``Trainer.fit``.
 
     Parameters
     ----------
-    view : View
-        What is loaded, pinned as it is now.
+    view : View or Mix
+        Rows to load, pinned to the current version.
     options : Options
-        How.
+        The user's options.
     device : torch.device or str, optional
-        Where tensors are to be; in memory if left out.
+        Device of the tensors. By default, the CPU.
 
     Raises
     ------
     OptionError
-        For a GPU that PyTorch does not see.
+        When the device is a GPU that PyTorch does not find.
     """
 
     def __init__(self, view: View | Mix, options: Options, device: Any = None) -> None:
         super().__init__(view, options)
         self.device = _device(device)
-        """Where tensors are."""
+        """Device of the tensors."""
         if self.device.type == "cuda":
             _check_cuda(self.device)
 
-    # ---- what accelerate.skip_first_batches makes a DataLoader of
+    # ---- the attributes of a DataLoader that accelerate.skip_first_batches uses
 
     @property
     def dataset(self) -> Batches:

@@ -387,7 +387,7 @@ class WorkerShares(Shares):
         return -(-self._samples // self.batch_size)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the first place of all workers' pieces in the order, and the one after the last."""
+        """Return the first place of all workers' pieces, and the one after their last."""
         return batch * self.size, min((batch + 1) * self.size, self._end)
 
     def rows(self, batch: int) -> range:
