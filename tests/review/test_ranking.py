@@ -7,7 +7,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.review import kept
-from deeplake_lite.review.confident import judged
+from deeplake_lite.review.confident import judge
 
 CLASSES = ["ant", "bee", "cat", "dog"]
 
@@ -154,7 +154,7 @@ def test_several_columns_of_vectors_have_to_be_named(make_lake):
 
 def test_a_class_that_no_row_has_is_never_suggested():
     given = np.array([[0.2, 0.1, 0.7], [0.5, 0.3, 0.2], [0.1, 0.7, 0.2]], np.float32)
-    _, suggested = judged(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
+    _, suggested = judge(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
     assert suggested.tolist() == [0, 0, 1]
 
 
@@ -183,7 +183,7 @@ def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
 def searches(monkeypatch):
     """Count how often neighbours are looked for."""
     found, search = [], kept.nearest
-    kept.KEPT.clear()
+    kept.CACHE.clear()
     monkeypatch.setattr(kept, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1])
     return found
 
@@ -196,7 +196,7 @@ def test_neighbours_are_looked_for_once_while_only_labels_are_mended(lake, searc
     assert searches == [399]
     lake.suspects("truth", neighbours=10)  # one row more has a label
     assert searches == [399, 400]
-    kept.KEPT.clear()
+    kept.CACHE.clear()
     assert again["suspicion"][:].tolist() == lake.suspects("label")["suspicion"][:].tolist()
 
 

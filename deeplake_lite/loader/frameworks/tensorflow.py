@@ -128,7 +128,7 @@ class FlatLoader(Loader):
 
     @cached_property
     def tree(self) -> Tree:
-        """The parts of every batch: those of the columns, or of an example batch with transforms."""
+        """The parts of every batch: those of the columns, or of an example after transforms."""
         o = self.options
         if o.transform is not None or o.batch_transform is not None or callable(o.collate):
             return self._example_tree()

@@ -151,12 +151,8 @@ def test_the_state_counts_what_was_handed_over_not_what_is_on_the_device(lake):
 def test_the_next_batch_is_placed_before_this_one_is_handed_over(lake, monkeypatch):
     loader = lake.jax(2, columns=["x"])
     placed = []
-    place = loader._placed
-    monkeypatch.setattr(
-        loader,
-        "_placed",
-        lambda v: placed.append(1) or place(v) if isinstance(v, dict) else place(v),
-    )
+    place = loader._place_batch
+    monkeypatch.setattr(loader, "_place_batch", lambda v: placed.append(1) or place(v))
     monkeypatch.setattr("deeplake_lite.loader.workers.run.Run.ready", True)
     seen = [len(placed) for _ in loader]
     assert seen == [2, 3, 4, 5, 5]

@@ -116,13 +116,13 @@ def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_er
     batches = iter(loader)
     next(batches)
     (run,) = loader._runs
-    begin, pool = run._begin, getattr(loader, part)
+    begin, pool = run._start_tasks, getattr(loader, part)
 
     def closing():
         loader.close()  # as another thread may at this very moment
         begin()
         pool.submit(int)
 
-    monkeypatch.setattr(run, "_begin", closing)
+    monkeypatch.setattr(run, "_start_tasks", closing)
     with pytest.raises(LoaderError, match="A loader that was closed"):
         list(batches)
