@@ -326,7 +326,7 @@ def _start_error(failure: Failure) -> LoaderError:
             "or use workers='threads'."
         )
     else:
-        via = f", in {start.last}" if start.last else ""
+        via = f", at {start.last}" if start.last else ""
         problem = (
             f"would start workers in turn{via}" if start.starts_workers
             else f"fails{via}: {message}"

@@ -50,7 +50,7 @@ def test_the_generators_that_all_share_are_seeded_where_they_are_to_be():
 
 
 def test_an_error_of_a_batch_has_its_cause_and_the_name():
-    with pytest.raises(LoaderError, match=r"row 3 of the view: .*Mend your function 'len'"):
+    with pytest.raises(LoaderError, match=r"row 3 of the view: .*Fix your function 'len'"):
         Function("collate", len).call_on_batch(3, 0, FirstRow(5, "row 3 of the view"))
-    with pytest.raises(LoaderError, match=r"returned None\. End it with `return`"):
+    with pytest.raises(LoaderError, match=r"returned None\. End the function by returning"):
         Function("transform", print)("", 0, 5)

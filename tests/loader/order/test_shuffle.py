@@ -35,10 +35,10 @@ def test_true_is_exact_up_to_a_size_and_by_blocks_above():
 
 
 def test_a_shuffle_says_what_it_is_and_why():
-    assert str(Shuffle.choose(True, SMALL)) == "exact (0.0186 GiB are no more than 8 GiB)"
+    assert str(Shuffle.choose(True, SMALL)) == "exact (0.0186 GiB is not more than 8 GiB)"
     text = str(Shuffle.choose(True, LARGE))
-    assert text == "block of 128 rows, 104 at a time (186 GiB are more than 8 GiB)"
-    assert str(Shuffle.choose("exact", LARGE)) == "exact (as asked for)"
+    assert text == "block of 128 rows, 104 at a time (186 GiB is more than 8 GiB)"
+    assert str(Shuffle.choose("exact", LARGE)) == "exact (as requested)"
 
 
 def test_a_block_and_its_window_are_part_of_the_state():

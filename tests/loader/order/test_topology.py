@@ -78,6 +78,8 @@ def test_asking_loads_no_framework():
 def test_variables_that_are_no_ranks_are_told(monkeypatch, rank, size):
     monkeypatch.setenv("RANK", rank)
     monkeypatch.setenv("WORLD_SIZE", size)
-    with pytest.raises(ValueError, match=f"got RANK='{rank}' and WORLD_SIZE='{size}'. Unset them"):
+    with pytest.raises(
+        ValueError, match=f"they are RANK='{rank}' and WORLD_SIZE='{size}'. Unset them"
+    ):
         find_rank(None, None)
     assert find_rank(1, 4) == (1, 4)

@@ -162,7 +162,7 @@ def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, mo
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     loader = make_lake({"x": "int32"}, x=[1, 2]).batches(2, cache="disk")
-    with pytest.raises(LoaderError, match=r"cache='disk' keeps files below .*Set XDG_CACHE_HOME"):
+    with pytest.raises(LoaderError, match=r"cache='disk' stores files in .*Set XDG_CACHE_HOME"):
         next(iter(loader))
 
 

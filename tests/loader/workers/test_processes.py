@@ -156,7 +156,7 @@ def test_torch_draws_the_same_and_tensors_come_back_as_tensors(numbers, monkeypa
 
 
 def test_a_cache_of_pixels_is_refused_where_no_one_process_has_them(numbers):
-    with pytest.raises(ValueError, match=r"cache='decoded' keeps pixels.*workers='threads'"):
+    with pytest.raises(ValueError, match=r"cache='decoded' caches pixels.*workers='threads'"):
         numbers.batches(2, workers="processes", cache="decoded")
 
 
@@ -169,7 +169,9 @@ def test_a_lambda_is_sent_by_cloudpickle_or_refused_in_words(numbers, monkeypatc
     doubled = batches_of(numbers, transform=lambda s: {"x": s["x"] * 2})
     assert doubled[0]["x"][2] == list(range(0, 14, 2))
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(LoaderError, match=r"got transform=.*lambda.*top of a module.*threads"):
+    with pytest.raises(
+        LoaderError, match=r"pickling transform=.*lambda.*top level of a module.*threads"
+    ):
         numbers.batches(2, workers="processes", transform=lambda s: s)
     numbers.batches(2, workers="processes", num_workers=0, transform=lambda s: s)
 

@@ -124,5 +124,5 @@ def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_er
         pool.submit(int)
 
     monkeypatch.setattr(run, "_start_tasks", closing)
-    with pytest.raises(LoaderError, match="A loader that was closed"):
+    with pytest.raises(LoaderError, match="The loader was closed"):
         list(batches)
