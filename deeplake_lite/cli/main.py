@@ -34,14 +34,14 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take the options that come before the command."""
+    """Handle the options before the command."""
 
 
 @app.command()
 @command
 def demo(
     folder: Annotated[
-        str | None, typer.Argument(metavar="[DIR]", help="Where to create the lake.")
+        str | None, typer.Argument(metavar="[DIR]", help="Path of the new lake.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.review import kept
+from deeplake_lite.review import neighbour_cache
 from deeplake_lite.review.confident import judge
 
 CLASSES = ["ant", "bee", "cat", "dog"]
@@ -186,9 +186,11 @@ def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
 @pytest.fixture
 def searches(monkeypatch):
     """Count how often neighbours are looked for."""
-    found, search = [], kept.nearest
-    kept.CACHE.clear()
-    monkeypatch.setattr(kept, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1])
+    found, search = [], neighbour_cache.nearest
+    neighbour_cache.CACHE.clear()
+    monkeypatch.setattr(
+        neighbour_cache, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1]
+    )
     return found
 
 
@@ -200,7 +202,7 @@ def test_neighbours_are_looked_for_once_while_only_labels_are_mended(lake, searc
     assert searches == [399]
     lake.suspects("truth", neighbours=10)  # one row more has a label
     assert searches == [399, 400]
-    kept.CACHE.clear()
+    neighbour_cache.CACHE.clear()
     assert again["suspicion"][:].tolist() == lake.suspects("label")["suspicion"][:].tolist()
 
 

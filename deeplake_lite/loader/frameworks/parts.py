@@ -151,10 +151,10 @@ class Part:
             return False
         return True
 
-    def _misfit(self, name: str, got: str) -> LoaderError:
+    def _misfit(self, name: str, actual: str) -> LoaderError:
         return LoaderError(
             f"{name!r} must be {self.dtype} of shape {self.shape} in every batch, because a "
-            f"tf.data element spec is fixed, but it is {got}. If rows differ in shape, use "
+            f"tf.data element spec is fixed, but it is {actual}. If rows differ in shape, use "
             f"collate={{{name!r}: 'ragged'}} or 'pad'. If images differ in channels, convert them "
             "with mode='RGB'.",
             column=name,

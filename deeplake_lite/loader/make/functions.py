@@ -127,7 +127,7 @@ class Function:
 
 
 def takes_rng(function: Callable[..., Any]) -> bool:
-    """Tell whether a function has a parameter `rng`.
+    """Return whether a function has a parameter `rng`.
 
     >>> takes_rng(lambda sample, rng: sample), takes_rng(dict)
     (True, False)

@@ -166,16 +166,16 @@ class Channel:
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         while hasattr(socket, "recv_fds"):
             try:
-                data, found, _, _ = socket.recv_fds(self._socket, _PREFIX.size, 1, flags)
+                data, descriptors, _, _ = socket.recv_fds(self._socket, _PREFIX.size, 1, flags)
             except TimeoutError:
                 self._check()
                 continue
-            for memory in found:
-                unused.callback(os.close, memory)
+            for descriptor in descriptors:
+                unused.callback(os.close, descriptor)
             if not data:
                 raise EOFError("the other process has hung up")
             rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
-            return data + bytes(rest), found[0] if found else None
+            return data + bytes(rest), descriptors[0] if descriptors else None
         return bytes(self._read(memoryview(bytearray(_PREFIX.size)))), None
 
     def _check(self) -> None:

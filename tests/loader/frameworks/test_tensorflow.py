@@ -384,7 +384,7 @@ def test_lists_of_as_many_texts_each_are_ragged(make_lake, texts):
 def test_what_is_null_does_not_take_the_place_of_a_column(make_lake):
     schema = {"note": dl.Text(nullable=True), "note_valid": "int32"}
     ds = make_lake(schema, note=[None], note_valid=[3])
-    with pytest.raises(ValueError, match="Batches use the key 'note_valid' to mark .* of 'note'"):
+    with pytest.raises(ValueError, match=r"Batches use the key 'note_valid' to mark .* of 'note'"):
         ds.tensorflow(1)
 
 
