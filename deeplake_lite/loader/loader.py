@@ -15,6 +15,7 @@ from deeplake_lite.checks import integer
 from deeplake_lite.checks import seconds as as_seconds
 from deeplake_lite.errors import ForkedError, LoaderError, OptionError
 from deeplake_lite.loader import clock
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.order.places import Places, Progress
 from deeplake_lite.loader.report.explain import Explanation, Situation, explain_stats
 from deeplake_lite.loader.report.limit import Limit, decode_limit
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.loader.make.recipe import BatchResult, Skipped
+    from deeplake_lite.loader.make.recipe import Skipped
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.order.shares import Shares
+    from deeplake_lite.loader.order.shuffle import Shuffling
     from deeplake_lite.loader.report.stats import Stats
 
 
-class Loader(Resources):
+class Loader:
     """Batches of a view, epoch after epoch.
 
     Loaders come from `View.batches`, `View.pytorch`, `View.tensorflow` and `View.jax`.
@@ -47,10 +50,15 @@ class Loader(Resources):
         Rows to load. They are pinned to the current version, so later edits have no effect.
     options : Options
         The user's options.
+    framework : Framework, optional
+        Converts the batches. By default, they consist of NumPy arrays.
     """
 
-    def __init__(self, view: View | Mix, options: Options) -> None:
-        super().__init__(view, options)
+    def __init__(
+        self, view: View | Mix, options: Options, framework: Framework | None = None
+    ) -> None:
+        self.resources = Resources(view, options, framework or Framework())
+        """Rows, recipe, threads and processes: for code that builds on loaders."""
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
@@ -68,7 +76,22 @@ class Loader(Resources):
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns in a batch."""
-        return tuple(f.name for f in self._samples.fields)
+        return self.resources.columns
+
+    @property
+    def options(self) -> Options:
+        """The user's options."""
+        return self.resources.options
+
+    @property
+    def shares(self) -> Shares:
+        """How an epoch is cut into batches."""
+        return self.resources.shares
+
+    @property
+    def shuffle(self) -> Shuffling:
+        """How the rows are shuffled."""
+        return self.resources.shuffle
 
     @property
     def batch_size(self) -> int:
@@ -102,7 +125,7 @@ class Loader(Resources):
 
     def __repr__(self) -> str:
         s = self.shares
-        urls = ", ".join(dict.fromkeys(view.url for view in self._samples.sources))
+        urls = ", ".join(dict.fromkeys(view.url for view in self.resources.samples.sources))
         count = len(self._skipped)
         skipped = f"\n  skipped  {count:,} rows, see .skipped" if count else ""
         ranks = f" · rank {s.rank} of {s.world_size}" if s.world_size > 1 else ""
@@ -111,7 +134,7 @@ class Loader(Resources):
             f"{s.batch_size}{ranks}\n  columns  {', '.join(self.columns)}\n"
             f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
             f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
-            f"held {self._policy.mode}\n"
+            f"held {self.resources.policy.mode}\n"
             f"  workers  {self.options.threads} {self.options.workers}{skipped}"
         )
 
@@ -125,7 +148,8 @@ class Loader(Resources):
         an epoch of its own, and `state_dict`, `epoch` and `skipped` describe the one that started
         last.
         """
-        yield from self._epoch(*self._start_epoch())
+        self.resources.framework.start()
+        yield from self.run_epoch(*self._start_epoch())
 
     def _start_epoch(self) -> tuple[Progress, list[Skipped]]:
         """Start the next epoch, or resume the epoch of a loaded state."""
@@ -138,14 +162,14 @@ class Loader(Resources):
             self._skipped = []
             return self._progress, self._skipped
 
-    def _start_epoch_after(self, skipped: int) -> Iterator[Any]:
+    def start_epoch_after(self, skipped: int) -> Iterator[Any]:
         """Start the next epoch, or resume that of a loaded state, `skipped` batches later."""
         progress, failed = self._start_epoch()
         progress.consumed = min(progress.consumed + skipped * self.shares.size, self.shares.n)
-        return self._epoch(progress, failed)
+        return self.run_epoch(progress, failed)
 
     @property
-    def _batches_left(self) -> int:
+    def batches_left(self) -> int:
         """Number of batches in the next epoch, or in the rest of the epoch of a loaded state."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return max(0, len(self) - done)
@@ -163,7 +187,9 @@ class Loader(Resources):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the loader's position, from which `load_state_dict` continues in any process."""
-        return state_of(self._progress, self._samples, self.shuffle, self.options.seed, self.shares)
+        return state_of(
+            self._progress, self.resources.samples, self.shuffle, self.options.seed, self.shares
+        )
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue after the samples that had been yielded when the state was taken.
@@ -174,7 +200,9 @@ class Loader(Resources):
             When the version, view, seed, shuffle or total batch size of all ranks differs from
             that of the state. The message says which of them, and what to set.
         """
-        progress = check_state(state, self._samples, self.shuffle, self.options.seed, self.shares)
+        progress = check_state(
+            state, self.resources.samples, self.shuffle, self.options.seed, self.shares
+        )
         if progress.consumed % self.shares.size and progress.consumed != self.shares.n:
             raise OptionError(
                 f"A state must have consumed whole batches of {self.shares.size} rows, but it has "
@@ -220,7 +248,7 @@ class Loader(Resources):
           pairs of a block  1.4%, blocks of 15 rows (by chance 1.4%)
         """
         order = self.shuffle.order(self.shares.n, self.options.seed, self.epoch)
-        return ShuffleQuality.of(self._samples, order, self.shares.size, label)
+        return ShuffleQuality.of(self.resources.samples, order, self.shares.size, label)
 
     def __enter__(self) -> Self:
         """Return the loader. It is closed at the end of the block.
@@ -246,7 +274,7 @@ class Loader(Resources):
             return  # threads and worker processes belong to the parent, not to a fork of it
         for run in list(self._runs):
             run.stop()
-        self._close()
+        self.resources.close()
 
     # ---- performance
 
@@ -281,8 +309,8 @@ class Loader(Resources):
         >>> print(ds.batches(16).explain())
         Nothing has been loaded yet. Iterate over some batches, and call explain() again.
         """
-        mode, kind = self._policy.mode, self.shuffle.kind
-        situation = Situation.of(self._samples, self.options, kind, mode, len(self))
+        mode, kind = self.resources.policy.mode, self.shuffle.kind
+        situation = Situation.of(self.resources.samples, self.options, kind, mode, len(self))
         return explain_stats(self.stats(), situation)
 
     def decode_limit(self, seconds: float = 1.0) -> Limit:
@@ -306,37 +334,43 @@ class Loader(Resources):
         >>> ds.batches(50).decode_limit(0.01).samples_per_second > 100
         True
         """
-        if not len(self._samples):
+        if not len(self.resources.samples):
             raise OptionError("The decode limit is measured on rows, but there are none. Add some.")
         threads, seconds = max(1, self.options.threads), as_seconds("seconds", seconds)
-        return decode_limit(self._samples, self._recipe, self.batch_size, threads, seconds)
+        return decode_limit(
+            self.resources.samples, self.resources.recipe, self.batch_size, threads, seconds
+        )
 
     # ---- one epoch
 
-    def _hand_over(self, run: Run) -> Iterator[BatchResult]:
-        """Yield the batches in order, in the form in which the user gets them.
+    def run_epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
+        """Yield the batches of an epoch from `progress` on, and update it.
 
-        This runs in the user's thread. Subclasses copy batches to a device here.
+        Parameters
+        ----------
+        progress : Progress
+            Epoch and position. It counts rows of all ranks.
+        skipped : list of Skipped
+            Rows that are left out are appended to it.
         """
-        return run.batches()
-
-    def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
         self._check_process()
         began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
-        first = progress.consumed // size
-        blocks, workers = self._blocks, self.options.threads
-        pipeline = self._pipeline  # first, so that a failure here is not measured as an epoch
-        meter = Meter(progress.epoch, workers, blocks.tally, began, self._max_tasks)
+        first, hand_over = progress.consumed // size, self.resources.framework.hand_over
+        blocks, workers = self.resources.blocks, self.options.threads
+        pipeline = (
+            self.resources.pipeline
+        )  # first, so that a failure here is not measured as an epoch
+        meter = Meter(progress.epoch, workers, blocks.tally, began, self.resources.max_tasks)
         run = Run(pipeline, places, coming, first, progress.epoch, meter)
         self._meters.begin(meter)
         self._runs.add(run)
         total, has_batches = min(n, len(self) * size), False
         try:
             with bar(progress, total, shown=self.options.progress) as show:
-                for number, result in enumerate(self._hand_over(run), first):
+                for number, result in enumerate(hand_over(run), first):
                     # Counted before the `yield`: a state that is taken in the loop's body
                     # continues after the batch that the body works on.
                     progress.consumed = min((number + 1) * size, n)
@@ -383,4 +417,4 @@ def _close_all() -> None:
 
 # `atexit` would be too late: before it, the interpreter waits for all tasks of the thread pools of
 # concurrent.futures (see https://github.com/python/cpython/issues/83993).
-threading._register_atexit(_close_all)  # type: ignore[attr-defined]
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001

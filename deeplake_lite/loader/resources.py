@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.repr.html.values import Axis
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.framework import Framework
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.schema import Field
@@ -76,41 +77,51 @@ class Resources:
         Rows to load, pinned to the current version.
     options : Options
         The user's options.
+    framework : Framework
+        Converts the batches.
     """
 
-    def __init__(self, view: View | Mix, options: Options) -> None:
-        self._samples = samples_of(view, options.columns, with_ids=options.needs_ids)
+    def __init__(self, view: View | Mix, options: Options, framework: Framework) -> None:
+        self.samples = samples_of(view, options.columns, with_ids=options.needs_ids)
+        """The rows to load."""
         self.options = options
         """The user's options."""
-        options.check_columns(self._samples.fields)
+        self.framework = framework
+        """Converts the batches."""
+        options.check_columns(self.samples.fields)
         rank, world_size = find_rank(options.rank, options.world_size)
         # Several ranks need the same number of batches: otherwise some wait for ever in the
         # all-reduce of a batch that the others do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
-        n = self._samples.epoch_rows
+        n = self.samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)
         """How an epoch is cut into batches."""
-        self.shuffle = self._samples.choose_shuffle(options.shuffle)
+        self.shuffle = self.samples.choose_shuffle(options.shuffle)
         """How the rows are shuffled."""
         self._check_reserved_keys()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in a batch."""
+        return tuple(f.name for f in self.samples.fields)
 
     def _check_reserved_keys(self) -> None:
         """Raise OptionError if a column has the name of a key that batches need for themselves."""
         reserved = {PADDING: self.shares.last == "pad", ROW_ID: self.options.needs_ids}
-        for f in self._samples.fields:
+        for f in self.samples.fields:
             if reserved.get(f.name):
                 raise OptionError(
                     f"Batches use the key {f.name!r} to identify their rows, but there is a column "
                     "of that name. Leave it out with columns=[…], or rename it."
                 )
 
-    def _close(self) -> None:
+    def close(self) -> None:
         """Stop threads and processes, and free the memory. What is needed again is created anew."""
         # `cached_property` stores its value in `__dict__`: without it, the next access creates one.
-        pool = self.__dict__.pop("_pool", None)
+        pool = self.__dict__.pop("pool", None)
         worker_pool = self.__dict__.pop("_worker_pool", None)
-        readers = self.__dict__.pop("_readers", None)
-        for name in ("_blocks", "_decoded_cache"):
+        readers = self.__dict__.pop("readers", None)
+        for name in ("blocks", "decoded_cache"):
             self.__dict__.pop(name, None)
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -119,26 +130,28 @@ class Resources:
         if readers is not None:
             readers.close()
 
-    def _convert(self, batch: Any) -> Any:
-        """Return a batch with arrays of a framework. Called in the thread that made the batch."""
-        return batch
+    def convert(self, batch: Any) -> Any:
+        """Return a batch with the framework's arrays. Called in the thread that made the batch."""
+        return self.framework.convert(batch, self)
 
     @cached_property
-    def _readers(self) -> Readers:
+    def readers(self) -> Readers:
+        """Threads that read blocks."""
         return Readers()
 
     @cached_property
-    def _blocks(self) -> Blocks:
+    def blocks(self) -> Blocks:
+        """The blocks of rows that are read ahead or held."""
         disk = None
         if self.options.cache == "disk":
-            disk = Disk.of(self._samples)
-        return Blocks(self._samples, self._readers, *self._limits, disk)
+            disk = Disk.of(self.samples)
+        return Blocks(self.samples, self.readers, *self._limits, disk)
 
     @property
-    def _policy(self) -> BlockPolicy:
+    def policy(self) -> BlockPolicy:
         """How blocks of rows are held, known before any is read."""
         on_disk = self.options.cache == "disk"
-        return BlockPolicy.of(self._samples, *self._limits, on_disk=on_disk)
+        return BlockPolicy.of(self.samples, *self._limits, on_disk=on_disk)
 
     @property
     def _limits(self) -> tuple[int, int]:
@@ -148,17 +161,17 @@ class Resources:
         return self._budget_split.stored if self.options.cache is not None else 0, window
 
     @cached_property
-    def _decoded_cache(self) -> DecodedCache | None:
+    def decoded_cache(self) -> DecodedCache | None:
         """Decoded pixels of earlier epochs, with ``cache="decoded"``."""
         if self.options.cache != "decoded":
             return None
-        columns, tally = self._recipe.columns, self._blocks.tally
-        return DecodedCache(columns, len(self._samples), self._budget_split.decoded, tally)
+        columns, tally = self.recipe.columns, self.blocks.tally
+        return DecodedCache(columns, len(self.samples), self._budget_split.decoded, tally)
 
     @cached_property
     def _budget_split(self) -> BudgetSplit:
         """How the budget is divided."""
-        budget, samples, o = self.options.budget, self._samples, self.options
+        budget, samples, o = self.options.budget, self.samples, self.options
         ahead, total = AHEAD_SHARE * budget, samples.row_bytes * len(samples)
         # If not all rows fit in the cache, they are read while batches are made. Batches of large
         # rows then need a larger share, or threads wait for memory.
@@ -173,46 +186,48 @@ class Resources:
         return BudgetSplit(int(ahead), rest - decoded, decoded)
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._max_tasks, thread_name_prefix="deeplake-lite-load")
+    def pool(self) -> ThreadPoolExecutor:
+        """Threads that make batches, or wait for the worker processes that do."""
+        return ThreadPoolExecutor(self.max_tasks, thread_name_prefix="deeplake-lite-load")
 
     @property
-    def _max_tasks(self) -> int:
+    def max_tasks(self) -> int:
         """Most tasks that make batches at a time, or wait for worker processes that do."""
         each = CHANNELS if self.options.workers == "processes" else 1
         return max(1, each * self.options.threads)
 
     @cached_property
     def _worker_pool(self) -> WorkerPool:
-        return WorkerPool(self._recipe, self.options.threads)
+        return WorkerPool(self.recipe, self.options.threads)
 
     @property
-    def _pipeline(self) -> Pipeline:
+    def pipeline(self) -> Pipeline:
         """The parts that turn rows into batches."""
         return Pipeline(
-            self._samples,
+            self.samples,
             self.shares,
-            self._blocks,
-            self._pool,
+            self.blocks,
+            self.pool,
             self._maker,
-            self._decoded_cache,
+            self.decoded_cache,
             self.options.threads,
             self._budget_split.ahead,
             2 if isinstance(self._maker, WorkerPool) else 1,
-            self._convert,
+            self.convert,
         )
 
     @property
     def _maker(self) -> WorkerPool | Recipe:
         """Makes the batches: in worker processes, or in the calling thread."""
         o = self.options
-        return self._worker_pool if o.workers == "processes" and o.threads else self._recipe
+        return self._worker_pool if o.workers == "processes" and o.threads else self.recipe
 
     @cached_property
-    def _recipe(self) -> Recipe:
+    def recipe(self) -> Recipe:
+        """How batches are made of cells."""
         o = self.options
-        return Recipe(
-            {f.name: self._drop_mask(f, self._column_recipe(f)) for f in self._samples.fields},
+        recipe = Recipe(
+            {f.name: self._column_recipe(f) for f in self.samples.fields},
             o.seed,
             o.transform,
             o.batch_transform,
@@ -223,6 +238,11 @@ class Resources:
             self.shares.last == "pad",
             o.workers == "processes" or not o.threads,
         )
+        return self.framework.adjust_recipe(recipe)
+
+    def _column_recipe(self, f: Field) -> ColumnRecipe:
+        recipe = self.framework.adjust_column(f, self._chosen_recipe(f), self)
+        return self._drop_mask(f, recipe)
 
     def _drop_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
         """Mark a padded column whose values are known to have one shape, so that it has no mask.
@@ -233,10 +253,10 @@ class Resources:
         if recipe.collate != "pad" or self.options.transform is not None:
             return recipe
         resized = recipe.stacks and recipe.size is not None and not f.htype.nullable
-        is_uniform = resized or self._samples.of_one_shape(f)
+        is_uniform = resized or self.samples.of_one_shape(f)
         return replace(recipe, of_one_shape=True) if is_uniform else recipe
 
-    def _column_recipe(self, f: Field) -> ColumnRecipe:
+    def _chosen_recipe(self, f: Field) -> ColumnRecipe:
         """Return how a column becomes part of a batch, given the shapes that its values have."""
         collate, size, image = self.options.collate_of(f), None, self._followed_image
         mode = self._mode_of(f)
@@ -247,7 +267,7 @@ class Resources:
                 return ColumnRecipe(f.htype, collate=collate, follows=image)
             size = self.options.size_of(image)
         # Only pixels are decoded straight into the batch, and only into a shape that is known.
-        if f.htype.pixels is None or f.htype.nullable or not len(self._samples):
+        if f.htype.pixels is None or f.htype.nullable or not len(self.samples):
             recipe = ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
             return self._set_null_shape(f, recipe)
         shape = self._shape_of(f)
@@ -257,7 +277,7 @@ class Resources:
         if mode is not None:
             kind, dtype = axes_in_mode(f.htype, (), mode), "uint8"
         else:
-            sample = self._first_image(f)
+            sample = self.first_image(f)
             kind, dtype = sample.shape, str(sample.dtype)
         if size is not None:
             shape = sized(f.htype, kind, size)
@@ -267,16 +287,16 @@ class Resources:
         """Return the mode that a column's images are converted to, or None."""
         return self.options.mode_of(f.name) if is_of_images(f.htype) else None
 
-    def _axes_of(self, f: Field) -> tuple[Axis, ...]:
+    def axes_of(self, f: Field) -> tuple[Axis, ...]:
         """Return the converted shape of a column: for each axis its size, or (least, most)."""
-        axes, mode = self._samples.axes_of(f), self._mode_of(f)
+        axes, mode = self.samples.axes_of(f), self._mode_of(f)
         return axes if mode is None else axes_in_mode(f.htype, axes, mode)
 
     def _shape_of(self, f: Field) -> tuple[int, ...] | None:
         """Return the shape that all values of a column have after conversion, or None."""
         if self._mode_of(f) is None:
-            return self._samples.shape_of(f)
-        axes = self._axes_of(f)
+            return self.samples.shape_of(f)
+        axes = self.axes_of(f)
         fixed = all(isinstance(size, int) for size in axes)
         return cast("tuple[int, ...]", axes) if fixed else None
 
@@ -285,22 +305,22 @@ class Resources:
         how = recipe.collate or ("stack" if recipe.stacks else "list")
         if how != "stack" or not f.htype.nullable:
             return recipe
-        axes = self._axes_of(f)
+        axes = self.axes_of(f)
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
         if not axes or not all(isinstance(size, int) for size in axes):
             return recipe
         dtype = f.htype.value_dtype or None
         if dtype is None and f.htype.pixels is not None:
-            dtype = self._first_image(f).dtype.name
+            dtype = self.first_image(f).dtype.name
         return replace(recipe, full_shape=cast("tuple[int, ...]", axes), dtype=dtype)
 
-    def _first_image(self, f: Field) -> NDArray[Any]:
+    def first_image(self, f: Field) -> NDArray[Any]:
         """Return the first image of a column of images, or of sequences of images.
 
         Images that do not decode are ignored here. The batches that contain them raise the error.
         """
-        samples = self._samples.only([f.name])
+        samples = self.samples.only([f.name])
         first = spans(min(1, len(samples)), 1)  # nearly always enough, and rows may be large
         for span in chain(first, spans(len(samples), SAMPLE_ROWS)):
             cells = samples.read(np.arange(span.start, span.stop))[f.name]
@@ -318,9 +338,9 @@ class Resources:
     @cached_property
     def _followed_image(self) -> str | None:
         """Name of the resized image column that boxes, masks and points are scaled with."""
-        return self.options.followed_image(self._samples.fields)
+        return self.options.followed_image(self.samples.fields)
 
     @property
     def _allow(self) -> tuple[str, ...]:
         """Roots that linked files may be read from."""
-        return self._samples.sources[0]._lake.allow
+        return self.samples.sources[0]._lake.allow

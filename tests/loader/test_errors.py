@@ -370,7 +370,7 @@ def test_blocks_that_another_epoch_drops_are_read_again(make_lake, load, monkeyp
     monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1024)
     lake = make_lake({"x": "int32"}, x=range(2000))
     loader = load(lake, 8, memory_budget=1024, num_workers=2)
-    assert loader._blocks.mode == "window"
+    assert loader.resources.blocks.mode == "window"
     first, second = iter(loader), iter(loader)
     ahead = [next(first)["x"][0] for _ in range(200)]
     assert ahead == list(range(0, 1600, 8))

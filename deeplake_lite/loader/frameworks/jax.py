@@ -33,6 +33,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
 from deeplake_lite.loader.make.collate import fits
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import BatchResult, ColumnRecipe
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.resources import Resources
     from deeplake_lite.loader.workers.run import Run
     from deeplake_lite.schema import Field
 
@@ -61,6 +63,98 @@ NARROW = {
     np.dtype("complex128"): np.dtype("complex64"),
 }
 """The dtypes that JAX uses instead without x64."""
+
+
+class Jax(Framework):
+    """Arrays of JAX on the devices.
+
+    Parameters
+    ----------
+    jax : module
+        The package.
+    sharding : jax.sharding.Sharding, optional
+        Layout of the arrays over devices.
+    """
+
+    def __init__(self, jax: Any, sharding: Any) -> None:
+        self._jax, self._sharding, self._wide = jax, sharding, False
+
+    def start(self) -> None:
+        """Read this thread's ``jax_enable_x64``, which determines the dtypes of the epoch."""
+        self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+
+    def adjust_column(self, f: Field, recipe: ColumnRecipe, resources: Resources) -> ColumnRecipe:
+        """Pad values to the largest shape in the view, so that `jit` compiles only once."""
+        if (
+            callable(resources.options.collate)
+            or recipe.collate in ("list", "stack")
+            or recipe.stacks
+            or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
+        ):
+            return recipe
+        axes = resources.axes_of(f)
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
+        most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
+        keys = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
+        check_keys(f.name, keys, resources.columns)
+        # If all values are null, their shape is not known.
+        return replace(recipe, collate="pad", full_shape=most or None)
+
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return a batch with ragged values padded, in the dtypes of JAX."""
+        columns, collate = resources.recipe.columns, resources.options.collate
+        if not isinstance(batch, Mapping):
+            return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
+        out: dict[str, Any] = {}
+        for key, value in batch.items():
+            if key == ROW_ID and not self._wide:
+                out[key] = value.tolist()
+            elif _is_ragged(value) and _collate_of(key, collate) != "list":
+                rows = _rows(value)
+                axes = max(row.ndim for row in rows)
+                if key in columns:
+                    axes = min(axes, columns[key].htype.varying)
+                array, out[f"{key}_mask"] = padded(key, rows, axes)
+                out[key] = self._narrow(key, array)
+            else:
+                out[key] = mapped(value, partial(self._narrow, key))
+        return out
+
+    def _narrow(self, name: str, value: Any) -> Any:
+        value = as_numpy(value)
+        if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
+            return value
+        return narrowed(name, value)
+
+    def hand_over(self, run: Run) -> Iterator[BatchResult]:
+        """Copy batches to the devices, and yield them. A finished next batch is copied first.
+
+        Copies to a device are asynchronous: they continue while the model computes.
+        """
+        placed = map(self._place_batch, run.batches())
+        ahead: list[BatchResult] = []
+        while ahead or (ahead := list(islice(placed, 1))):
+            if run.ready:
+                ahead += islice(placed, 1)
+            yield ahead.pop(0)
+
+    def _place_batch(self, result: BatchResult) -> BatchResult:
+        """Copy the arrays of a batch to the devices."""
+        result.batch = mapped(result.batch, self._place)
+        return result
+
+    def _place(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
+            return value
+        if self._sharding is None:
+            return self._jax.device_put(value)
+        return self._jax.make_array_from_process_local_data(self._sharding, value)
+
+
+def _collate_of(key: str, collate: Any) -> Any:
+    """Return the user's choice of how to collate the values of a key."""
+    return collate.get(key) if isinstance(collate, Mapping) else collate
 
 
 class JaxLoader(Loader):
@@ -90,16 +184,14 @@ class JaxLoader(Loader):
             raise MissingPackageError.needed("jax", "jax", "A loader of arrays of JAX") from error
         if sharding is not None and options.last is None:
             options = replace(options, last="pad")
-        super().__init__(view, options)
-        self.sharding = sharding
-        self._jax: Any = jax
-        self._wide = False
+        super().__init__(view, options, Jax(jax, sharding))
+        self.sharding: Any = sharding
         if sharding is not None:
-            self._check_sharding()
+            self._check_sharding(jax.sharding.Sharding)
 
-    def _check_sharding(self) -> None:
+    def _check_sharding(self, kind: type[Any]) -> None:
         """Raise OptionError if the rows of a batch cannot be divided evenly among the devices."""
-        if not isinstance(self.sharding, self._jax.sharding.Sharding):
+        if not isinstance(self.sharding, kind):
             raise OptionError(
                 "sharding must be a jax.sharding.Sharding, such as NamedSharding(mesh, "
                 f"PartitionSpec('data')), but it is {brief(self.sharding, 80)}. Leave it out for "
@@ -124,88 +216,6 @@ class JaxLoader(Loader):
                     f"devices of {self.sharding}. Set batch_size to a multiple of their number, "
                     "and last='pad' or 'drop'."
                 ) from error
-
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the next epoch, with the dtypes of this thread's ``jax_enable_x64``."""
-        self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
-        yield from super().__iter__()
-
-    def _column_recipe(self, f: Field) -> ColumnRecipe:
-        """Pad values to the largest shape in the view, so that `jit` compiles only once."""
-        recipe = super()._column_recipe(f)
-        o = self.options
-        if (
-            callable(o.collate)
-            or recipe.collate in ("list", "stack")
-            or recipe.stacks
-            or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
-        ):
-            return recipe
-        axes = self._axes_of(f)
-        if recipe.size is not None:
-            axes = sized(f.htype, axes, recipe.size)
-        most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
-        keys = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
-        check_keys(f.name, keys, self.columns)
-        # If all values are null, their shape is not known.
-        return replace(recipe, collate="pad", full_shape=most or None)
-
-    def _convert(self, batch: Any) -> Any:
-        """Return a batch with ragged values padded, in the dtypes of JAX.
-
-        Called in the thread that made the batch.
-        """
-        if not isinstance(batch, Mapping):
-            return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
-        out: dict[str, Any] = {}
-        for key, value in batch.items():
-            if key == ROW_ID and not self._wide:
-                out[key] = value.tolist()
-            elif _is_ragged(value) and self._collate_of(key) != "list":
-                rows = _rows(value)
-                axes = max(row.ndim for row in rows)
-                if key in self._recipe.columns:
-                    axes = min(axes, self._recipe.columns[key].htype.varying)
-                array, out[f"{key}_mask"] = padded(key, rows, axes)
-                out[key] = self._narrow(key, array)
-            else:
-                out[key] = mapped(value, partial(self._narrow, key))
-        return out
-
-    def _collate_of(self, key: str) -> Any:
-        """Return the user's choice of how to collate the values of a key."""
-        collate = self.options.collate
-        return collate.get(key) if isinstance(collate, Mapping) else collate
-
-    def _narrow(self, name: str, value: Any) -> Any:
-        value = as_numpy(value)
-        if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
-            return value
-        return narrowed(name, value)
-
-    def _hand_over(self, run: Run) -> Iterator[BatchResult]:
-        """Copy batches to the devices, and yield them. A finished next batch is copied first.
-
-        Copies to a device are asynchronous: they continue while the model computes.
-        """
-        placed = map(self._place_batch, run.batches())
-        ahead: list[BatchResult] = []
-        while ahead or (ahead := list(islice(placed, 1))):
-            if run.ready:
-                ahead += islice(placed, 1)
-            yield ahead.pop(0)
-
-    def _place_batch(self, result: BatchResult) -> BatchResult:
-        """Copy the arrays of a batch to the devices."""
-        result.batch = mapped(result.batch, self._place)
-        return result
-
-    def _place(self, value: Any) -> Any:
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
-            return value
-        if self.sharding is None:
-            return self._jax.device_put(value)
-        return self._jax.make_array_from_process_local_data(self.sharding, value)
 
 
 def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:

@@ -118,7 +118,7 @@ class Part:
             When the value has another dtype or shape, or unexpected nulls.
         """
         try:
-            arrays = [*self._flat(value)]
+            arrays = [*self.flat(value)]
         except _NullError as error:
             raise LoaderError(
                 f"A tf.data element spec has no nulls, but {name!r} {error}. Choose other "
@@ -160,7 +160,7 @@ class Part:
             column=name,
         )
 
-    def _flat(self, value: Any) -> Iterator[NDArray[Any]]:
+    def flat(self, value: Any) -> Iterator[NDArray[Any]]:
         if not self.nulls and not self.json and _has_null(value):
             raise _NullError("null rows")
         if isinstance(value, RaggedBatch):
@@ -208,7 +208,7 @@ class Part:
             yield np.zeros((0, *[size or 0 for size in self.shape[2:]]), self.dtype)
             inner_arrays: Iterator[NDArray[Any]] = iter(())
         else:
-            inner_arrays = inner._flat(items)
+            inner_arrays = inner.flat(items)
             yield next(inner_arrays)
         yield _splits(np.array([len(row) for row in rows], np.int64))
         yield from inner_arrays

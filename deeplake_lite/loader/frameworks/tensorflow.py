@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes.layouts import Nested
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.builder import PADDING
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.frameworks.parts import Shape, Tree
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.resources import Resources
     from deeplake_lite.schema import Field
 
 
@@ -49,14 +50,15 @@ def dataset(view: View | Mix, options: Options) -> Any:
         import tensorflow as tf
     except ImportError as error:
         raise MissingPackageError.needed("tensorflow", "tensorflow", "A tf.data.Dataset") from error
-    loader = FlatLoader(view, options)
-    tree = loader.tree
+    flat = Flat()
+    loader = Loader(view, options, flat)
+    tree = flat.tree(loader.resources)
     if not any(leaves(tree)):
         raise OptionError(
             "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name a "
             "column."
         )
-    flat = tf.data.Dataset.from_generator(
+    arrays = tf.data.Dataset.from_generator(
         _epochs(loader, owned=tf.executing_eagerly()),
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
@@ -65,9 +67,9 @@ def dataset(view: View | Mix, options: Options) -> Any:
     # take some before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
-    batches = flat.map(lambda *arrays: _rebuilt(tf, tree, iter(arrays))).with_options(exact)
+    batches = arrays.map(lambda *tensors: _rebuilt(tf, tree, iter(tensors))).with_options(exact)
     batches.loader = loader
-    batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
+    batches.cardinality = lambda: tf.constant(loader.batches_left, tf.int64)  # for Keras, and `len`
     return batches
 
 
@@ -117,25 +119,47 @@ def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
     return mapped(tree, of_part)
 
 
-class FlatLoader(Loader):
-    """A loader whose batches are tuples of the plain arrays of all parts in `tree`."""
+class Flat(Framework):
+    """Tuples of the plain arrays of all parts of a batch, which `tree` describes."""
 
-    @property
-    def left(self) -> int:
-        """Number of batches in the next iteration, which may resume the epoch of a loaded state."""
-        done = self._progress.consumed // self.shares.size if self._resumed else 0
-        return len(self) - done
+    def __init__(self) -> None:
+        self._tree: Tree | None = None
 
-    @cached_property
+    def tree(self, resources: Resources) -> Tree:
+        """Return the parts of every batch, which an example determines if there are transforms."""
+        if self._tree is None:
+            self._tree = _BatchParts(resources).tree()
+        return self._tree
+
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return the plain arrays of a batch."""
+        tree = self.tree(resources)
+        if isinstance(tree, dict) and isinstance(batch, dict):
+            batch = dict(batch)
+            for key in [key for key in tree if key.endswith("_valid") and key not in batch]:
+                values = batch.get(key.removesuffix("_valid"), ())
+                batch[key] = np.array([value is not None for value in values], bool)
+        return tuple(flattened(batch, tree))
+
+
+class _BatchParts:
+    """Describes the batches of a loader as a tree of parts."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._columns = resources.columns
+        self._samples, self._recipe = resources.samples, resources.recipe
+        self._options, self._shares = resources.options, resources.shares
+        self._axes_of, self._first_image = resources.axes_of, resources.first_image
+
     def tree(self) -> Tree:
-        """The parts of every batch: those of the columns, or of an example after transforms."""
-        o = self.options
+        """Return the parts of every batch."""
+        o = self._options
         if o.transform is not None or o.batch_transform is not None or callable(o.collate):
             return self._example_tree()
         tree: dict[str, Tree] = {}
         for f in self._samples.fields:
             parts = self._parts(f, self._recipe.columns[f.name])
-            check_keys(f.name, [*parts][1:], self.columns)
+            check_keys(f.name, [*parts][1:], self._columns)
             tree.update(parts)
         if o.row_ids:
             tree[ROW_ID] = Part("int64", (self._rows,))
@@ -166,9 +190,9 @@ class FlatLoader(Loader):
     @property
     def _rows(self) -> int | None:
         """Number of rows in every batch, or None if it varies."""
-        left_out = self.shares.last == "drop" and self.options.on_error == "skip"
-        even = self.shares.last != "uneven" and not left_out
-        return self.batch_size if even else None
+        left_out = self._shares.last == "drop" and self._options.on_error == "skip"
+        even = self._shares.last != "uneven" and not left_out
+        return self._options.batch_size if even else None
 
     def _example(self) -> Any:
         """Return a batch of the first rows that do not fail. It is not part of any epoch."""
@@ -179,10 +203,10 @@ class FlatLoader(Loader):
                 "on the first rows, but this view has no rows. Append some first, or leave the "
                 "transform out."
             )
-        for start in range(0, n, self.batch_size):
-            places = np.minimum(np.arange(start, start + self.batch_size), n - 1)
+        for start in range(0, n, self._options.batch_size):
+            places = np.minimum(np.arange(start, start + self._options.batch_size), n - 1)
             cells, where = self._samples.read(places), self._samples.where(places)
-            own = min(n - start, self.batch_size)
+            own = min(n - start, self._options.batch_size)
             batch = self._recipe.make(Job(cells, own, where), 0).batch
             if batch is not None:
                 return batch
@@ -232,15 +256,6 @@ class FlatLoader(Loader):
         if not dtype:  # lists of strings are never arrays, even if they have the same length
             return "text", (None,) * len(axes)
         return dtype, tuple(size if isinstance(size, int) else None for size in axes)
-
-    def _convert(self, batch: Any) -> Any:
-        """Return the plain arrays of a batch. Called in the thread that made the batch."""
-        if isinstance(self.tree, dict) and isinstance(batch, dict):
-            batch = dict(batch)
-            for key in [key for key in self.tree if key.endswith("_valid") and key not in batch]:
-                values = batch.get(key.removesuffix("_valid"), ())
-                batch[key] = np.array([value is not None for value in values], bool)
-        return tuple(flattened(batch, self.tree))
 
 
 def _is_json(htype: Htype) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Nested
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
 from deeplake_lite.loader.frameworks.torch_skipping import Batches, BatchNumbers, whole
 from deeplake_lite.loader.loader import Loader
@@ -21,7 +21,44 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import BatchResult
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.resources import Resources
     from deeplake_lite.loader.workers.run import Run
+
+
+class PyTorch(Framework):
+    """Tensors of PyTorch.
+
+    Parameters
+    ----------
+    device : torch.device
+        Device of the tensors.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return a batch of tensors, for a GPU in pinned memory."""
+        tensors = as_tensors(batch, class_columns(resources))
+        return pinned(tensors) if self._device.type == "cuda" else tensors
+
+    def hand_over(self, run: Run) -> Iterator[BatchResult]:
+        """Yield the batches on the device."""
+        match self._device.type:
+            case "cpu":
+                yield from run.batches()
+            case "cuda":
+                yield from SideStream(self._device).hand_over(run.batches(), lambda: run.ready)
+            case _:
+                for result in run.batches():
+                    result.batch = moved(result.batch, self._device)
+                    yield result
+
+
+def class_columns(resources: Resources) -> frozenset[str]:
+    """Return the names of the columns that hold classes."""
+    columns = resources.recipe.columns
+    return frozenset(name for name, recipe in columns.items() if _is_of_classes(recipe.htype))
 
 
 class TorchLoader(Loader):
@@ -46,11 +83,11 @@ class TorchLoader(Loader):
     """
 
     def __init__(self, view: View | Mix, options: Options, device: Any = None) -> None:
-        super().__init__(view, options)
         self.device = _device(device)
         """Device of the tensors."""
         if self.device.type == "cuda":
             _check_cuda(self.device)
+        super().__init__(view, options, PyTorch(self.device))
 
     # ---- the attributes of a DataLoader that accelerate.skip_first_batches uses
 
@@ -92,28 +129,6 @@ class TorchLoader(Loader):
     def drop_last(self) -> bool:
         """Whether a smaller last batch is left out."""
         return self.shares.last == "drop"
-
-    # ---- conversion
-
-    def _convert(self, batch: Any) -> Any:
-        tensors = as_tensors(batch, self._classes)
-        return pinned(tensors) if self.device.type == "cuda" else tensors
-
-    def _hand_over(self, run: Run) -> Iterator[BatchResult]:
-        match self.device.type:
-            case "cpu":
-                yield from run.batches()
-            case "cuda":
-                yield from SideStream(self.device).hand_over(run.batches(), lambda: run.ready)
-            case _:
-                for result in run.batches():
-                    result.batch = moved(result.batch, self.device)
-                    yield result
-
-    @cached_property
-    def _classes(self) -> frozenset[str]:
-        """Names of the columns that hold classes."""
-        return frozenset(f.name for f in self._samples.fields if _is_of_classes(f.htype))
 
 
 def _device(device: Any) -> torch.device:

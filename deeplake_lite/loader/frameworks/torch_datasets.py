@@ -17,7 +17,8 @@ from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.read.positions import many_positions
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
-from deeplake_lite.loader.frameworks.torch import TorchLoader
+from deeplake_lite.loader.frameworks.torch import PyTorch, class_columns
+from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.arrays import as_numpy
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.make.recipe import Job
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Positions
+    from deeplake_lite.loader.resources import Resources
 
 PIECE = 64
 """Number of samples that an iterable dataset makes at a time."""
@@ -120,7 +123,10 @@ class _Rows:
         >>> batch["b"].shape, batch["b_mask"].tolist(), batch["t"]
         (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
         """
-        arrays, columns = mapped(samples, as_numpy, lists=True), self._loader._recipe.columns
+        arrays, columns = (
+            mapped(samples, as_numpy, lists=True),
+            self._loader.resources.recipe.columns,
+        )
         own = [*columns, ROW_ID] if self._options.row_ids else [*columns]
         if self._options.transform is not None or not all(_has_keys(s, own) for s in arrays):
             return as_tensors(collate_samples(arrays, self._options.collate, columns))
@@ -132,31 +138,40 @@ class _Rows:
         return as_tensors(batch)
 
     @cached_property
-    def _loader(self) -> TorchLoader:
-        return self._loader_of(self._options)
+    def _loader(self) -> Loader:
+        return _loader_of(self._view, self._options)
 
-    def _loader_of(self, options: Options) -> TorchLoader:
-        """Return a loader whose batches are lists of samples."""
-        return _Unbatched(self._view, replace(options, row_ids=True), sample_ids=options.row_ids)
+
+def _loader_of(view: View, options: Options) -> Loader:
+    """Return a loader whose batches are lists of samples."""
+    return Loader(view, replace(options, row_ids=True), Samples(sample_ids=options.row_ids))
 
 
 def _has_keys(sample: Any, names: list[str]) -> bool:
     return isinstance(sample, Mapping) and sample.keys() == set(names)
 
 
-class _Unbatched(TorchLoader):
-    """A loader whose batches are lists of samples."""
+class Samples(PyTorch):
+    """Lists of samples in place of batches.
 
-    def __init__(self, view: View, options: Options, *, sample_ids: bool) -> None:
-        super().__init__(view, options)
+    Parameters
+    ----------
+    sample_ids : bool
+        Whether samples have a row id.
+    """
+
+    def __init__(self, *, sample_ids: bool) -> None:
+        super().__init__(torch.device("cpu"))
         self._sample_ids = sample_ids
 
-    @cached_property
-    def _recipe(self) -> Any:
-        return replace(super()._recipe, collate=list, sample_ids=self._sample_ids)
+    def adjust_recipe(self, recipe: Recipe) -> Recipe:
+        """Make lists of samples."""
+        return replace(recipe, collate=list, sample_ids=self._sample_ids)
 
-    def _convert(self, batch: Any) -> Any:
-        return [as_tensors(sample, self._classes) for sample in batch]
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return the samples with tensors."""
+        classes = class_columns(resources)
+        return [as_tensors(sample, classes) for sample in batch]
 
 
 class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
@@ -187,12 +202,12 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Return the samples of some rows, which are read together. Raises RowIndexError."""
-        loader, positions = self._loader, many_positions(list(indices), len(self))
+        parts, positions = self._loader.resources, many_positions(list(indices), len(self))
         if not len(positions):
             return []
-        cells, where = loader._samples.read(positions), loader._samples.where(positions)
-        result = loader._recipe.make(Job(cells, len(positions), where), self.epoch)
-        return cast("list[Any]", loader._convert(result.batch))
+        cells, where = parts.samples.read(positions), parts.samples.where(positions)
+        result = parts.recipe.make(Job(cells, len(positions), where), self.epoch)
+        return cast("list[Any]", parts.convert(result.batch))
 
 
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
@@ -213,58 +228,21 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
 
     def __init__(self, view: View, options: Options) -> None:
         super().__init__(view, options)
-        self._progress = Progress(self.epoch)
-        self._resumed = False
+        self._share = WorkerShare(self._view, self._options, self._epoch)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for a worker process, including the rank, which is not known there."""
-        rank, world_size = find_rank(self._options.rank, self._options.world_size)
-        options = replace(self._options, rank=rank, world_size=world_size)
-        state = super().__getstate__() | {"_options": options}
-        return state | {"_progress": self._progress, "_resumed": self._resumed}
+        return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
         """Iterate over this worker's share of the epoch, or over the rest of it.
 
         The epoch starts at the first `next`: an iterator that is never used keeps a loaded state.
         """
-        return SampleIterator(self)
-
-    def _start_epoch(self, loaded: Progress | None) -> Progress:
-        """Start the epoch, or resume it from a state that the iterator or the dataset loaded."""
-        self._progress = loaded or self._upcoming()
-        self._resumed = False
-        return self._progress
-
-    def _upcoming(self) -> Progress:
-        """Return the progress at which the next iterator starts."""
-        return self._current() if self._resumed else Progress(self.epoch)
-
-    def _share_from(self, progress: Progress) -> Iterator[Any]:
-        """Yield the samples of this worker's share from `progress` on, and update it.
-
-        `progress` counts samples of this worker, but the progress of the loader counts rows of all
-        workers and ranks.
-        """
-        loader = self._worker_loader
-        piece, skip = divmod(progress.consumed, PIECE)
-        loader_progress = Progress(progress.epoch, piece * loader.shares.size)
-        for samples in loader._epoch(loader_progress, loader._skipped):
-            for sample in samples[skip:]:
-                progress.consumed += 1
-                yield sample
-            skip = 0
-        if self._progress is progress:
-            self._progress = Progress(progress.epoch)  # the next iteration begins at the first row
-
-    def _current(self) -> Progress:
-        """Return the progress of this worker in the epoch of `set_epoch`."""
-        progress = self._progress
-        return progress if progress.epoch == self.epoch else Progress(self.epoch)
+        return SampleIterator(self._share)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position of this worker. After the end of an epoch, it is the first row."""
-        return self._state(self._current())
+        return self._share.state(self._share.current())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue after the samples that this worker had yielded when the state was taken.
@@ -275,35 +253,97 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
             When the state belongs to another version, view, seed, shuffle, worker or rank, or is
             not a state.
         """
-        progress = self._checked(state)
+        progress = self._share.check(state)
         self.set_epoch(progress.epoch)
-        self._progress, self._resumed = progress, True
+        self._share.progress, self._share.resumed = progress, True
 
-    def _state(self, progress: Progress) -> dict[str, Any]:
+
+class WorkerShare:
+    """The rows that a DataLoader's worker loads, and its position among them.
+
+    Parameters
+    ----------
+    view : View
+        Rows of all workers.
+    options : Options
+        The user's options.
+    epoch : torch.Tensor
+        Number of the epoch, in memory that processes share.
+    """
+
+    def __init__(self, view: View, options: Options, epoch: torch.Tensor) -> None:
+        self._view, self._options, self._epoch = view, options, epoch
+        self.progress = Progress(int(epoch))
+        """Position in the epoch that began last, or in that of a loaded state."""
+        self.resumed = False
+        """Whether the next iterator continues at `progress`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a worker process, including the rank, which is not known there."""
+        rank, world_size = find_rank(self._options.rank, self._options.world_size)
+        options = replace(self._options, rank=rank, world_size=world_size)
+        state = {name: value for name, value in self.__dict__.items() if name != "loader"}
+        return state | {"_options": options}
+
+    def start_epoch(self, loaded: Progress | None) -> Progress:
+        """Start the epoch, or resume it from a state that the iterator or the dataset loaded."""
+        self.progress = loaded or self.upcoming()
+        self.resumed = False
+        return self.progress
+
+    def upcoming(self) -> Progress:
+        """Return the progress at which the next iterator starts."""
+        return self.current() if self.resumed else Progress(int(self._epoch))
+
+    def current(self) -> Progress:
+        """Return the progress of this worker in the epoch of `set_epoch`."""
+        epoch = int(self._epoch)
+        return self.progress if self.progress.epoch == epoch else Progress(epoch)
+
+    def samples_from(self, progress: Progress) -> Iterator[Any]:
+        """Yield the samples of this worker from `progress` on, and update it.
+
+        `progress` counts samples of this worker, but the progress of the loader counts rows of all
+        workers and ranks.
+        """
+        piece, skip = divmod(progress.consumed, PIECE)
+        loader_progress = Progress(progress.epoch, piece * self.loader.shares.size)
+        for samples in self.loader.run_epoch(loader_progress, []):
+            for sample in samples[skip:]:
+                progress.consumed += 1
+                yield sample
+            skip = 0
+        if self.progress is progress:
+            self.progress = Progress(progress.epoch)  # the next iteration begins at the first row
+
+    def state(self, progress: Progress) -> dict[str, Any]:
         """Return the state of this worker for some progress."""
-        loader = self._worker_loader
-        order = state_of(
-            progress, loader._samples, loader.shuffle, loader.options.seed, loader.shares
-        )
-        return {"order": order, "share": _share(loader)}
+        parts = self.loader.resources
+        order = state_of(progress, parts.samples, parts.shuffle, parts.options.seed, parts.shares)
+        return {"order": order, "share": self._name}
 
-    def _checked(self, state: Mapping[str, Any]) -> Progress:
+    def check(self, state: Mapping[str, Any]) -> Progress:
         """Return the progress in a state of this worker. Raises OptionError for other states."""
-        loader = self._worker_loader
+        parts = self.loader.resources
         check_keys(state, {"order": None, "share": None})
-        if state["share"] != _share(loader):
+        if state["share"] != self._name:
             raise OptionError(
-                f"The state belongs to {state['share']}, but this is {_share(loader)}. Use the "
+                f"The state belongs to {state['share']}, but this is {self._name}. Use the "
                 "same number of workers and ranks, or view.pytorch(…), which resumes with any "
                 "number of them."
             )
         return check_state(
-            state["order"], loader._samples, loader.shuffle, loader.options.seed, loader.shares
+            state["order"], parts.samples, parts.shuffle, parts.options.seed, parts.shares
         )
 
+    @property
+    def _name(self) -> str:
+        s = cast("WorkerShares", self.loader.shares)
+        return f"worker {s.worker} of {s.workers} of rank {s.rank} of {s.world_size}"
+
     @cached_property
-    def _worker_loader(self) -> TorchLoader:
-        """Loader of this worker's share of the rows, with its share of the memory budget."""
+    def loader(self) -> Loader:
+        """Loader of this worker's rows, with its share of the memory budget."""
         info = torch.utils.data.get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
         options = replace(
@@ -312,9 +352,11 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
             num_workers=max(1, cores() // workers),
             memory_budget=self._options.budget // workers,
         )
-        loader = self._loader_of(options)
+        loader = _loader_of(self._view, options)
         s = loader.shares
-        loader.shares = WorkerShares(s.n, PIECE, s.rank, s.world_size, s.last, worker, workers)
+        loader.resources.shares = WorkerShares(
+            s.n, PIECE, s.rank, s.world_size, s.last, worker, workers
+        )
         return loader
 
 
@@ -326,8 +368,8 @@ class SampleIterator:
     the others, and must then yield nothing more in this epoch, but everything in the next.
     """
 
-    def __init__(self, dataset: TorchIterableDataset) -> None:
-        self._dataset = dataset
+    def __init__(self, share: WorkerShare) -> None:
+        self._share = share
         self._progress: Progress | None = None
         self._samples: Iterator[Any] | None = None
 
@@ -336,26 +378,21 @@ class SampleIterator:
 
     def __next__(self) -> Any:
         if self._samples is None:
-            self._progress = self._dataset._start_epoch(self._progress)
-            self._samples = self._dataset._share_from(self._progress)
+            self._progress = self._share.start_epoch(self._progress)
+            self._samples = self._share.samples_from(self._progress)
         return next(self._samples)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position of this iterator, which may be the end of the epoch."""
-        return self._dataset._state(self._progress or self._dataset._upcoming())
+        return self._share.state(self._progress or self._share.upcoming())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where an iterator was. The dataset's next iterator starts at the first row.
 
         Raises OptionError for a state that `TorchIterableDataset.load_state_dict` refuses.
         """
-        self._progress, self._samples = self._dataset._checked(state), None
-        self._dataset._resumed = False
-
-
-def _share(loader: TorchLoader) -> str:
-    s = cast("WorkerShares", loader.shares)
-    return f"worker {s.worker} of {s.workers} of rank {s.rank} of {s.world_size}"
+        self._progress, self._samples = self._share.check(state), None
+        self._share.resumed = False
 
 
 @dataclass(frozen=True)

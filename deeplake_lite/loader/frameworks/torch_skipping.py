@@ -43,13 +43,13 @@ class Epoch:
     def batch(self, skipped: int) -> Any:
         """Return the next batch. The first call starts the epoch after `skipped` batches."""
         if self._batches is None:
-            self._batches = self._loader._start_epoch_after(skipped)
+            self._batches = self._loader.start_epoch_after(skipped)
         return next(self._batches)
 
     def end(self, skipped: int) -> None:
         """End the epoch, after all of its batches were yielded or skipped."""
         if self._batches is None:
-            self._batches = self._loader._start_epoch_after(skipped)
+            self._batches = self._loader.start_epoch_after(skipped)
         for _ in self._batches:
             pass
 
@@ -67,7 +67,7 @@ class BatchNumbers(torch.utils.data.Sampler[Turn]):
         self._loader = loader
 
     def __len__(self) -> int:
-        return self._loader._batches_left
+        return self._loader.batches_left
 
     def set_epoch(self, epoch: int) -> None:
         """Set the number of the loader's next epoch. Trainers call this method of samplers."""

@@ -177,13 +177,13 @@ def _generators(function: Any) -> Iterator[Any]:
     The global generators of NumPy and torch are not among them.
     """
     torch, seen = sys.modules.get("torch"), set[int]()
-    shared = {id(np.random.mtrand._rand._bit_generator)}
+    shared = {id(np.random.get_bit_generator())}
     for value in _reachable(function):
         generator = value
         if isinstance(value, np.random.Generator):
             generator = value.bit_generator
         elif isinstance(value, np.random.RandomState):
-            generator = value._bit_generator
+            generator = value._bit_generator  # noqa: SLF001 # NumPy has no public name for it
         elif torch is not None and isinstance(value, torch.Generator):
             if value is torch.default_generator or value.device.type != "cpu":
                 continue

@@ -208,7 +208,7 @@ def _start(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
     """Start a worker process that uses the given ends of its sockets."""
     command = [
         multiprocessing.spawn.get_executable(),
-        *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]  # the same flags
+        *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]  # noqa: SLF001 # the same flags
         "-c",
         PROGRAM,
     ]

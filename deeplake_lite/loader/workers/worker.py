@@ -181,12 +181,12 @@ def _prepared(assignment: Assignment) -> Recipe:
     process = cast("Any", multiprocessing.process.current_process())
     # With this flag, multiprocessing raises an error if the main module starts processes because
     # it has no `if __name__ == "__main__":` guard.
-    process._inheriting = True
+    process._inheriting = True  # noqa: SLF001 # multiprocessing has no other switch
     try:
         multiprocessing.spawn.prepare(cast("dict[str, Any]", assignment.preparation))
         recipe: Recipe = pickle.loads(assignment.recipe)
     finally:
-        del process._inheriting
+        del process._inheriting  # noqa: SLF001
     torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")
     if torch is not None:
         torch.set_num_threads(1)

@@ -35,8 +35,10 @@ def test_numbers_are_arrays_and_text_stays_a_list(lake):
 def test_an_aligned_batch_is_shared_on_the_cpu(lake, monkeypatch):
     made = {}
     loader = lake.jax(4, columns=["image", "label"], num_workers=0)
-    convert = loader._convert
-    monkeypatch.setattr(loader, "_convert", lambda batch: made.setdefault("b", convert(batch)))
+    convert = loader.resources.convert
+    monkeypatch.setattr(
+        loader.resources, "convert", lambda batch: made.setdefault("b", convert(batch))
+    )
     batch = next(iter(loader))
     for name in ("image", "label"):
         assert made["b"][name].ctypes.data % 64 == 0
@@ -151,8 +153,18 @@ def test_the_state_counts_what_was_handed_over_not_what_is_on_the_device(lake):
 def test_the_next_batch_is_placed_before_this_one_is_handed_over(lake, monkeypatch):
     loader = lake.jax(2, columns=["x"])
     placed = []
+<<<<<<< HEAD
     place = loader._place_batch
     monkeypatch.setattr(loader, "_place_batch", lambda v: placed.append(1) or place(v))
+=======
+    framework = loader.resources.framework
+    place = framework._place
+    monkeypatch.setattr(
+        framework,
+        "_place",
+        lambda v: placed.append(1) or place(v) if isinstance(v, dict) else place(v),
+    )
+>>>>>>> ec047ba (The loader owns its resources; a framework is one class that converts batches)
     monkeypatch.setattr("deeplake_lite.loader.workers.run.Run.ready", True)
     seen = [len(placed) for _ in loader]
     assert seen == [2, 3, 4, 5, 5]

@@ -101,10 +101,9 @@ def test_batches_where_every_value_is_null_fit_the_element_spec(make_lake, colla
 def test_tensorflow_shares_the_memory_of_a_batch(lake, monkeypatch):
     dataset = lake.tensorflow(4, columns=["image"])
     made = []
-    convert = dataset.loader._convert
-    monkeypatch.setattr(
-        dataset.loader, "_convert", lambda batch: made.append(convert(batch)) or made[-1]
-    )
+    resources = dataset.loader.resources
+    convert = resources.convert
+    monkeypatch.setattr(resources, "convert", lambda batch: made.append(convert(batch)) or made[-1])
     batch = next(iter(dataset))
     assert batch["image"]._numpy().ctypes.data in [arrays[0].ctypes.data for arrays in made]
 

@@ -58,9 +58,9 @@ def test_a_sample_is_a_row_of_tensors(ds):
 
 def test_samples_of_several_rows_are_read_in_one_go(ds, monkeypatch):
     dataset = ds.pytorch_dataset(columns=["x"])
-    reads, read = [], type(dataset._loader._samples).read
+    reads, read = [], type(dataset._loader.resources.samples).read
     monkeypatch.setattr(
-        type(dataset._loader._samples),
+        type(dataset._loader.resources.samples),
         "read",
         lambda self, positions: reads.append(positions.tolist()) or read(self, positions),
     )

@@ -248,7 +248,7 @@ def test_columns_that_a_query_computes_are_named(make_lake):
     boxes = [[[i, i, i + 1, i + 1]] for i in range(4)]
     view = make_lake({"boxes": dl.Boxes()}, boxes=boxes).query("SELECT boxes[:, 0:2] AS corner")
     loader = view.batches(2)
-    situation = Situation.of(loader._samples, loader.options, "none", "whole", 2)
+    situation = Situation.of(loader.resources.samples, loader.options, "none", "whole", 2)
     told = str(of(spent(read=9.0), situation))
     assert told.startswith("Computing the query's columns is slow: workers wait for it for 100 %")
     assert "cache='disk' stores computed values" in told

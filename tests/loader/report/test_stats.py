@@ -301,7 +301,7 @@ def test_the_memory_of_blocks_and_of_batches_is_counted(make_lake):
     stats = loader.stats()
     assert 400_000 < stats.peak_bytes < 900_000
     assert stats.rss_bytes > stats.peak_bytes
-    assert loader._blocks.tally.held < 401_000
+    assert loader.resources.blocks.tally.held < 401_000
 
 
 def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
@@ -309,12 +309,14 @@ def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
     loader = lake.batches(10, cache=None, num_workers=1)
     for _ in range(3):
         for _ in loader:
-            assert wait(list(loader._blocks._alone), 60).not_done == set()  # rows read ahead
+            assert (
+                wait(list(loader.resources.blocks._alone), 60).not_done == set()
+            )  # rows read ahead
             break
-    loader._pool.shutdown()
-    loader._readers.close()
-    loader._readers._pool.shutdown()  # reads that were under way hold their rows until they end
-    assert loader._blocks.tally.held == 0
+    loader.resources.pool.shutdown()
+    loader.resources.readers.close()
+    loader.resources.readers._pool.shutdown()  # reads that are running hold rows until they end
+    assert loader.resources.blocks.tally.held == 0
     assert loader.stats().peak_bytes > 40_000
 
 
@@ -323,7 +325,7 @@ def test_decoded_pixels_are_counted(make_lake):
     lake = make_lake({"image": dl.Image("png")}, image=list(pixels))
     loader = lake.batches(10, cache="decoded")
     timed(loader)
-    assert pixels.nbytes <= loader._blocks.tally.held < 2 * pixels.nbytes
+    assert pixels.nbytes <= loader.resources.blocks.tally.held < 2 * pixels.nbytes
 
 
 def test_a_batch_of_a_framework_counts_as_nothing_where_it_does_not_say():
