@@ -34,6 +34,13 @@ class Framework:
     [{'x': [0, 1]}, {'x': [2]}]
     """
 
+    def find_rank(self) -> tuple[int, int] | None:
+        """Return the rank of this process and the number of ranks, if the framework knows them.
+
+        The ranks of torch.distributed, of JAX and of launchers are found without this method.
+        """
+        return None
+
     def start(self) -> None:
         """Prepare for an epoch, for example by reading the user's settings of the framework."""
 

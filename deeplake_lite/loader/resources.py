@@ -89,7 +89,7 @@ class Resources:
         self.framework = framework
         """Converts the batches."""
         options.check_columns(self.samples.fields)
-        rank, world_size = find_rank(options.rank, options.world_size)
+        rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
         # Several ranks need the same number of batches: otherwise some wait for ever in the
         # all-reduce of a batch that the others do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
