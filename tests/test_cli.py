@@ -282,7 +282,7 @@ def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, mo
     outcomes = {step["step"]: step["outcome"] for step in found["steps"]}
     assert int(re.search(r"(\d+)% of 359 test rows right", outcomes["train"])[1]) > 80
     assert int(re.match(r"(\d+) sevens", outcomes["query"])[1]) > 5
-    assert "Or make another" in run_json("demo", "digits.lake", code=2)["error"]
+    assert "To create another" in run_json("demo", "digits.lake", code=2)["error"]
     ds = dl.open("digits.lake")
     assert len(ds) > 1_797
     assert ds.verify()

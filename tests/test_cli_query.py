@@ -123,7 +123,7 @@ def test_a_syntax_error_shows_the_caret(url):
 
 
 def test_two_formats_are_refused(url):
-    assert "Choose one" in run(url, "SELECT x", "--json", "--csv", code=2)
+    assert "Leave one out" in run(url, "SELECT x", "--json", "--csv", code=2)
 
 
 def test_a_query_cannot_write(url):

@@ -249,7 +249,7 @@ class Lake(RuleBasedStateMachine):
     @rule(h=handles, key=st.sampled_from("kl"), value=st.sampled_from(NOTES))
     def note(self, h, key, value):
         self.open[h].metadata[key] = value
-        self.models[h].content.notes[key] = value
+        self.models[h].content.metadata[key] = value
         self.models[h].dirty = True
 
     # ---- versions

@@ -1,6 +1,6 @@
-"""What all commands share: the app, common options, errors as exit codes, text and JSON.
+"""The app and the helpers of all commands: common options, exit codes, and output as text or JSON.
 
-Libraries are imported within the commands, so that ``--help`` comes at once.
+Commands import libraries when they run, so that ``--help`` prints without delay.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 SHOWN = 20
-"""Lines of a list that may be long."""
+"""Most lines of a list that are printed."""
 
 INTERRUPTED = 130
-"""What a shell gives for a program that Ctrl-C ended."""
+"""Exit code of a program that Ctrl-C interrupted, by the convention of shells."""
 
 
 def _as_option(match: re.Match[str]) -> str:
-    """Return an option with its value, if it has one, as a shell takes it."""
+    """Return a keyword as an option of the program, with its value if it has one."""
     option = f"--{match[1].replace('_', '-')}"
     return f"{option} {match[2]}" if match.re.groups > 1 else option
 
@@ -47,19 +47,19 @@ IN_THE_SHELL = (
     (r"\bds\.log\(\)", "deeplake-lite log"),
     (r"\bds\.verify\(\)", "deeplake-lite verify"),
 )
-"""What errors advise in Python, and how it is said to this program."""
+"""Replacements of Python code in error messages by options of this program."""
 
 HELP = """Datasets for deep learning, versioned like code.
 
 \b
 Exit codes:
-  0    done; the answer is yes
-  1    the answer is no: verify found damage, diff --exit-code found changes
-  2    wrong usage, or input that was refused: the reason is on stderr
+  0    success
+  1    verify found damage, or diff --exit-code found changes
+  2    wrong usage or invalid input; the reason is printed to stderr
   130  interrupted by Ctrl-C
 
-With --json, a command prints one JSON document, also when it fails: {"error": "…"}.
-Row ids are texts in it, because they have more digits than JavaScript keeps.
+With --json, a command prints one JSON document. If it fails, that is {"error": "…"}.
+Row ids are strings, because they have more digits than JavaScript's numbers.
 """
 
 app = typer.Typer(
@@ -70,12 +70,12 @@ app = typer.Typer(
 Url = Annotated[str, typer.Argument(metavar="URL", help="Folder or URL of the lake.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Version = Annotated[
-    str | None, typer.Option(help="Branch, tag, commit id or time; main if left out.")
+    str | None, typer.Option(help="Branch, tag, commit id or time; main by default.")
 ]
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn errors into one line and an exit code."""
+    """Decorate a command so that errors become one line on stderr and an exit code."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -84,12 +84,12 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # the reader has gone: `| head`
+        except BrokenPipeError:  # the reader has ended, as in `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except (LakeError, OSError) as error:
-            said = " ".join([str(error) or type(error).__name__, *notes_of(error)])
-            message = for_the_shell(said)
+            parts = [str(error) or type(error).__name__, *notes_of(error)]
+            message = for_the_shell(" ".join(parts))
             if kwargs.get("as_json"):
                 typer.echo(json.dumps({"error": message}, ensure_ascii=False))
             typer.echo(f"error: {message}", err=True)
@@ -99,7 +99,7 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def for_the_shell(message: str) -> str:
-    """Return an error's message with the options of this program for those of Python.
+    """Return an error message with Python code replaced by options of this program.
 
     >>> for_the_shell('Or leave such rows out: on_error="skip".')
     'Or leave such rows out: --on-error skip.'
@@ -110,38 +110,38 @@ def for_the_shell(message: str) -> str:
 
 
 def notes_of(error: BaseException) -> list[str]:
-    """Return what was added to an error on its way."""
+    """Return the notes that were added to an error."""
     return list(getattr(error, "__notes__", ()))
 
 
 def open_lake(url: str, version: str | None = None) -> Dataset:
-    """Open a lake: at the tip of ``main``, or at a version, read-only."""
+    """Open a lake at the tip of ``main``, or read-only at a version."""
     import deeplake_lite as dl
 
     return dl.open(url) if version is None else dl.open(url, version=version)
 
 
 def print_json(document: Any) -> None:
-    """Print the one document of a command."""
+    """Print a command's result as one JSON document."""
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
 
 
 def print_some(word: str, lines: Iterable[str]) -> None:
-    """Print the beginning of a list to stderr."""
-    every = list(lines)
-    for line in every[:SHOWN]:
+    """Print the first lines of a list to stderr, each after a word."""
+    items = list(lines)
+    for line in items[:SHOWN]:
         typer.echo(f"{word} {line}", err=True)
-    if len(every) > SHOWN:
-        typer.echo(f"{word} {len(every) - SHOWN} more; --json lists all", err=True)
+    if len(items) > SHOWN:
+        typer.echo(f"{word} {len(items) - SHOWN} more; --json lists all", err=True)
 
 
-def texts(ids: Any) -> list[str]:
-    """Return row ids as texts."""
+def id_strings(ids: Any) -> list[str]:
+    """Return row ids as strings."""
     return [str(i) for i in ids.tolist()]
 
 
 def size(count: int) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes in a readable unit.
 
     >>> size(999), size(21_600_000)
     ('999 B', '21.6 MB')

@@ -1,4 +1,4 @@
-"""The command that measures: how fast a view is loaded here, and what holds it up."""
+"""The command that measures how fast a view is loaded on this machine, and its bottleneck."""
 
 from __future__ import annotations
 
@@ -30,34 +30,38 @@ if TYPE_CHECKING:
 def bench(
     url: Url,
     version: Version = None,
-    query: Annotated[str | None, typer.Option(help="Load what a query finds.")] = None,
-    batch_size: Annotated[int, typer.Option("-b", "--batch-size", min=1, help="Rows.")] = 64,
-    columns: Annotated[str | None, typer.Option(help="Some columns, comma-separated.")] = None,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="In random order.")] = False,
-    epochs: Annotated[int, typer.Option(min=1, help="How often to go through.")] = 2,
-    num_workers: Annotated[int | None, typer.Option(min=0, help="Threads; one a core.")] = None,
+    query: Annotated[str | None, typer.Option(help="Load the result of a query.")] = None,
+    batch_size: Annotated[
+        int, typer.Option("-b", "--batch-size", min=1, help="Rows in a batch.")
+    ] = 64,
+    columns: Annotated[str | None, typer.Option(help="Columns to load, comma-separated.")] = None,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Load in random order.")] = False,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 2,
+    num_workers: Annotated[
+        int | None, typer.Option(min=0, help="Number of threads; one per core by default.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Load everything as training would, and tell how fast it is and what holds it up.
+    """Load all rows as for training, and print the speed and the bottleneck.
 
-    The decode limit is measured on the spot: the same decoder, with as many threads, over rows that
-    are in memory, into batches that were allocated before.
+    The speed is compared with the decode limit, which is measured too: the speed of the same
+    decoder, with as many threads, on rows in memory, into batches that are allocated beforehand.
     """
-    view = open_lake(url, version)
-    found = view if query is None else view.query(query)
+    ds = open_lake(url, version)
+    view = ds if query is None else ds.query(query)
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    loader = found.batches(batch_size, columns=names, shuffle=shuffle, num_workers=num_workers)
+    loader = view.batches(batch_size, columns=names, shuffle=shuffle, num_workers=num_workers)
     if not len(loader):
-        raise InvalidValueError("A bench loads rows, got a view without any. Ask for others.")
+        raise InvalidValueError("bench needs rows to load, but there are none. Choose others.")
     _load(loader, epochs)
     limit = loader.decode_limit()
     if as_json:
-        return print_json({"url": found.url, **_document(loader, limit)})
+        return print_json({"url": view.url, **_document(loader, limit)})
     return _print(loader, limit)
 
 
 def _load(loader: Loader, epochs: int) -> None:
-    """Go through the epochs, with a bar for who waits at a terminal."""
+    """Iterate over the epochs, with a progress bar in a terminal."""
     from deeplake_lite.dataset.repr import bars
 
     rows, size = loader.shares.n, loader.batch_size

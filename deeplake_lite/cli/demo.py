@@ -1,10 +1,10 @@
-"""The demo: one story on real data, each step timed, in the order in which one works.
+"""The demo: a typical workflow on real data, in timed steps.
 
-The 1,797 handwritten digits that scikit-learn ships and the photographs that scikit-image ships go
-into one lake. A tired annotator has got some labels wrong; a branch corrects them by their
-neighbours, while work on main goes on, and is merged; on another branch they stay, for practice. A
-query and a training loop read what came out, and a page shows the mistakes that are left. Steps are
-functions in a tuple; each returns a line that says what it did.
+The 1,797 handwritten digits of scikit-learn and the photographs of scikit-image are written to one
+lake. Some labels are wrong. A branch corrects them by their neighbours while main is edited too,
+and is merged. On another branch, the wrong labels stay for practice. A query and a training loop
+read the result, and an HTML page shows the mistakes that are left. Each step is a function that
+returns a line about its result.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.cli.story import PRACTICE, Step, Story
-from deeplake_lite.cli.uses import ask, save_page, train
+from deeplake_lite.cli.demo_state import PRACTICE, DemoState, Step
+from deeplake_lite.cli.demo_steps import run_query, save_page, train
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.errors import ExistsError, MissingPackageError
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 DEFAULT = "digits.lake"
 
 UV = "UV_RUN_RECURSION_DEPTH"
-"""Variable that `uv run` sets for the programs that it starts."""
+"""Environment variable that `uv run` sets for the programs that it starts."""
 
 QUERY = "SELECT label, COUNT(*) AS n, AVG(brightness) AS brightness GROUP BY label ORDER BY label"
-"""Query to type next."""
+"""Query that the demo suggests at the end."""
 
 INK = 4
-"""From this grey on, of 16, a pixel is ink."""
+"""Pixels with at least this grey value, of 16, are ink."""
 
 MISTAKES = 25
-"""Labels that the annotator got wrong."""
+"""Number of wrong labels."""
 
 NEIGHBOURS = 9
-"""Pictures that are asked about a label."""
+"""Number of neighbours that vote on a label."""
 
 PHOTOGRAPHS = (
     "astronaut.png", "camera.png", "chelsea.png", "coffee.png", "coins.png", "moon.png",
@@ -63,51 +63,51 @@ SCHEMA = {
 }
 
 
-def run_demo(folder: str | None, say: Callable[[str], Any]) -> dict[str, Any]:
-    """Run all steps, telling each; return what was done, as JSON.
+def run_demo(folder: str | None, write: Callable[[str], Any]) -> dict[str, Any]:
+    """Run all steps, write a line about each, and return a summary as JSON.
 
     Raises
     ------
     ExistsError
-        When `folder` is there already.
+        When `folder` exists and is not empty.
     MissingPackageError
-        Without scikit-learn or scikit-image.
+        When scikit-learn or scikit-image is not installed.
     """
-    story = Story(folder or _free_name())
+    state = DemoState(folder or _free_name())
     if folder is not None and (exists(folder) or _is_full(folder)):
         raise ExistsError(
-            f"{folder!r} is there already. Look at it: deeplake-lite info {folder}. "
-            "Or make another: deeplake-lite demo another.lake."
+            f"{folder!r} already exists. To see its contents, run: deeplake-lite info {folder}. "
+            "To create another, run: deeplake-lite demo another.lake."
         )
-    done, width = list[dict[str, Any]](), max(len(step.title) for step in STEPS)
+    steps, width = list[dict[str, Any]](), max(len(step.title) for step in STEPS)
     begun = time.perf_counter()
     for number, step in enumerate(STEPS, 1):
         started = time.perf_counter()
-        outcome = step.run(story)
+        outcome = step.run(state)
         seconds = time.perf_counter() - started
-        say(f"{number:2}. {step.title:{width}}  {seconds:5.2f} s  {outcome}")
-        say(f"    {step.code}")
-        done.append({"step": step.title, "seconds": round(seconds, 3), "outcome": outcome})
+        write(f"{number:2}. {step.title:{width}}  {seconds:5.2f} s  {outcome}")
+        write(f"    {step.code}")
+        steps.append({"step": step.title, "seconds": round(seconds, 3), "outcome": outcome})
     total = time.perf_counter() - begun
-    following = next_commands(story.url)
-    say(f"\nAll in {total:.1f} s. Look at the mistakes that are left: open {story.page}")
-    say("Now type:")
-    for command in following:
-        say(f"    {command}")
-    say("In a notebook, correct them:")
-    say(f"    {notebook_cell(story.url)}")
+    commands = next_commands(state.url)
+    write(f"\nFinished in {total:.1f} s. To see the mistakes that are left, open {state.page}")
+    write("Now try:")
+    for command in commands:
+        write(f"    {command}")
+    write("To correct them in a notebook, run:")
+    write(f"    {notebook_cell(state.url)}")
     return {
-        "url": story.url,
+        "url": state.url,
         "seconds": round(total, 3),
-        "steps": done,
-        "page": str(story.page),
-        "next": following,
-        "notebook": notebook_cell(story.url),
+        "steps": steps,
+        "page": str(state.page),
+        "next": commands,
+        "notebook": notebook_cell(state.url),
     }
 
 
 def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the commands to type next, begun in the way that this program was started.
+    """Return the commands that the demo suggests, with the prefix that started this program.
 
     >>> next_commands("my lake", {})[0]
     "deeplake-lite info 'my lake'"
@@ -116,7 +116,7 @@ def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str
     """
     runner, lake = "uv run --extra demo " if UV in environ else "", shlex.quote(url)
     code = f"import deeplake_lite as dl; print(dl.open({url!r})[0])"
-    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # what is easier to read
+    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # easier to read, if it is safe
     return [
         f"{runner}deeplake-lite info {lake}",
         f"{runner}deeplake-lite diff {lake} v1 main",
@@ -127,14 +127,14 @@ def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str
 
 
 def notebook_cell(url: str) -> str:
-    """Return what to run in a notebook."""
+    """Return the code that the demo suggests for a notebook."""
     return f"import deeplake_lite as dl; dl.open({url!r}, branch={PRACTICE!r}).browse()"
 
 
-def gather(story: Story) -> str:
+def gather(state: DemoState) -> str:
     """Load the digits and find the photographs."""
     try:
-        from sklearn.datasets import load_digits  # 1 s: the demo's own
+        from sklearn.datasets import load_digits  # takes a second, so only the demo imports it
     except ImportError as error:
         raise MissingPackageError.needed("scikit-learn", "demo", "The demo") from error
     try:
@@ -142,33 +142,33 @@ def gather(story: Story) -> str:
     except ImportError as error:
         raise MissingPackageError.needed("scikit-image", "demo", "The demo") from error
     digits = load_digits()
-    story.digits, story.truth = digits.images.astype(np.uint8), digits.target
-    story.photographs = [folder / name for name in PHOTOGRAPHS if (folder / name).is_file()]
-    return f"{len(story.digits):,} digits, {len(story.photographs)} photographs"
+    state.digits, state.truth = digits.images.astype(np.uint8), digits.target
+    state.photographs = [folder / name for name in PHOTOGRAPHS if (folder / name).is_file()]
+    return f"{len(state.digits):,} digits, {len(state.photographs)} photographs"
 
 
-def write_digits(story: Story) -> str:
-    """Make the lake and write the digits, with the mistakes of their annotator."""
-    story.lake = create(story.url, SCHEMA, metadata={"made by": "deeplake-lite demo"})
-    wrong = np.random.default_rng(0).choice(len(story.truth), MISTAKES, replace=False)
-    labels = story.truth.copy()
+def write_digits(state: DemoState) -> str:
+    """Create the lake, and write the digits with some wrong labels."""
+    state.lake = create(state.url, SCHEMA, metadata={"made by": "deeplake-lite demo"})
+    wrong = np.random.default_rng(0).choice(len(state.truth), MISTAKES, replace=False)
+    labels = state.truth.copy()
     labels[wrong] = (labels[wrong] + 5) % 10
-    story.ds.append({
-        "image": list((story.digits.astype(np.uint16) * 255 // 16).astype(np.uint8)),
+    state.ds.append({
+        "image": list((state.digits.astype(np.uint16) * 255 // 16).astype(np.uint8)),
         "label": labels,
-        "boxes": [[ink_box(digit)] for digit in story.digits],
-        "embedding": story.digits.reshape(-1, 64).astype(np.float32),
-        "text": [f"a handwritten {digit}" for digit in story.truth],
+        "boxes": [[ink_box(digit)] for digit in state.digits],
+        "embedding": state.digits.reshape(-1, 64).astype(np.float32),
+        "text": [f"a handwritten {digit}" for digit in state.truth],
         "writer": [None] * len(labels),
     })  # fmt: skip
-    version = story.ds.commit("the digits of scikit-learn")
+    version = state.ds.commit("the digits of scikit-learn")
     return f"{len(labels):,} rows in version {version[:8]}"
 
 
-def write_photographs(story: Story) -> str:
-    """Add the photographs: files are kept as they are, whatever their size and format."""
-    paths = story.photographs
-    story.ds.append({
+def write_photographs(state: DemoState) -> str:
+    """Add the photographs. Their files are stored unchanged, whatever their size and format."""
+    paths = state.photographs
+    state.ds.append({
         "image": paths,
         "label": ["photograph"] * len(paths),
         "boxes": [[]] * len(paths),
@@ -176,96 +176,96 @@ def write_photographs(story: Story) -> str:
         "text": [path.stem.replace("_", " ") for path in paths],
         "writer": [None] * len(paths),
     })  # fmt: skip
-    story.ds.commit("the photographs of scikit-image")
-    story.ds.tag("v1")
-    story.ds.branch(PRACTICE)
-    shapes = [story.ds["image"][i].shape for i in (0, len(story.ds) - 1)]
-    return f"{len(story.ds):,} rows; pictures from {shapes[0]} to {shapes[1]}; tagged v1"
+    state.ds.commit("the photographs of scikit-image")
+    state.ds.tag("v1")
+    state.ds.branch(PRACTICE)
+    shapes = [state.ds["image"][i].shape for i in (0, len(state.ds) - 1)]
+    return f"{len(state.ds):,} rows; images from {shapes[0]} to {shapes[1]}; tagged v1"
 
 
-def look(story: Story) -> str:
-    """Read a row, a slice, a selection."""
-    ds = story.ds
+def read_rows(state: DemoState) -> str:
+    """Read a row, and select rows by a condition."""
+    ds = state.ds
     sevens = ds[ds["label"][:] == ds["label"].names.index("7")]
     row = ds[0]
     return f"row 0 is {row['text']!r}, image {row['image'].shape}; {len(sevens)} labelled 7"
 
 
-def correct(story: Story) -> str:
-    """Give, on a branch, each digit the label of its neighbours where those agree on another."""
-    ds = story.ds
+def correct(state: DemoState) -> str:
+    """On a branch, correct the label of each digit whose neighbours all agree on another label."""
+    ds = state.ds
     ds.branch("fix-labels")
     ds.checkout("fix-labels")
     is_digit = np.flatnonzero(ds["label"][:] < 10)
     labels = ds["label"][is_digit]
     votes = neighbours_vote(np.asarray(ds["embedding"][is_digit]), labels)
-    doubtful = np.flatnonzero((votes >= 0) & (votes != labels))
-    ds["label"][is_digit[doubtful]] = votes[doubtful]
-    ds.commit(f"{len(doubtful)} labels corrected by their neighbours")
-    right = int((votes[doubtful] == story.truth[doubtful]).sum())
-    return f"{len(doubtful)} labels corrected, {right} of the {MISTAKES} mistakes among them"
+    suspects = np.flatnonzero((votes >= 0) & (votes != labels))
+    ds["label"][is_digit[suspects]] = votes[suspects]
+    ds.commit(f"{len(suspects)} labels corrected by their neighbours")
+    right = int((votes[suspects] == state.truth[suspects]).sum())
+    return f"{len(suspects)} labels corrected, among them {right} of the {MISTAKES} mistakes"
 
 
-def go_on(story: Story) -> str:
-    """Work on main at the same time: another column, other cells."""
-    ds = story.ds
+def edit_main(state: DemoState) -> str:
+    """Edit main at the same time: add a column, and change cells."""
+    ds = state.ds
     ds.checkout("main")
     ds.add_column("brightness", "float32", values=[float(np.mean(i)) for i in ds["image"]])
     ds["writer"][:100] = np.arange(100) % 30
     ds.commit("brightness, and who wrote the first hundred")
-    return f"{ds['brightness'][:].mean():.0f} is the mean brightness; 100 writers noted"
+    return f"the mean brightness is {ds['brightness'][:].mean():.0f}; 100 writers recorded"
 
 
-def compare(story: Story) -> str:
+def compare(state: DemoState) -> str:
     """Compare the two branches."""
-    diff = story.ds.diff("main", "fix-labels")
+    diff = state.ds.diff("main", "fix-labels")
     cells = {name: len(ids) for name, ids in diff.changed.items()}
     return f"{len(diff.added)} rows added, {len(diff.removed)} removed, cells changed: {cells}"
 
 
-def merge(story: Story) -> str:
-    """Bring the corrections into main."""
-    version = story.ds.merge("fix-labels")
-    return f"version {version[:8]} has both: corrected labels and {len(story.ds.columns)} columns"
+def merge(state: DemoState) -> str:
+    """Merge the corrections into main."""
+    version = state.ds.merge("fix-labels")
+    return f"version {version[:8]} has both: corrected labels and {len(state.ds.columns)} columns"
 
 
-def go_back(story: Story) -> str:
-    """Read the version that was tagged."""
-    old = open_lake(story.url, version="v1")
-    now = story.ds["label"][: len(old)]
-    changed = np.flatnonzero(old["label"][:] != now)
+def read_old_version(state: DemoState) -> str:
+    """Read the tagged version."""
+    old = open_lake(state.url, version="v1")
+    new = state.ds["label"][: len(old)]
+    changed = np.flatnonzero(old["label"][:] != new)
     row = int(changed[0])
-    names = story.ds["label"].names
-    return f"row {row} was {names[int(old['label'][row])]}, is {names[int(now[row])]}"
+    names = state.ds["label"].names
+    return f"row {row} was {names[int(old['label'][row])]}, now it is {names[int(new[row])]}"
 
 
-def keep_view(story: Story) -> str:
+def save_view(state: DemoState) -> str:
     """Save a selection under a name."""
-    ds = story.ds
+    ds = state.ds
     view = ds[(ds["label"][:] == 1) & (ds["brightness"][:] < 80)]
     view.save("thin ones")
     return f"{len(view)} rows as 'thin ones'"
 
 
-def check(story: Story) -> str:
-    """Read everything again against hashes and checksums."""
-    return repr(story.ds.verify())
+def check(state: DemoState) -> str:
+    """Read all data, and compare it with hashes and checksums."""
+    return repr(state.ds.verify())
 
 
 STEPS = (
     Step("gather", "# scikit-learn's digits, scikit-image's photographs", gather),
     Step("write and commit", "ds = dl.create(…); ds.append({…}); ds.commit('…')", write_digits),
     Step("add photographs", "ds.append({'image': paths, …}); ds.tag('v1')", write_photographs),
-    Step("look", "ds[0]; ds[ds['label'][:] == 7]", look),
+    Step("read rows", "ds[0]; ds[ds['label'][:] == 7]", read_rows),
     Step("correct on a branch", "ds.checkout('fix-labels'); ds['label'][rows] = new", correct),
-    Step("work on main", "ds.checkout('main'); ds.add_column('brightness', 'float32')", go_on),
+    Step("work on main", "ds.checkout('main'); ds.add_column('brightness', 'float32')", edit_main),
     Step("diff", "ds.diff('main', 'fix-labels')", compare),
     Step("merge", "ds.merge('fix-labels')", merge),
-    Step("read an old version", "dl.open(url, version='v1')", go_back),
-    Step("query", "ds.query('SELECT * WHERE … ORDER BY MEAN(image) DESC')", ask),
+    Step("read an old version", "dl.open(url, version='v1')", read_old_version),
+    Step("query", "ds.query('SELECT * WHERE … ORDER BY MEAN(image) DESC')", run_query),
     Step("train", "for batch in train.batches(64, shuffle=True): …", train),
-    Step("save a view", "ds[mask].save('thin ones'); ds.views()", keep_view),
-    Step("picture of the browser", "ds.suspects('label').browse().to_html('…')", save_page),
+    Step("save a view", "ds[mask].save('thin ones'); ds.views()", save_view),
+    Step("save a page", "ds.suspects('label').browse().to_html('…')", save_page),
     Step("verify", "ds.verify()", check),
 )
 
@@ -281,9 +281,9 @@ def ink_box(digit: NDArray[np.uint8]) -> list[int]:
 
 
 def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the label on which all of a row's nearest rows agree: (n,) int64, else -1.
+    """Return the label that all nearest neighbours of a row have, or -1, (n,) int64.
 
-    Near is by cosine, exactly; a row is not its own neighbour.
+    Neighbours are found exactly, by cosine similarity. A row is not its own neighbour.
     """  # fmt: skip
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     likeness = unit @ unit.T
@@ -294,13 +294,13 @@ def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> 
 
 
 def _free_name() -> str:
-    """Return the default name, numbered if it is taken."""
+    """Return the default name of the lake, with a number if it is taken."""
     stem, suffix = Path(DEFAULT).stem, Path(DEFAULT).suffix
     names = (DEFAULT, *(f"{stem}-{n}{suffix}" for n in range(2, 1_000)))
     return next(name for name in names if not Path(name).exists())
 
 
 def _is_full(folder: str) -> bool:
-    """Tell whether there is a file, or a folder with something in it."""
+    """Return whether a path is a file, or a folder that is not empty."""
     path = Path(folder)
     return path.is_file() or (path.is_dir() and any(path.iterdir()))

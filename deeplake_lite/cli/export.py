@@ -1,4 +1,4 @@
-"""The command that writes rows as files: a folder, a Parquet file or a CSV file."""
+"""The command that exports rows to a folder of files, a Parquet file or a CSV file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 BLOCK_ROWS = 1_024
-"""Rows that are read and written at a time."""
+"""Number of rows that are read and written at a time."""
 
 
 @app.command()
@@ -29,51 +29,54 @@ def export(
     url: Url,
     folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder to write to.")],
     format_: Annotated[
-        str, typer.Option("--format", metavar="folder|parquet|csv", help="What to write.")
+        str, typer.Option("--format", metavar="folder|parquet|csv", help="Format to write.")
     ] = "folder",
     version: Version = None,
-    view: Annotated[str | None, typer.Option(help="Name of a saved view: only its rows.")] = None,
+    view: Annotated[str | None, typer.Option(help="Export only the rows of a saved view.")] = None,
     image: Annotated[
-        str | None, typer.Option(help="Column of the folder's files, where there are several.")
+        str | None, typer.Option(help="Column to write as files, if several are possible.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column that names the folders, where there are several.")
+        str | None, typer.Option(help="Column that names the folders, if several are possible.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows to DIR: a folder per class with a table beside it, a Parquet or a CSV file.
+    """Write the rows to DIR: a folder per class with a table, a Parquet file, or a CSV file.
 
-    CSV leaves out columns of files, pixels and arrays, and names them.
+    CSV leaves out columns of files, pixels and arrays, and lists them.
     """
     checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):
-        raise InvalidValueError(f"--image and --label go with --format folder, not {format_}.")
+        raise InvalidValueError(
+            f"--image and --label need --format folder, but the format is {format_}."
+        )
     ds = open_lake(url, version)
     rows = ds if view is None else ds.views()[view]
     options = {"image": image, "label": label} if format_ == "folder" else {}
-    done = FORMATS[format_](rows, folder, **options)
+    export = FORMATS[format_](rows, folder, **options)
     if as_json:
-        return print_json({"path": str(done.path), "rows": len(rows), "left_out": done.left_out})
-    if done.left_out:
+        left_out = export.left_out
+        return print_json({"path": str(export.path), "rows": len(rows), "left_out": left_out})
+    if export.left_out:
         typer.echo(
-            f"left out, because {format_} does not hold them: {', '.join(done.left_out)}", err=True
+            f"left out, because {format_} cannot hold them: {', '.join(export.left_out)}", err=True
         )
-    return typer.echo(f"{counted(len(rows), 'row')} written to {done.path}")
+    return typer.echo(f"{counted(len(rows), 'row')} written to {export.path}")
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote."""
+    """The result of an export."""
 
     path: Path
-    """The file, or the folder."""
+    """The file or folder that was written."""
 
     left_out: list[str]
-    """Columns that the format does not hold."""
+    """Columns that the format cannot hold."""
 
 
 def export_folder(view: View, folder: str, **options: Any) -> Exported:
-    """Write pictures as files, in a folder per class, and a table beside them."""
+    """Write images as files, in one folder per class, with a table of the other columns."""
     return Exported(view.to_folder(folder, **options), [])
 
 
@@ -89,7 +92,7 @@ def export_parquet(view: View, folder: str) -> Exported:
 
 
 def export_csv(view: View, folder: str) -> Exported:
-    """Write a CSV file of the columns that are no files, pixels or arrays."""
+    """Write a CSV file of all columns except those of files, pixels and arrays."""
     import csv
 
     from deeplake_lite.dataset.export.portable import read_blocks, values_of
@@ -98,8 +101,8 @@ def export_csv(view: View, folder: str) -> Exported:
     fields = [f for f in view.schema if fits_table(f.htype)]
     if not fields:
         raise SchemaError(
-            "CSV holds no files, pixels or arrays, and there is no other column. "
-            "Choose another format: folder, parquet."
+            "CSV cannot hold files, pixels or arrays, and there is no other column. Choose "
+            "--format folder or --format parquet."
         )
     path = _new_file(view, folder, ".csv")
     with atomic_write(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
@@ -119,14 +122,14 @@ FORMATS: dict[str, Callable[..., Exported]] = {
     "parquet": export_parquet,
     "csv": export_csv,
 }
-"""By name; a new format is a function and a line here."""
+"""Export functions by the name of their format."""
 
 
 def _new_file(view: View, folder: str, suffix: str) -> Path:
-    """Return the path of a new file, named like the lake. Raises ExistsError."""
+    """Return the path of a new file that is named like the lake. Raises ExistsError."""
     stem = PurePosixPath(view.url.rstrip("/").rpartition("/")[2]).stem or "rows"
     path = Path(folder).expanduser() / f"{stem}{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        raise ExistsError(f"There is a file {str(path)!r} already. Choose another folder.")
+        raise ExistsError(f"The file {str(path)!r} already exists. Choose another folder.")
     return path

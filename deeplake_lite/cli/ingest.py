@@ -1,4 +1,4 @@
-"""Commands that take files in."""
+"""Commands that ingest files into a lake."""
 
 from __future__ import annotations
 
@@ -19,40 +19,47 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 group = typer.Typer(
-    help="Take files into a lake, which is made if there is none.", no_args_is_help=True
+    help="Ingest files into a lake, which is created if it does not exist.", no_args_is_help=True
 )
 app.add_typer(group, name="ingest")
 
-On = Annotated[str | None, typer.Option(help="Column that tells rows apart; else they are added.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        help="Key column, to update rows whose key exists. By default, all rows are added."
+    ),
+]
 
 
 def _options(
     on_error: Annotated[
-        str, typer.Option(metavar="raise|skip", help="What a bad row does.")
+        str, typer.Option(metavar="raise|skip", help="Fail on a bad row, or skip it.")
     ] = "raise",
     check: Annotated[
         str, typer.Option(metavar="header|full", help="How files are checked; full decodes them.")
     ] = "header",
     update: Annotated[
         bool,
-        typer.Option("--update/--no-update", help="Compare rows whose key is there, or skip them."),
+        typer.Option("--update/--no-update", help="Update rows whose key exists, or skip them."),
     ] = True,
     force: Annotated[
-        bool, typer.Option("--force", help="The source counts, even over edits in the lake.")
+        bool, typer.Option("--force", help="Overwrite edits in the lake with the source.")
     ] = False,
     commit_every: Annotated[
-        int | None, typer.Option(help="Commit every so many rows; a rerun goes on from there.")
+        int | None, typer.Option(help="Commit after this many rows; a rerun continues from there.")
     ] = None,
     branch: Annotated[str, typer.Option(help="Branch to write to.")] = "main",
     message: Annotated[str, typer.Option(help="Message of the commit.")] = "",
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="COLUMN=TYPE", help="Such as species=class_label."),
+        typer.Option(
+            "--type", metavar="COLUMN=TYPE", help="Type of a column, such as species=class_label."
+        ),
     ] = None,
 ) -> dict[str, Any]:
-    """Return what every ingest can be told, checked."""
+    """Check the options that every ingest has, and return them as keywords."""
     if commit_every is not None and commit_every < 1:
-        raise InvalidValueError(f"--commit-every is 1 or more rows, got {commit_every}.")
+        raise InvalidValueError(f"--commit-every must be at least 1, but it is {commit_every}.")
     if force and not update:
         raise InvalidValueError("--force and --no-update exclude each other. Leave one out.")
     return {
@@ -67,20 +74,20 @@ def _options(
 
 
 def _ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
-    """Give a command the options that every ingest has, and print what it did."""
+    """Add the options of every ingest to a command, and print the result of its function."""
     shared = inspect.signature(_options, eval_str=True)
     own = inspect.signature(function, eval_str=True)
 
     @command
     @functools.wraps(function)
-    def run(**given: Any) -> None:
-        as_json = given.pop("as_json")
-        options = _options(**{name: given.pop(name) for name in shared.parameters})
-        _report(function(**given, progress=sys.stderr.isatty(), **options), as_json)
+    def run(**arguments: Any) -> None:
+        as_json = arguments.pop("as_json")
+        options = _options(**{name: arguments.pop(name) for name in shared.parameters})
+        _report(function(**arguments, progress=sys.stderr.isatty(), **options), as_json)
 
-    own_ones = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    last = inspect.Parameter("as_json", own_ones[0].kind, default=False, annotation=Json)
-    parameters = [*own_ones, *shared.parameters.values(), last]
+    own_parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    last = inspect.Parameter("as_json", own_parameters[0].kind, default=False, annotation=Json)
+    parameters = [*own_parameters, *shared.parameters.values(), last]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
@@ -89,16 +96,16 @@ def _ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
 @group.command("folder")
 @_ingests
 def ingest_folder(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of pictures.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of images.")],
     url: Url,
     label: Annotated[str, typer.Option(help="Name of the column of labels.")] = "label",
-    labels: Annotated[str | None, typer.Option(help="CSV of file names and labels.")] = None,
+    labels: Annotated[str | None, typer.Option(help="CSV file of file names and labels.")] = None,
     file_column: Annotated[
-        str | None, typer.Option(help="Its column of file names; found if left out.")
+        str | None, typer.Option(help="Column of file names in that file; detected by default.")
     ] = None,
     **options: Any,
 ) -> Any:
-    """Take a folder of pictures: a folder per class, per split and class, or a CSV of labels."""
+    """Ingest a folder of images: a folder per class, per split and class, or a CSV of labels."""
     from deeplake_lite.ingest.folder import from_folder
 
     return from_folder(source, url, label=label, labels=labels, file_column=file_column, **options)
@@ -112,7 +119,7 @@ def ingest_parquet(
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Take the rows of Parquet files."""
+    """Ingest the rows of Parquet files."""
     from deeplake_lite.ingest.parquet import from_parquet
 
     return from_parquet(source, url, on=on, **options)
@@ -124,10 +131,10 @@ def ingest_csv(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File with a header line.")],
     url: Url,
     on: On = None,
-    delimiter: Annotated[str, typer.Option(help="What stands between values.")] = ",",
+    delimiter: Annotated[str, typer.Option(help="Character between values.")] = ",",
     **options: Any,
 ) -> Any:
-    """Take the rows of a CSV file."""
+    """Ingest the rows of a CSV file."""
     from deeplake_lite.ingest.csv import from_csv
 
     return from_csv(source, url, on=on, delimiter=delimiter, **options)
@@ -135,43 +142,45 @@ def ingest_csv(
 
 def _one_of(option: str, value: str, *known: str) -> str:
     if value not in known:
-        raise InvalidValueError(f"{option} is {' or '.join(known)}, got {value!r}.")
+        raise InvalidValueError(f"{option} must be {' or '.join(known)}, but it is {value!r}.")
     return value
 
 
-def _types(texts: list[str]) -> dict[str, str] | None:
-    """Return the types of columns that were given.
+def _types(options: list[str]) -> dict[str, str] | None:
+    """Return the types of columns by name.
 
     >>> _types(["species=class_label"])
     {'species': 'class_label'}
     """
-    pairs = [text.partition("=") for text in texts]
-    for text, (name, _, spec) in zip(texts, pairs, strict=True):
+    pairs = [option.partition("=") for option in options]
+    for option, (name, _, spec) in zip(options, pairs, strict=True):
         if not (name and spec):
             raise InvalidValueError(
-                f"--type is COLUMN=TYPE, such as --type species=class_label, got {text!r}."
+                "--type must be COLUMN=TYPE, such as --type species=class_label, but it is "
+                f"{option!r}."
             )
     return {name: spec for name, _, spec in pairs} or None
 
 
 def _report(ds: IngestedDataset, as_json: bool) -> None:
-    """Print what an ingest did."""
-    done = ds.ingested
+    """Print the result of an ingest."""
+    result = ds.ingested
     if as_json:
         print_json({
-            "url": ds.url, "version": ds.version, "rows": len(ds), "added": done.added,
-            "changed": done.changed, "unchanged": done.unchanged, "seconds": round(done.seconds, 3),
-            "skipped": [{"path": s.path, "reason": s.reason} for s in done.skipped],
-            "kept": [{"path": k.path, "columns": list(k.columns)} for k in done.kept],
-            "repeated": done.repeated or None,
+            "url": ds.url, "version": ds.version, "rows": len(ds), "added": result.added,
+            "changed": result.changed, "unchanged": result.unchanged,
+            "seconds": round(result.seconds, 3),
+            "skipped": [{"path": s.path, "reason": s.reason} for s in result.skipped],
+            "kept": [{"path": k.path, "columns": list(k.columns)} for k in result.kept],
+            "repeated": result.repeated or None,
         })  # fmt: skip
         return
-    print_some("skipped", map(str, done.skipped))
-    print_some("kept", map(str, done.kept))
-    if done.kept:
-        typer.echo("--force makes these rows as in the source", err=True)
-    if done.repeated:
+    print_some("skipped", map(str, result.skipped))
+    print_some("kept", map(str, result.kept))
+    if result.kept:
+        typer.echo("--force overwrites the edits of these rows with the source", err=True)
+    if result.repeated:
         typer.echo(
-            f"version {done.repeated} has these rows already; --force adds them once more", err=True
+            f"version {result.repeated} has these rows already; --force adds them again", err=True
         )
-    typer.echo(f"{done!r}; {ds.url} has {counted(len(ds), 'row')}")
+    typer.echo(f"{result!r}; {ds.url} has {counted(len(ds), 'row')}")

@@ -1,4 +1,4 @@
-"""Commands that look at a lake: what it holds, its commits, what changed."""
+"""Commands that show a lake: its contents, its commits, and the changes between versions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from deeplake_lite.cli.app import (
     Version,
     app,
     command,
+    id_strings,
     open_lake,
     print_json,
     size,
-    texts,
 )
 from deeplake_lite.htypes.words import counted
 
@@ -23,7 +23,7 @@ from deeplake_lite.htypes.words import counted
 @app.command()
 @command
 def info(url: Url, version: Version = None, as_json: Json = False) -> None:
-    """Show what a lake holds: columns, rows, versions."""
+    """Show the contents of a lake: columns, rows and versions."""
     ds = open_lake(url, version)
     log = ds.log()
     document = {
@@ -57,7 +57,7 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
 def log(
     url: Url,
     version: Version = None,
-    limit: Annotated[int | None, typer.Option("-n", min=0, help="Show the newest so many.")] = None,
+    limit: Annotated[int | None, typer.Option("-n", min=0, help="Most commits to show.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the commits up to a version, newest first."""
@@ -83,17 +83,17 @@ def diff(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 on changes.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what changed from version A to version B: rows, cells, columns."""
-    found = open_lake(url).diff(a, b)
+    """Show the changes from version A to version B: rows, cells and columns."""
+    changes = open_lake(url).diff(a, b)
     if as_json:
         print_json({
-            "a": a, "b": b, "different": bool(found),
-            "added": texts(found.added), "removed": texts(found.removed),
-            "changed": {name: texts(ids) for name, ids in found.changed.items()},
-            "schema": str(found.schema) if found.schema else None,
-            "metadata": {k: list(v) for k, v in found.metadata.items()},
+            "a": a, "b": b, "different": bool(changes),
+            "added": id_strings(changes.added), "removed": id_strings(changes.removed),
+            "changed": {name: id_strings(ids) for name, ids in changes.changed.items()},
+            "schema": str(changes.schema) if changes.schema else None,
+            "metadata": {k: list(v) for k, v in changes.metadata.items()},
         })  # fmt: skip
     else:
-        typer.echo(repr(found))
-    if exit_code and found:
+        typer.echo(repr(changes))
+    if exit_code and changes:
         raise typer.Exit(1)

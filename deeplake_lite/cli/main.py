@@ -1,4 +1,4 @@
-"""The program: its commands, the demo among them, and its version."""
+"""The entry point of the program, with the command for its demo."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from deeplake_lite.cli import bench, export, ingest, look, query, upkeep
+from deeplake_lite.cli import bench, export, ingest, look, maintenance, query
 from deeplake_lite.cli.app import Json, app, command, print_json
 
-__all__ = ["app", "bench", "export", "ingest", "look", "main", "query", "upkeep"]
+__all__ = ["app", "bench", "export", "ingest", "look", "main", "maintenance", "query"]
 
 
 def main() -> None:
@@ -34,24 +34,24 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take the options that come before the command."""
+    """Handle the options before the command."""
 
 
 @app.command()
 @command
 def demo(
     folder: Annotated[
-        str | None, typer.Argument(metavar="[DIR]", help="Where to make the lake.")
+        str | None, typer.Argument(metavar="[DIR]", help="Path of the new lake.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a lake of handwritten digits and photographs, and go through what one does with it.
+    """Create a lake of handwritten digits and photographs, and show what can be done with it.
 
-    Without DIR it is ./digits.lake, or the next name that is free. Needs the extra "demo".
+    Without DIR, it is ./digits.lake or the next free name. Needs the extra "demo".
     """  # fmt: skip
     from deeplake_lite.cli.demo import run_demo
 
-    say = (lambda _: None) if as_json else typer.echo
-    document = run_demo(folder, say)
+    write = (lambda _: None) if as_json else typer.echo
+    document = run_demo(folder, write)
     if as_json:
         print_json(document)

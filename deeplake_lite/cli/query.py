@@ -1,4 +1,4 @@
-"""The command that asks a lake: a table for people, JSON and CSV for programs."""
+"""The command that queries a lake. Results are a table for people, or JSON or CSV for programs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WIDTH = 40
-"""Characters of a cell at the most."""
+"""Most characters in a cell of a table."""
 
 FEW = 8
-"""Numbers of an array that a table shows; of larger ones it shows shape and dtype."""
+"""Most numbers of an array that a table shows. Of larger arrays, it shows shape and dtype."""
 
 
 @app.command()
@@ -36,41 +36,41 @@ def query(
     version: Version = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="What $NAME stands for: JSON, or else a text."),
+        typer.Option(metavar="NAME=VALUE", help="Value of $NAME: JSON, or else a string."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("-n", "--limit", min=0, help="Rows.")] = None,
+    limit: Annotated[int | None, typer.Option("-n", "--limit", min=0, help="Most rows.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Print how it was answered.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print how the query ran.")] = False,
 ) -> None:
-    """Ask the lake in SQL with tensors, such as "SELECT label, COUNT(*) GROUP BY label".
+    """Query the lake in SQL with tensors, such as "SELECT label, COUNT(*) GROUP BY label".
 
-    Without FROM, the query asks the lake at URL. A table has 20 rows if not told otherwise; --json
-    and --csv have all, files and pixels by their shape.
+    Without FROM, the query reads the lake at URL. The table has 20 rows by default; --json and
+    --csv print all rows. Files and pixels are printed as their size or shape.
     """  # fmt: skip
     if as_json and as_csv:
-        raise InvalidValueError("A result is printed once, got --json and --csv. Choose one.")
-    asked = sys.stdin.read() if text == "-" else text
-    found = open_lake(url, version).query(asked, dict(map(_parameter, param or ())))
+        raise InvalidValueError("--json and --csv exclude each other. Leave one out.")
+    sql = sys.stdin.read() if text == "-" else text
+    result = open_lake(url, version).query(sql, dict(map(_parameter, param or ())))
     if explain:
-        typer.echo(found.explain())
+        typer.echo(result.explain())
     elif as_json:
-        print_json(found[:limit])
+        print_json(result[:limit])
     elif as_csv:
-        print_csv(found[:limit])
+        print_csv(result[:limit])
     else:
-        print_table(found, SHOWN if limit is None else limit)
+        print_table(result, SHOWN if limit is None else limit)
 
 
-def _parameter(given: str) -> tuple[str, Any]:
+def _parameter(option: str) -> tuple[str, Any]:
     """Return the name and value of a parameter. Raises InvalidValueError.
 
     >>> _parameter("least=3"), _parameter("name=rose")
     (('least', 3), ('name', 'rose'))
     """
-    name, sign, value = given.partition("=")
+    name, sign, value = option.partition("=")
     if not (name.isidentifier() and sign):
-        raise InvalidValueError(f"A parameter is NAME=VALUE, got {given!r}.")
+        raise InvalidValueError(f"A parameter must be NAME=VALUE, but it is {option!r}.")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:
@@ -78,7 +78,7 @@ def _parameter(given: str) -> tuple[str, Any]:
 
 
 def print_json(view: View) -> None:
-    """Print a JSON list with an object per row, a line each."""
+    """Print a JSON list with one object per row, each on a line."""
     names, before = view.columns, "["
     for row in rows_of(view):
         document = dict(zip(names, map(_plain, row), strict=True))
@@ -88,7 +88,7 @@ def print_json(view: View) -> None:
 
 
 def print_csv(view: View) -> None:
-    """Print CSV: arrays and lists as JSON, nothing for null."""
+    """Print CSV, with arrays and lists as JSON, and empty fields for null."""
     import csv
 
     from deeplake_lite.dataset.export.strings import table_cell
@@ -99,7 +99,7 @@ def print_csv(view: View) -> None:
 
 
 def print_table(view: View, rows: int) -> None:
-    """Print the first rows in columns, as wide as the terminal."""
+    """Print the first rows as a table with as many columns as fit in the terminal."""
     part = view[:rows]
     lines = [list(view.columns), *([_cell(v) for v in row] for row in rows_of(part))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -118,7 +118,7 @@ def print_table(view: View, rows: int) -> None:
 
 
 def _fitting(widths: Sequence[int]) -> int:
-    """Return how many columns the terminal has room for; all where it is none."""
+    """Return the number of columns that fit in the terminal; all if the output is not one."""
     if not sys.stdout.isatty():
         return len(widths)
     room, used = shutil.get_terminal_size().columns, 0
@@ -133,7 +133,7 @@ def _fitting(widths: Sequence[int]) -> int:
 
 
 def rows_of(view: View) -> Iterator[tuple[Any, ...]]:
-    """Yield rows: names of classes, shape and dtype of files and pixels, None for null."""
+    """Yield rows, with names of classes, sizes of files, shapes of pixels, and None for null."""
     from deeplake_lite.dataset.export.portable import read_blocks
 
     fields = tuple(view.schema)
@@ -152,7 +152,7 @@ def _values(view: View, f: Field, cells: Any) -> list[Any]:
 
 
 def _is_pixels(htype: Htype) -> bool:
-    """Tell whether values are images or masks, or lists of them."""
+    """Return whether values are images or masks, or lists of them."""
     return htype.pixels is not None if htype.item is None else _is_pixels(htype.item)
 
 
@@ -174,7 +174,7 @@ def _size(data: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: NaN and infinity, which it has not, as null."""
+    """Return a value as JSON, with null for NaN and infinity, which JSON does not have."""
     from deeplake_lite.dataset.export.strings import plain
 
     def finite(item: Any) -> Any:
@@ -188,7 +188,7 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    r"""Return a value as a short text.
+    r"""Return a value as a short string.
 
     >>> import numpy as np
     >>> _cell(None), _cell(np.float32(0.1)), _cell(np.zeros((3, 4))), _cell("a\nb")

@@ -104,7 +104,8 @@ def verify(handle: Handle) -> Report:
             has_id = slot is not None and slot not in without_id
             row_id = int(table.ids(np.array([slot]))[0]) if has_id else None
             is_deleted = has_id and slot not in row_of
-            text = f"in a deleted row, {without_hint(reason)}" if is_deleted else without_hint(reason)
+            prefix = "in a deleted row, " if is_deleted else ""
+            text = prefix + without_hint(reason)
             damages.append(Damaged(f.name, row_of.get(slot), row_id, text))
         if not any(damage.column == f.name for damage in damages):
             for slot, reason in find_contradictions(table, f, live):

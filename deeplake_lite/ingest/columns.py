@@ -151,7 +151,9 @@ class ArrowColumn:
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
-        values = values_of(self.array.slice(start, stop - start), exported_htype(self.field) or htype)
+        values = values_of(
+            self.array.slice(start, stop - start), exported_htype(self.field) or htype
+        )
         return values if self.field is None else as_exported(values, self.field)
 
 

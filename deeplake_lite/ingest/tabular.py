@@ -92,7 +92,9 @@ class TabularSource:
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake wrote as text is parsed."""
         f = self.arrow.field(name)
-        return as_exported(values_of(batch.column(name), exported_htype(f) or self.columns[name]), f)
+        return as_exported(
+            values_of(batch.column(name), exported_htype(f) or self.columns[name]), f
+        )
 
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: what was asked for, or what Arrow's type means."""

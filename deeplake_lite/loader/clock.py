@@ -1,4 +1,4 @@
-"""The clock that loaders measure with, in one place, so that another can be set."""
+"""The clock that loaders measure with. Tests replace it."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 now: Callable[[], float] = time.perf_counter
-"""Return seconds since some moment."""
+"""Return the seconds since an arbitrary moment."""

@@ -1,7 +1,7 @@
-"""A view as batches for training: in an exact order, from memory or as it is read.
+"""The loader: batches of a view for training, epoch after epoch.
 
-Steps: the schedule says which rows are in which batch, blocks are read ahead of it, recipes turn
-cells into batches in threads or processes, and the batches are handed over in order.
+Steps: the order says which rows are in which batch, blocks of rows are read ahead of the batches,
+recipes turn cells into batches in threads or processes, and the batches are yielded in order.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from deeplake_lite.checks import integer
 from deeplake_lite.checks import seconds as as_seconds
 from deeplake_lite.errors import ForkedError, LoaderError, OptionError
 from deeplake_lite.loader import clock
-from deeplake_lite.loader.equipment import Equipment
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.order.places import Places, Progress
-from deeplake_lite.loader.report.explain import Explanation, Situation, explained
+from deeplake_lite.loader.report.explain import Explanation, Situation, explain_stats
 from deeplake_lite.loader.report.limit import Limit, decode_limit
 from deeplake_lite.loader.report.meter import Meter, Meters
 from deeplake_lite.loader.report.progress import bar
 from deeplake_lite.loader.report.quality import ShuffleQuality
+from deeplake_lite.loader.resources import Resources
 from deeplake_lite.loader.state import check_state, state_of
 from deeplake_lite.loader.workers.processes import check_functions
 from deeplake_lite.loader.workers.run import Run
@@ -30,27 +31,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.loader.make.recipe import Made, Skipped
+    from deeplake_lite.loader.make.recipe import Skipped
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.order.shares import Shares
+    from deeplake_lite.loader.order.shuffle import Shuffling
     from deeplake_lite.loader.report.stats import Stats
 
 
-class Loader(Equipment):
+class Loader:
     """Batches of a view, epoch after epoch.
 
-    Loaders come from `View.batches` and its like.
+    Loaders come from `View.batches`, `View.pytorch`, `View.tensorflow` and `View.jax`.
 
     Parameters
     ----------
     view : View or Mix
-        What is loaded, pinned as it is now: later edits change nothing.
+        Rows to load. They are pinned to the current version, so later edits have no effect.
     options : Options
-        How.
+        The user's options.
+    framework : Framework, optional
+        Converts the batches. By default, they consist of NumPy arrays.
     """
 
-    def __init__(self, view: View | Mix, options: Options) -> None:
-        super().__init__(view, options)
+    def __init__(
+        self, view: View | Mix, options: Options, framework: Framework | None = None
+    ) -> None:
+        self.resources = Resources(view, options, framework or Framework())
+        """Rows, recipe, threads and processes: for code that builds on loaders."""
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
@@ -63,29 +71,44 @@ class Loader(Equipment):
             check_functions(options)
         _loaders.add(self)
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns in a batch."""
-        return tuple(f.name for f in self._samples.fields)
+        return self.resources.columns
+
+    @property
+    def options(self) -> Options:
+        """The user's options."""
+        return self.resources.options
+
+    @property
+    def shares(self) -> Shares:
+        """How an epoch is cut into batches."""
+        return self.resources.shares
+
+    @property
+    def shuffle(self) -> Shuffling:
+        """How the rows are shuffled."""
+        return self.resources.shuffle
 
     @property
     def batch_size(self) -> int:
-        """Rows of a batch of this rank."""
+        """Number of rows in a batch of this rank."""
         return self.options.batch_size
 
     @property
     def epoch(self) -> int:
-        """The epoch that is under way, or the next."""
+        """Number of the current epoch, or of the next one if none is running."""
         return self._progress.epoch
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Rows that were left out of the epoch that is under way, or was last; in its order.
+        """Rows that were left out of the current or last epoch, in the order of the epoch.
 
-        Each has `position` (in the view), `row_id`, `column` (None where the transform failed) and
-        `error`; of a mix, `source` is the number of the view.
+        Each has `position` (in the view), `row_id`, `column` (None if the transform failed) and
+        `error`. In a mix, `source` is the number of the view.
         """
         return tuple(self._skipped)
 
@@ -93,16 +116,16 @@ class Loader(Equipment):
         return len(self.shares)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied. Raises LoaderError."""
+        """Raise LoaderError: a loader has threads, and can be neither pickled nor copied."""
         raise LoaderError(
-            "A loader must stay in the process that made it, and cannot be pickled or copied. "
-            "Pickle its view, make a loader of it there, and go on at the same place with "
+            "A loader must stay in the process that created it, and cannot be pickled or copied. "
+            "Pickle its view, create a loader there, and continue at the same place with "
             "load_state_dict(loader.state_dict())."
         )
 
     def __repr__(self) -> str:
         s = self.shares
-        urls = ", ".join(dict.fromkeys(view.url for view in self._samples.sources))
+        urls = ", ".join(dict.fromkeys(view.url for view in self.resources.samples.sources))
         count = len(self._skipped)
         skipped = f"\n  skipped  {count:,} rows, see .skipped" if count else ""
         ranks = f" · rank {s.rank} of {s.world_size}" if s.world_size > 1 else ""
@@ -111,23 +134,25 @@ class Loader(Equipment):
             f"{s.batch_size}{ranks}\n  columns  {', '.join(self.columns)}\n"
             f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
             f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
-            f"held {self._holding.mode}\n"
+            f"held {self.resources.policy.mode}\n"
             f"  workers  {self.options.threads} {self.options.workers}{skipped}"
         )
 
-    # ---- going through it
+    # ---- iteration
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the next epoch, or through the rest of the one that was loaded.
+        """Iterate over the next epoch, or over the rest of the epoch of a loaded state.
 
-        The epoch starts at the first `next`: an iterator that nobody uses takes no epoch and drops
-        no loaded state. Several iterators may be used at the same time. Each goes through its own
-        epoch, and `state_dict`, `epoch` and `skipped` describe the one that started last.
+        The epoch starts at the first `next`: an iterator that is never used does not start one,
+        and keeps a loaded state. Several iterators may be used at the same time. Each goes through
+        an epoch of its own, and `state_dict`, `epoch` and `skipped` describe the one that started
+        last.
         """
-        yield from self._epoch(*self._started())
+        self.resources.framework.start()
+        yield from self.run_epoch(*self._start_epoch())
 
-    def _started(self) -> tuple[Progress, list[Skipped]]:
-        """Start the next epoch, or resume the one that was loaded."""
+    def _start_epoch(self) -> tuple[Progress, list[Skipped]]:
+        """Start the next epoch, or resume the epoch of a loaded state."""
         with self._starting:
             if self._resumed:
                 self._resumed = False
@@ -137,22 +162,22 @@ class Loader(Equipment):
             self._skipped = []
             return self._progress, self._skipped
 
-    def _started_behind(self, skipped: int) -> Iterator[Any]:
-        """Start the next epoch, or resume the one that was loaded, some batches later."""
-        progress, failed = self._started()
+    def start_epoch_after(self, skipped: int) -> Iterator[Any]:
+        """Start the next epoch, or resume that of a loaded state, `skipped` batches later."""
+        progress, failed = self._start_epoch()
         progress.consumed = min(progress.consumed + skipped * self.shares.size, self.shares.n)
-        return self._epoch(progress, failed)
+        return self.run_epoch(progress, failed)
 
     @property
-    def _left(self) -> int:
-        """Batches of the next epoch, or of the rest of the one that was loaded."""
+    def batches_left(self) -> int:
+        """Number of batches in the next epoch, or in the rest of the epoch of a loaded state."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return max(0, len(self) - done)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch that starts next; one that was loaded is resumed where it was.
+        """Set the number of the next epoch. The epoch of a loaded state is resumed where it was.
 
-        Raises OptionError below 0.
+        Raises OptionError for a negative number.
         """
         epoch = integer("epoch", epoch, 0)
         if self._resumed and epoch == self._progress.epoch:
@@ -161,46 +186,50 @@ class Loader(Equipment):
         self._progress = Progress(epoch=epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the loader is: what `load_state_dict` goes on from, in any process."""
-        return state_of(self._progress, self._samples, self.shuffle, self.options.seed, self.shares)
+        """Return the loader's position, from which `load_state_dict` continues in any process."""
+        return state_of(
+            self._progress, self.resources.samples, self.shuffle, self.options.seed, self.shares
+        )
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on behind the samples that had been handed out when a state was taken.
+        """Continue after the samples that had been yielded when the state was taken.
 
         Raises
         ------
         OptionError
-            For the state of another version, view, seed, shuffle or batch of all ranks; it says
-            which, and what to set.
+            When the version, view, seed, shuffle or total batch size of all ranks differs from
+            that of the state. The message says which of them, and what to set.
         """
-        found = check_state(state, self._samples, self.shuffle, self.options.seed, self.shares)
-        if found.consumed % self.shares.size and found.consumed != self.shares.n:
+        progress = check_state(
+            state, self.resources.samples, self.shuffle, self.options.seed, self.shares
+        )
+        if progress.consumed % self.shares.size and progress.consumed != self.shares.n:
             raise OptionError(
-                f"A state has consumed whole batches of {self.shares.size} rows, got "
-                f"{found.consumed:,}. Load what state_dict() returned, as it was."
+                f"A state must have consumed whole batches of {self.shares.size} rows, but it has "
+                f"consumed {progress.consumed:,} rows. Load the unchanged result of state_dict()."
             )
-        self._progress = found
+        self._progress = progress
         self._resumed = self._progress.consumed < self.shares.end
         self._next_epoch = self._progress.epoch + 1
 
     def shuffle_quality(self, label: str | None = None) -> ShuffleQuality:
-        """Return how well the rows are shuffled: of the epoch under way, or the next.
+        """Return how well the rows of the current epoch are shuffled, or of the next one.
 
         Parameters
         ----------
         label : str, optional
-            A column whose values should come in no longer runs than by chance; the first of
-            classes if left out.
+            A column whose equal values should form no longer runs than by chance. By default, the
+            first column of class labels.
 
         Returns
         -------
         ShuffleQuality
-            Of the first million rows of the epoch at the most.
+            Measured on at most the first million rows of the epoch.
 
         Raises
         ------
         ColumnNotFoundError
-            For a label that is no column of the loader.
+            When the loader has no column `label`.
 
         Examples
         --------
@@ -219,10 +248,10 @@ class Loader(Equipment):
           pairs of a block  1.4%, blocks of 15 rows (by chance 1.4%)
         """
         order = self.shuffle.order(self.shares.n, self.options.seed, self.epoch)
-        return ShuffleQuality.of(self._samples, order, self.shares.size, label)
+        return ShuffleQuality.of(self.resources.samples, order, self.shares.size, label)
 
     def __enter__(self) -> Self:
-        """Return the loader, which is closed at the end of the block.
+        """Return the loader. It is closed at the end of the block.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://block-doc", {"x": "int32"})
@@ -237,20 +266,20 @@ class Loader(Equipment):
         self.close()
 
     def close(self) -> None:
-        """End threads and processes, and give the memory back. The loader can be used again.
+        """Stop threads and processes, and free the memory. The loader can be used again.
 
-        An epoch that is under way ends with a LoaderError.
+        A running epoch ends with a LoaderError.
         """
         if os.getpid() != self._pid:
-            return  # a fork has none of them
+            return  # threads and worker processes belong to the parent, not to a fork of it
         for run in list(self._runs):
             run.stop()
-        self._close()
+        self.resources.close()
 
-    # ---- where the time goes
+    # ---- performance
 
     def stats(self) -> Stats:
-        """Return where the time went, of all epochs and of each: see `Stats`.
+        """Return where the time went, in all epochs together and in each. See `Stats`.
 
         Examples
         --------
@@ -268,9 +297,9 @@ class Loader(Equipment):
         return self._meters.stats()
 
     def explain(self) -> Explanation:
-        """Return what the loader, or whoever uses it, spends most time on, and what would help.
+        """Return the bottleneck of the loader, or of the code that uses it, and what would help.
 
-        It is about the epoch under way, or the one before if that has just begun.
+        The explanation is about the current epoch, or about the last one if that has just begun.
 
         Examples
         --------
@@ -278,24 +307,24 @@ class Loader(Equipment):
         >>> ds = dl.create("memory://bottleneck-doc", {"x": "int32"})
         >>> ds.append({"x": range(100)})
         >>> print(ds.batches(16).explain())
-        Nothing has been loaded yet: go through some batches, and ask again.
+        Nothing has been loaded yet. Iterate over some batches, and call explain() again.
         """
-        mode, kind = self._holding.mode, self.shuffle.kind
-        situation = Situation.of(self._samples, self.options, kind, mode, len(self))
-        return explained(self.stats(), situation)
+        mode, kind = self.resources.policy.mode, self.shuffle.kind
+        situation = Situation.of(self.resources.samples, self.options, kind, mode, len(self))
+        return explain_stats(self.stats(), situation)
 
     def decode_limit(self, seconds: float = 1.0) -> Limit:
-        """Measure how fast batches could be at best: the decoder alone, on rows in memory.
+        """Measure an upper limit of the speed: the decoder alone, on rows that are in memory.
 
         Parameters
         ----------
         seconds : float
-            How long, at the least a batch per thread.
+            How long to measure. Each thread decodes at least one batch.
 
         Raises
         ------
         OptionError
-            Where there are no rows.
+            When there are no rows.
 
         Examples
         --------
@@ -305,47 +334,58 @@ class Loader(Equipment):
         >>> ds.batches(50).decode_limit(0.01).samples_per_second > 100
         True
         """
-        if not len(self._samples):
-            raise OptionError("A decode limit is measured on rows, but there are none. Add some.")
+        if not len(self.resources.samples):
+            raise OptionError("The decode limit is measured on rows, but there are none. Add some.")
         threads, seconds = max(1, self.options.threads), as_seconds("seconds", seconds)
-        return decode_limit(self._samples, self._recipe, self.batch_size, threads, seconds)
+        return decode_limit(
+            self.resources.samples, self.resources.recipe, self.batch_size, threads, seconds
+        )
 
-    # ---- within
+    # ---- one epoch
 
-    def _handed_over(self, run: Run) -> Iterator[Made]:
-        """Yield batches in order as the user gets them: in the thread that asks for them."""
-        return run.batches()
+    def run_epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
+        """Yield the batches of an epoch from `progress` on, and update it.
 
-    def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
+        Parameters
+        ----------
+        progress : Progress
+            Epoch and position. It counts rows of all ranks.
+        skipped : list of Skipped
+            Rows that are left out are appended to it.
+        """
         self._check_process()
         began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
-        first = progress.consumed // size
-        blocks, workers = self._blocks, self.options.threads
-        works = self._works  # first: what cannot be made fails here, before anything is measured
-        meter = Meter(progress.epoch, workers, blocks.tally, began, self._lanes)
-        run = Run(works, places, coming, first, progress.epoch, meter)
+        first, hand_over = progress.consumed // size, self.resources.framework.hand_over
+        blocks, workers = self.resources.blocks, self.options.threads
+        pipeline = (
+            self.resources.pipeline
+        )  # first, so that a failure here is not measured as an epoch
+        meter = Meter(progress.epoch, workers, blocks.tally, began, self.resources.max_tasks)
+        run = Run(pipeline, places, coming, first, progress.epoch, meter)
         self._meters.begin(meter)
         self._runs.add(run)
-        total, given = min(n, len(self) * size), False
+        total, has_batches = min(n, len(self) * size), False
         try:
             with bar(progress, total, shown=self.options.progress) as show:
-                for number, made in enumerate(self._handed_over(run), first):
+                for number, result in enumerate(hand_over(run), first):
+                    # Counted before the `yield`: a state that is taken in the loop's body
+                    # continues after the batch that the body works on.
                     progress.consumed = min((number + 1) * size, n)
-                    skipped += made.skipped
+                    skipped += result.skipped
                     show(len(skipped))
-                    meter.leave(number, made.rows)
-                    if made.batch is not None:
-                        given = True
-                        yield made.batch
+                    meter.leave(number, result.rows)
+                    if result.batch is not None:
+                        has_batches = True
+                        yield result.batch
                     meter.back()
             progress.consumed = max(progress.consumed, self.shares.end)
-            if skipped and not given and first == 0:
+            if skipped and not has_batches and first == 0:
                 raise LoaderError(
-                    f"on_error='skip' left out every row, all {len(skipped):,} of the epoch. The "
-                    f"first, row {skipped[0].position} of its view (row id {skipped[0].row_id}): "
+                    f"on_error='skip' left out all {len(skipped):,} rows of the epoch. The first "
+                    f"is row {skipped[0].position} of its view (row id {skipped[0].row_id}): "
                     f"{skipped[0].error}. See .skipped.",
                     row_id=skipped[0].row_id,
                     column=skipped[0].column,
@@ -360,14 +400,14 @@ class Loader(Equipment):
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
             raise ForkedError(
-                f"A loader works in the process that made it, {self._pid}, got its fork "
-                f"{os.getpid()}, where its threads are not. Make the loader there, and start "
-                'processes with multiprocessing.get_context("spawn").'
+                f"A loader must be used in the process that created it, {self._pid}, but this is "
+                f"its fork {os.getpid()}, which has no copies of the loader's threads. Create the "
+                'loader there, and start processes with multiprocessing.get_context("spawn").'
             )
 
 
 _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
-"""Those whose threads and processes the interpreter is not to wait for when it exits."""
+"""All loaders. They are closed when the interpreter exits, so that it does not wait for them."""
 
 
 def _close_all() -> None:
@@ -375,5 +415,6 @@ def _close_all() -> None:
         loader.close()
 
 
-# the pools of concurrent.futures finish all that they were given before `atexit` begins
-threading._register_atexit(_close_all)  # type: ignore[attr-defined]
+# `atexit` would be too late: before it, the interpreter waits for all tasks of the thread pools of
+# concurrent.futures (see https://github.com/python/cpython/issues/83993).
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001

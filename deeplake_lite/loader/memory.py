@@ -1,7 +1,7 @@
-"""Memory of batches: aligned, and used again once nobody holds the batch any more.
+"""Memory for batches: aligned, and reused when a batch is freed.
 
-A fresh batch of pictures costs the system a page fault for each of its pages, about a tenth of the
-time that decoding takes. So the memory of a batch that is gone goes to the next one of its size.
+New memory costs a page fault per page: for a batch of images, about a tenth of the time that
+decoding takes. So the memory of a freed batch is reused for the next batch of its size.
 """
 
 from __future__ import annotations
@@ -15,48 +15,47 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALIGNMENT = 64
-"""Bytes: JAX and TensorFlow share memory that is aligned so."""
+"""Arrays begin at multiples of this many bytes, so that JAX and TensorFlow can share the memory."""
 
 LARGE = 2**20
-"""Bytes from which on memory is used again; less is quick to get."""
+"""Memory of at least this many bytes is reused. Smaller pieces are quick to allocate."""
 
 MOST_FREE = 16
-"""Pieces that are kept for later, at the most."""
+"""Most pieces of free memory in the pool."""
 
 MOST_BYTES = 256 * 2**20
-"""Their size, at the most; less where a loader has a small budget."""
+"""Most bytes of free memory in the pool. The limit is lower if a loader has a small budget."""
 
 LEAST_BYTES = 4 * LARGE
-"""What that limit is at least."""
+"""The limit of the pool is never lower than this."""
 
 
 class _Pool:
-    """Memory that was used and is free again, the piece that came last first."""
+    """Free memory for reuse. The piece that was freed last is taken first."""
 
     def __init__(self) -> None:
         self._free: list[NDArray[np.uint8]] = []
         self._lock = threading.Lock()
-        self._most = MOST_BYTES
+        self._limit = MOST_BYTES
 
     def limit(self, nbytes: int) -> None:
-        """Keep no more than so many bytes from now on."""
-        self._most = min(MOST_BYTES, max(LEAST_BYTES, nbytes))
+        """Set the most bytes that the pool holds."""
+        self._limit = min(MOST_BYTES, max(LEAST_BYTES, nbytes))
         with self._lock:
             self._drop()
 
     def take(self, size: int) -> NDArray[np.uint8]:
-        """Return aligned memory."""
+        """Return aligned memory of exactly `size` bytes, from the pool if possible."""
         with self._lock:
             for at in range(len(self._free) - 1, -1, -1):
                 if self._free[at].nbytes == size:
                     return self._free.pop(at)
-        return _fresh(size)
+        return _allocate(size)
 
     def give(self, memory: NDArray[np.uint8]) -> None:
-        """Keep memory for later, in the place of what was kept longest; not if that means waiting.
-
-        The garbage collector calls this anywhere, also in a thread that is within `take`.
-        """
+        """Add memory to the pool, and drop the oldest pieces if there are too many."""
+        # The garbage collector may call this in a thread that is within `take` and holds the lock.
+        # Waiting for the lock would then be a deadlock, so the memory is freed instead.
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -66,16 +65,16 @@ class _Pool:
             self._lock.release()
 
     def _drop(self) -> None:
-        """Let go of what is too much, of what was kept longest first."""
-        while len(self._free) > MOST_FREE or self._held() > self._most:
+        """Free the oldest pieces until the pool is within its limits."""
+        while len(self._free) > MOST_FREE or self._nbytes() > self._limit:
             del self._free[0]
 
-    def _held(self) -> int:
+    def _nbytes(self) -> int:
         return sum(memory.nbytes for memory in self._free)
 
 
 class _Lease:
-    """Memory for as long as an array, or what shares its memory, is there."""
+    """Owner of memory from the pool. It lives as long as any array that shares the memory."""
 
     __slots__ = ("_memory",)
 
@@ -92,24 +91,24 @@ class _Lease:
 _pool = _Pool()
 
 
-def keep_spare(nbytes: int) -> None:
-    """Say how much memory of batches that are gone may be kept for later: the last one counts."""
+def limit_spare(nbytes: int) -> None:
+    """Set how much memory of freed batches is held for reuse. The last call counts."""
     _pool.limit(nbytes)
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array, not filled, whose first byte lies at a multiple of 64.
+    """Return an uninitialized array whose first byte lies at a multiple of 64.
 
     >>> aligned((3, 5), np.dtype("float32")).ctypes.data % 64
     0
     """
     size = int(np.prod(shape)) * dtype.itemsize
     if size < LARGE:
-        return _fresh(size).view(dtype).reshape(shape)
+        return _allocate(size).view(dtype).reshape(shape)
     return np.frombuffer(_Lease(_pool.take(size)), dtype).reshape(shape)
 
 
-def _fresh(size: int) -> NDArray[np.uint8]:
+def _allocate(size: int) -> NDArray[np.uint8]:
     raw = np.empty(size + ALIGNMENT, np.uint8)
     shift = -raw.ctypes.data % ALIGNMENT
     return raw[shift : shift + size]

@@ -1,4 +1,4 @@
-"""Several views that train together, each with its share."""
+"""Mixes: several views that are loaded together, each with a share of the rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import integer
-from deeplake_lite.dataset.loading import Loadable
+from deeplake_lite.dataset.loading import LoadableRows
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.order.proportions import quotas
+from deeplake_lite.loader.read.mix_samples import MixSamples, common_columns
 from deeplake_lite.loader.read.samples import Samples, ViewSamples
-from deeplake_lite.loader.read.several import SeveralSamples, common_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 type Weighted = Mapping[View, float] | Sequence[tuple[View, float]]
 
 
-class Mix(Loadable):
-    """Several views with weights, to load like one; `mix` makes it.
+class Mix(LoadableRows):
+    """Several views with weights that are loaded like one view. `mix` creates it.
 
-    ``shuffle`` is how each view is shuffled; they are mixed in either case. Column ``"_source"``,
-    if it is among ``columns``, is the number of the view that a row is of. A loader raises
-    ColumnNotFoundError for a column that not all views have, and ValueError for one that means
-    different things in them.
+    ``shuffle`` says how the rows of each view are shuffled; the views are mixed in any case. The
+    column ``"_source"``, if it is among ``columns``, holds the number of the view that a row comes
+    from. A loader raises ColumnNotFoundError for a column that some view does not have, and
+    ValueError for a column whose types differ in meaning between the views.
 
     Attributes
     ----------
     views : tuple of View
-        In the order in which they were given.
+        The views, in the order in which they were passed.
     weights : tuple of float
-        Share of each; they add up to 1.
+        Share of each view; they add up to 1.
     seed : int
-        Of its loaders, unless they are given another.
+        Default seed of the loaders.
     length : int
-        Rows of an epoch.
+        Number of rows in an epoch.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Mix(Loadable):
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Share of each view; they add up to 1."""
+        """Share of each view. They add up to 1."""
         return tuple(map(float, self._shares))
 
     def __len__(self) -> int:
@@ -66,42 +66,46 @@ class Mix(Loadable):
         shares = [f"  {w:>6.1%}  {len(v):,} rows of {v.url} · {v.origin}" for v, w in pairs]
         return "\n".join([f"Mix · {self.length:,} rows an epoch, seed {self.seed}", *shares])
 
-    def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> SeveralSamples:
-        """Return the rows of the views end to end, as they are now. Raises as `batches`."""
-        chosen = common_columns(self.views) if columns is None else tuple(columns)
-        return SeveralSamples.of(self.views, chosen, self._shares, self.length, with_ids=with_ids)
+    def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
+        """Return the rows of the views, one view after the other, pinned to their current versions.
+
+        Raises the errors of `batches`.
+        """
+        names = common_columns(self.views) if columns is None else tuple(columns)
+        return MixSamples.of(self.views, names, self._shares, self.length, with_ids=with_ids)
 
     def _with_own(self, options: LoaderOptions) -> LoaderOptions:
         return {"seed": self.seed, **options}
 
 
 def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
-    """Mix several views, each with its share of the rows of every epoch.
+    """Mix several views, so that each has its share of the rows of every epoch.
 
-    Shares are exact: of every 65,536 rows, and of the rest of an epoch, each view gives its part to
-    the row. A view goes through its own epochs: every row of it comes once before any comes twice,
-    and the next epoch of the mix goes on where this one leaves it. All else is as for the loader of
-    one view: exact resume, ranks, and an order that depends on the seed and the epoch alone.
+    The shares are exact: each view provides its share of every 65,536 rows, and of the rest of the
+    epoch, rounded to whole rows. Each view goes through epochs of its own: all of its rows come
+    once before any comes a second time, and the next epoch of the mix continues where this one
+    stopped. In all other respects a mix is loaded like a single view: it resumes exactly, can be
+    split among ranks, and its order depends only on the seed and the epoch.
 
     Parameters
     ----------
     views : mapping or sequence of (View, float)
-        Weights by view; they are taken as shares of their sum.
+        Weight of each view. A view's share is its weight divided by the sum of all weights.
     seed : int
-        Of the order, unless a loader is given another.
+        Seed of the order. A loader may override it.
     length : int, optional
-        Rows of an epoch; if left out, as many as the views have together.
+        Number of rows in an epoch. By default, the total number of rows of all views.
 
     Returns
     -------
     Mix
-        With ``batches``, ``pytorch``, ``tensorflow`` and ``jax``, as a view has them.
+        It has the methods ``batches``, ``pytorch``, ``tensorflow`` and ``jax`` of a view.
 
     Raises
     ------
     OptionError
-        For no views, one without rows, weights that are not positive, or an epoch too short for a
-        weight.
+        When there are no views, a view has no rows, a weight is not positive, or the epoch is so
+        short that a view would have no row in it.
 
     Examples
     --------
@@ -114,67 +118,75 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     [95  2  3  1  6  7 80  8] [1 0 0 0 0 0 1 0]
     [ 0  5  9 29  4  5 30  8] [0 0 0 1 0 0 1 0]
     """
-    pairs = _pairs(views)
-    given = [_weight(weight) for _, weight in pairs]
-    weights = [weight / sum(given) for weight in given]
+    pairs = _as_pairs(views)
+    fractions = [_as_fraction(weight) for _, weight in pairs]
+    weights = [weight / sum(fractions) for weight in fractions]
     for number, (view, _) in enumerate(pairs):
         if not len(view):
-            raise OptionError(f"Views of a mix have rows, got none in view {number}. Leave it out.")
+            raise OptionError(
+                f"Every view of a mix must have rows, but view {number} has none. Leave it out."
+            )
     rows = sum(len(view) for view, _ in pairs)
     rows = rows if length is None else integer("length", length, 1)
     _check_length(rows, weights)
     return Mix([view for view, _ in pairs], weights, integer("seed", seed), rows)
 
 
-def _pairs(views: Any) -> list[tuple[View, float]]:
-    """Return views with their weights, as they were given. Raises OptionError."""
-    given = views.items() if isinstance(views, Mapping) else views
-    given = list(given) if np.iterable(given) and not isinstance(given, View) else [views]
-    if not given:
-        raise OptionError("A mix takes one view or more, got none.")
-    for pair in given:
+def _as_pairs(views: Any) -> list[tuple[View, float]]:
+    """Return the views with their weights, unchanged. Raises OptionError for anything else."""
+    pairs = views.items() if isinstance(views, Mapping) else views
+    pairs = list(pairs) if np.iterable(pairs) and not isinstance(pairs, View) else [views]
+    if not pairs:
+        raise OptionError("A mix needs at least one view, but there is none.")
+    for pair in pairs:
         view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
         if not isinstance(view, View):
             raise OptionError(
-                "A mix takes views with their weights, dl.mix({a: 0.7, b: 0.3}) or "
-                f"dl.mix([(a, 0.7), (b, 0.3)]), got {_named(pair)} in place of a view and its "
-                "weight. For equal shares, give each the weight 1."
+                "A mix takes views with weights, dl.mix({a: 0.7, b: 0.3}) or "
+                f"dl.mix([(a, 0.7), (b, 0.3)]), but instead of a view and a weight it got "
+                f"{_describe(pair)}. For equal shares, give each view the weight 1."
             )
-    return [(view, weight) for view, weight in given]
+    return [(view, weight) for view, weight in pairs]
 
 
-def _named(value: Any) -> str:
-    """Say what was given: views by their type, the rest as it is."""
+def _describe(value: Any) -> str:
+    """Describe a value in an error message: views by their type, because their repr is long."""
     if isinstance(value, View):
         return f"a {type(value).__name__} alone"
     if isinstance(value, tuple | list):
-        return f"({', '.join(map(_named, value))})"
+        return f"({', '.join(map(_describe, value))})"
     return f"{brief(value)}"
 
 
 def samples_of(
     source: View | Mix, columns: Sequence[str] | None, *, with_ids: bool = False
 ) -> Samples:
-    """Return the rows of a view or a mix, pinned as they are now. Raises ColumnNotFoundError."""
+    """Return the rows of a view or a mix, pinned to its current version.
+
+    Raises ColumnNotFoundError for a column that it does not have.
+    """
     if isinstance(source, Mix):
         return source.samples(columns, with_ids=with_ids)
     return ViewSamples.of(source, columns, with_ids=with_ids)
 
 
-def _weight(weight: Any) -> Fraction:
-    """Return a weight as the number that was written: 0.7 is seven tenths."""
+def _as_fraction(weight: Any) -> Fraction:
+    """Return a weight as the decimal that was written: 0.7 is exactly seven tenths."""
     number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not number or not (math.isfinite(weight) and weight > 0):
-        raise OptionError(f"Weights of a mix are positive numbers, got {weight!r}. Leave it out.")
+        raise OptionError(
+            f"The weights of a mix must be positive numbers, but one is {weight!r}. Leave that "
+            "view out."
+        )
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 
 
 def _check_length(length: int, weights: Sequence[Fraction]) -> None:
-    """Refuse epochs in which some view would have no place. Raises OptionError."""
+    """Raise OptionError if an epoch is so short that some view would have no row in it."""
     for number, share in enumerate(quotas(weights, length)):
         if not share:
             least = math.ceil(1 / weights[number])
             raise OptionError(
-                f"Every view has a row in each epoch, and {length} rows give view {number} none. "
-                f"Set length={least}, or more."
+                f"Every view must have a row in each epoch, but with {length} rows view {number} "
+                f"has none. Set length={least}, or more."
             )

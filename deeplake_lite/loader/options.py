@@ -1,4 +1,4 @@
-"""What a user may ask of a loader, checked once."""
+"""The options of a loader, checked at construction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.loader.make.collate import CHOICES, fits
-from deeplake_lite.loader.make.sizes import is_of_pictures, picture_followed
+from deeplake_lite.loader.make.sizes import followed_image, is_of_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,41 +33,41 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 LEAST = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": None}
-"""Options that are integers, and the least that each may be."""
+"""Options that are integers, with the least value of each."""
 
-OF_DATALOADER = {
-    "collate_fn": "collate= takes a function of a list of samples, or 'stack', 'pad', 'list' or "
-    "'ragged'",
-    "pin_memory": "view.pytorch(…, device='cuda') pins memory, and copies ahead, by itself",
-    "pin_memory_device": "view.pytorch(…, device='cuda') pins memory by itself",
-    "sampler": "shuffle= and seed= say the order, and a view of chosen rows, view[positions], "
-    "those that come; DataLoader(view.pytorch_dataset(), sampler=…) takes one of your own",
-    "batch_sampler": "batch_size=, shuffle= and last= say which batches there are; "
-    "DataLoader(view.pytorch_dataset(), batch_sampler=…) takes one of your own",
-    "prefetch_factor": "how much is read ahead follows from memory_budget=, leave it out",
-    "persistent_workers": "workers stay until loader.close(), leave it out",
-    "worker_init_fn": "a transform with a parameter rng has a generator of its own, leave it out",
-    "multiprocessing_context": "workers='processes' spawns them, leave it out",
-    "generator": "seed= is what the order and transforms depend on",
-    "timeout": "a worker that dies raises by itself, leave it out",
-    "in_order": "batches come in order, leave it out",
-    "dataset": "the view is the dataset, leave it out",
-    "device": "view.pytorch(…, device=…) has it; JAX has sharding=",
-    "sharding": "view.jax(…, sharding=…) has it",
+DATALOADER_HINTS = {
+    "collate_fn": "Use collate=, which takes a function of a list of samples, or 'stack', 'pad', "
+    "'list' or 'ragged'.",
+    "pin_memory": "view.pytorch(…, device='cuda') pins memory and copies ahead by itself.",
+    "pin_memory_device": "view.pytorch(…, device='cuda') pins memory by itself.",
+    "sampler": "Set the order with shuffle= and seed=, and choose rows with view[positions]. For a "
+    "sampler of your own, use DataLoader(view.pytorch_dataset(), sampler=…).",
+    "batch_sampler": "Use batch_size=, shuffle= and last=. For a batch sampler of your own, use "
+    "DataLoader(view.pytorch_dataset(), batch_sampler=…).",
+    "prefetch_factor": "memory_budget= determines how much is read ahead. Leave it out.",
+    "persistent_workers": "Workers run until loader.close(). Leave it out.",
+    "worker_init_fn": "A transform with a parameter rng gets a generator of its own. Leave it out.",
+    "multiprocessing_context": "workers='processes' always spawns them. Leave it out.",
+    "generator": "The order and the transforms depend on seed= instead.",
+    "timeout": "A worker that dies raises an error by itself. Leave it out.",
+    "in_order": "Batches always come in order. Leave it out.",
+    "dataset": "The view is the dataset. Leave it out.",
+    "device": "Use view.pytorch(…, device=…), or view.jax(…, sharding=…).",
+    "sharding": "Use view.jax(…, sharding=…).",
 }
-"""What to write here for words of PyTorch's DataLoader, and of one exporter alone."""
+"""Hints for options of PyTorch's DataLoader, and for options that only one framework has."""
 
 LEAST_BUDGET = 64 * 2**20
-"""Memory that a loader takes at the least, bytes."""
+"""Least memory budget of a loader, in bytes."""
 
 
 @dataclass(frozen=True)
 class Options(Keywords):
-    """Of one loader; see `View.batches` for what each means."""
+    """Options of one loader. `View.batches` describes them."""
 
     @classmethod
     def of(cls, *, drop_last: bool = False, **options: Any) -> Options:
-        """Return options as users give them.
+        """Return the options from keywords as users pass them. Raises OptionError.
 
         >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
         'drop'
@@ -75,17 +75,20 @@ class Options(Keywords):
         known = [*(f.name for f in fields(cls)), "drop_last"]
         for name in options:
             if name not in known:
-                raise OptionError(_unknown(name, known))
+                raise OptionError(_explain_unknown(name, known))
         drop_last = flag("drop_last", drop_last)
         if drop_last and options.get("last") not in (None, "drop"):
-            raise OptionError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
+            raise OptionError(
+                f"drop_last=True means last='drop', but last is {options['last']!r}. Leave one of "
+                "them out."
+            )
         if drop_last:
             options["last"] = "drop"
         columns = options.get("columns")
         if columns is not None:
             options["columns"] = names("columns", columns)
         if "batch_size" not in options:
-            raise OptionError("A loader needs a batch_size, how many rows a batch has.")
+            raise OptionError("A loader needs batch_size, the number of rows in a batch.")
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -94,9 +97,11 @@ class Options(Keywords):
             if value is not None or name in ("batch_size", "seed"):
                 object.__setattr__(self, name, integer(name, value, least))
         if (self.rank is None) != (self.world_size is None):
-            raise OptionError("rank and world_size go together: give both, or neither.")
+            raise OptionError("rank and world_size belong together. Pass both of them, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
-            raise OptionError(f"rank is below world_size={self.world_size}, got {self.rank}.")
+            raise OptionError(
+                f"rank must be less than world_size={self.world_size}, but it is {self.rank}."
+            )
         for name in ("row_ids", "progress"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
         for name in ("transform", "batch_transform"):
@@ -115,33 +120,33 @@ class Options(Keywords):
             choice("mode", mode, (*CHANNELS, None))
         if self.cache == "decoded" and self.workers == "processes":
             raise OptionError(
-                "cache='decoded' keeps pixels where they are decoded, which is in no one process "
-                "with workers='processes'. Take workers='threads', or cache='encoded'."
+                "cache='decoded' caches pixels in the process that decodes them, but "
+                "workers='processes' decodes in several. Use workers='threads', or cache='encoded'."
             )
-        named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
-        for how in () if callable(self.collate) else named:
+        ways = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
+        for how in () if callable(self.collate) else ways:
             choice("collate", how, (*CHOICES, None))
 
     @property
     def needs_ids(self) -> bool:
-        """Whether something depends on the rows' ids."""
+        """Whether any option depends on the ids of the rows."""
         transforms = self.transform is not None or self.batch_transform is not None
         return self.row_ids or transforms or self.on_error == "skip"
 
     @property
     def threads(self) -> int:
-        """How many threads, or processes, make batches; 0 for the caller's own thread."""
+        """Number of threads or processes that make batches. 0 means the caller's own thread."""
         return cores() if self.num_workers is None else self.num_workers
 
     @cached_property
     def budget(self) -> int:
-        """Bytes that the loader may hold: as the user says, or a quarter of what was free."""
+        """Memory budget in bytes: the user's, or a quarter of the memory that was free."""
         if self.memory_budget is not None:
             return max(LEAST_BUDGET, cast("int", self.memory_budget))
         return max(LEAST_BUDGET, free_memory() // 4)
 
     def collate_of(self, f: Field) -> Collate | None:
-        """Return how a column's values go together; None for what suits them."""
+        """Return how to collate a column's values, or None for the default of its type."""
         if isinstance(self.collate, Mapping):
             return self.collate.get(f.name)
         if callable(self.collate) or self.collate is None:
@@ -149,125 +154,128 @@ class Options(Keywords):
         return self.collate if fits(f.htype, self.collate) else None
 
     def check_columns(self, fields: Sequence[Field]) -> None:
-        """Refuse options of columns that there are not, and keys that a column has already.
+        """Check that options name existing columns, and that added keys are not column names.
 
         Raises
         ------
-        ColumnNotFoundError, OptionError
-            See above.
+        ColumnNotFoundError
+            When an option names a column that does not exist.
+        OptionError
+            When an option does not fit a column, or a column has the name of an added key.
         """
         known = [f.name for f in fields]
-        named: list[str] = []
+        names_used: list[str] = []
+        # A transform may create any key, so its keys need not be columns.
         if isinstance(self.collate, Mapping) and self.transform is None:
-            named += self.collate
+            names_used += self.collate
         for by_name in (self.size, self.mode):
             if isinstance(by_name, Mapping):
-                named += by_name
-        for name in named:
+                names_used += by_name
+        for name in names_used:
             if name not in known:
                 raise ColumnNotFoundError.named("column", name, known)
         if self.size is not None:
-            self._check_pictures(
-                fields, "size", self.size, "brings columns of type Image to one size"
-            )
-            self.picture_followed(fields)
+            self._check_images(fields, "size", self.size, "resizes columns of type Image")
+            self.followed_image(fields)
         if self.mode is not None:
-            self._check_pictures(fields, "mode", self.mode, "converts columns of type Image")
+            self._check_images(fields, "mode", self.mode, "converts columns of type Image")
         for f in fields:
-            check_keys(f.name, self._keys(f), known)
+            check_keys(f.name, self._added_keys(f), known)
 
-    def _check_pictures(self, fields: Sequence[Field], option: str, value: Any, does: str) -> None:
-        """Refuse an option of pictures for what is no picture. Raises OptionError."""
-        pictures = [f.name for f in fields if is_of_pictures(f.htype)]
-        named = list(value) if isinstance(value, Mapping) else pictures
+    def _check_images(self, fields: Sequence[Field], option: str, value: Any, does: str) -> None:
+        """Raise OptionError if an option for images is set for a column of another type."""
+        images = [f.name for f in fields if is_of_images(f.htype)]
+        columns = list(value) if isinstance(value, Mapping) else images
         for f in fields:
-            if f.name not in pictures and (f.name in named or not named):
-                there = ", ".join(map(repr, pictures)) or "none of these columns"
+            if f.name not in images and (f.name in columns or not columns):
+                rest = f"The image columns are {', '.join(map(repr, images))}"
                 raise OptionError(
-                    f"{option} {does}, got {f.name!r}, {f.htype}. Pictures are {there}; a "
-                    "transform can change anything."
+                    f"{option} {does}, but column {f.name!r} is {f.htype}. "
+                    f"{rest if images else 'There is no image column'}. A transform can change any "
+                    "value."
                 )
 
-    def picture_followed(self, fields: Sequence[Field]) -> str | None:
-        """Return the picture that boxes and their like follow to another size; None where none is.
+    def followed_image(self, fields: Sequence[Field]) -> str | None:
+        """Return the resized image column that boxes, points and masks follow; None if none is.
 
         Raises
         ------
         OptionError
-            Where it is not clear which.
+            When it is not clear which column they follow.
         """
-        pictures = [f.name for f in fields if is_of_pictures(f.htype)]
-        return picture_followed(fields, [n for n in pictures if self.size_of(n) is not None])
+        images = [f.name for f in fields if is_of_images(f.htype)]
+        return followed_image(fields, [n for n in images if self.size_of(n) is not None])
 
-    def _keys(self, f: Field) -> list[str]:
-        """Return the keys of what goes with a column."""
+    def _added_keys(self, f: Field) -> list[str]:
+        """Return the keys that batches have for a column, besides its name."""
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
-        pictures = f.htype.pixels is not None and self.size_of(f.name) is not None
-        stacked = isinstance(f.htype.layout, Dense) or pictures
+        resized = f.htype.pixels is not None and self.size_of(f.name) is not None
+        stacked = isinstance(f.htype.layout, Dense) or resized
         if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")
         return [] if callable(self.collate) else keys
 
     def mode_of(self, name: str) -> str | None:
-        """Return what a column's pictures are converted to."""
+        """Return the mode that a column's images are converted to."""
         return self.mode.get(name) if isinstance(self.mode, Mapping) else self.mode
 
     def size_of(self, name: str) -> tuple[int, int] | None:
-        """Return the height and width that a column's pictures are brought to."""
+        """Return the height and width that a column's images are resized to."""
         return self.size.get(name) if isinstance(self.size, Mapping) else self.size
 
 
 def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
-    """Refuse keys that go with a column where other columns have them. Raises OptionError.
+    """Raise OptionError if a key that is added for a column is the name of another column.
 
     >>> check_keys("boxes", ["boxes_mask"], ["boxes", "boxes_mask"])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.OptionError: A batch says under 'boxes_mask' which rows ...
+    deeplake_lite.errors.OptionError: Batches use the key 'boxes_mask' to mark ...
     """
     for key in keys:
         if key in columns:
             raise OptionError(
-                f"A batch says under {key!r} which rows of {name!r} are null or padded, and there "
-                "is a column of that name. Leave it out with columns=[…], or rename it."
+                f"Batches use the key {key!r} to mark the null or padded values of {name!r}, but "
+                "there is a column of that name. Leave it out with columns=[…], or rename it."
             )
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
-    """Say what to write in place of an option that there is not."""
-    if name in OF_DATALOADER:
-        return f"A loader has no option {name!r}: {OF_DATALOADER[name]}."
+def _explain_unknown(name: str, known: Sequence[str]) -> str:
+    """Return the error message for an option that does not exist."""
+    if name in DATALOADER_HINTS:
+        return f"A loader has no option {name!r}. {DATALOADER_HINTS[name]}"
     near = get_close_matches(name, known, n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
-    return f"A loader has no option {name!r}. {hint}It has {', '.join(known)}."
+    return f"A loader has no option {name!r}. {hint}Its options are {', '.join(known)}."
 
 
 def _size(value: Any) -> tuple[int, int] | dict[str, tuple[int, int]]:
-    """Return a size, or sizes by column, as they were meant. Raises OptionError."""
+    """Return a checked size, or checked sizes by column. Raises OptionError."""
     if isinstance(value, Mapping):
         return {name: height_and_width(f"size of {name!r}", one) for name, one in value.items()}
     return height_and_width("size", value)
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def free_memory() -> int:
-    """Return the bytes that may be taken without swapping; 4 GiB where the system does not say."""
-    found = [4 * 2**30]
+    """Return the bytes that can be used without swapping; 4 GiB if the system does not say."""
+    limits = [4 * 2**30]
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+        limits = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
     except (OSError, ValueError, IndexError):
         pass
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    # In a container, /proc/meminfo describes the host: the limit is that of the cgroup (v2 or v1).
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
-            found.append(int(Path(limit).read_text()))
+            limits.append(int(Path(path).read_text()))
         except (OSError, ValueError):
             continue
-    return min(found or [4 * 2**30])
+    return min(limits or [4 * 2**30])

@@ -1,4 +1,4 @@
-"""Where a loader is: a few hundred bytes from which any other goes on exactly."""
+"""The state of a loader: a few hundred bytes from which another loader continues exactly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-"""Of states; one of another format is refused."""
+"""Number of the state format. States of another format are refused."""
 
 
 def state_of(
@@ -39,89 +39,92 @@ def state_of(
 def check_state(
     state: Mapping[str, Any], samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
 ) -> Progress:
-    """Return the progress that a state has, if it is one of this loader.
+    """Return the progress in a state, if the state belongs to this loader.
 
     Raises
     ------
     OptionError
-        For the state of anything else; it says which, and what to set.
+        When the state belongs to another version, view, seed, shuffle or batch size. The message
+        says which, and what to set.
     """
     own = state_of(Progress(0), samples, shuffle, seed, shares)
     check_keys(state, own)
     for name, least in (("rows", 0), ("global_batch_size", 1), ("epoch", 0), ("consumed", 0)):
         integer(name, state[name], least)
     if state["version"] != own["version"]:
-        raise OptionError(_other_version(str(state["version"]).split("+"), samples))
+        raise OptionError(_explain_version(str(state["version"]).split("+"), samples))
     if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
         raise OptionError(
-            f"The state is of seed={state['seed']}, shuffle={_shown(state['shuffle'])}; this "
-            f"loader has seed={own['seed']}, shuffle={_shown(own['shuffle'])}. Set them alike"
-            f"{_same_columns(state['shuffle'], own['shuffle'])}."
+            f"The state has seed={state['seed']}, shuffle={_format_shuffle(state['shuffle'])}, but "
+            f"this loader has seed={own['seed']}, shuffle={_format_shuffle(own['shuffle'])}. Set "
+            f"the same values{_columns_hint(state['shuffle'], own['shuffle'])}."
         )
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise OptionError(
-            f"The state is of another view of this version, of {state['rows']:,} rows; this one "
-            f"has {own['rows']:,}. Ask the same query, with a seed where it draws, for the same "
-            "columns, in order."
+            f"The state belongs to another view of this version, with {state['rows']:,} rows, but "
+            f"this view has {own['rows']:,}. Run the same query, with a seed if it draws random "
+            "rows, for the same columns in the same order."
         )
     if state["global_batch_size"] != own["global_batch_size"]:
-        raise OptionError(_other_batch(state["global_batch_size"], shares))
+        raise OptionError(_explain_batch_size(state["global_batch_size"], shares))
     if state["consumed"] > shares.n:
         raise OptionError(
-            f"A state has consumed up to {shares.n:,} rows, got {state['consumed']:,}. Load what "
-            "state_dict() returned, as it was."
+            f"A state must have consumed at most {shares.n:,} rows, but it has consumed "
+            f"{state['consumed']:,}. Load the unchanged result of state_dict()."
         )
     return Progress(int(state["epoch"]), int(state["consumed"]))
 
 
 def check_keys(state: Any, own: Mapping[str, Any]) -> None:
-    """Refuse what is no state, or one of another format. Raises OptionError."""
+    """Raise OptionError for a value that is not a state, or is a state of another format."""
     if not isinstance(state, Mapping) or state.keys() != own.keys():
+        keys = f"the keys {sorted(map(str, state))}" if isinstance(state, Mapping) else "no keys"
         raise OptionError(
-            f"A state is what state_dict() returned, got {type(state).__name__} with "
-            f"{sorted(map(str, state)) if isinstance(state, Mapping) else 'no keys'}."
+            "A state must be the result of state_dict(), but it is of type "
+            f"{type(state).__name__} and has {keys}."
         )
     if state.get("format", FORMAT) != FORMAT:
         raise OptionError(
-            f"A state has format {FORMAT}, got {state['format']}. Install the version of "
-            "deeplake-lite that took it."
+            f"A state must have format {FORMAT}, but it has format {state['format']}. Install the "
+            "version of deeplake-lite that created it."
         )
 
 
-def _other_version(versions: list[str], samples: Samples) -> str:
+def _explain_version(versions: list[str], samples: Samples) -> str:
     views = samples.sources
     if len(versions) != len(views):
-        return f"The state is of {len(versions)} views, and these are {len(views)}. Mix the same."
+        return (
+            f"The state belongs to a loader of {len(versions)} views, but this loader has "
+            f"{len(views)}. Mix the same views."
+        )
     pairs = zip(views, versions, strict=True)
     view, wanted = next((view, wanted) for view, wanted in pairs if view.version != wanted)
     return (
-        f"The state is of version {wanted}, and this view of {view.version}. Open that version: "
-        f"dl.open({view.url!r}, version={wanted!r})."
+        f"The state belongs to version {wanted}, but this view is of version {view.version}. Open "
+        f"that version: dl.open({view.url!r}, version={wanted!r})."
     )
 
 
-def _other_batch(size: int, shares: Shares) -> str:
+def _explain_batch_size(size: int, shares: Shares) -> str:
     each, rest = divmod(size, shares.world_size)
-    way = (
-        f"use a number of ranks that divides {size}" if rest else f"set batch_size={each}"
-    )  # fmt: skip
+    way_out = f"use a number of ranks that divides {size}" if rest else f"set batch_size={each}"
     return (
-        f"The state is of batches of {size} rows over all ranks, and {shares.world_size} ranks of "
-        f"batch_size={shares.batch_size} make {shares.size}. To go on exactly, {way}."
+        f"The state has batches of {size} rows over all ranks, but {shares.world_size} ranks with "
+        f"batch_size={shares.batch_size} make {shares.size}. To continue exactly, {way_out}."
     )
 
 
-def _same_columns(one: Any, other: Any) -> str:
-    """Say what else makes a shuffle another: how large blocks are depends on what is read."""
+def _columns_hint(one: Any, other: Any) -> str:
+    """Return a hint to set ``columns``: the size of blocks depends on the columns that are read."""
     if not isinstance(one, Mapping) or one.get("kind") != other["kind"] or one == other:
         return ""
-    return ", and columns= as they were: blocks have as many rows as their sizes allow"
+    return ", and the same columns=, because the number of rows in a block depends on their size"
 
 
-def _shown(shuffle: Any) -> str:
-    """Write a shuffle as users set it: ``'exact'``, False, or with what else it depends on.
+def _format_shuffle(shuffle: Any) -> str:
+    """Return a shuffle as users set it: False, ``'exact'``, or the dict of all its settings.
 
-    >>> _shown({"kind": "none", "block": 0, "window": 0}), _shown({"kind": "exact", "block": 0})
+    >>> _format_shuffle({"kind": "none", "block": 0}), _format_shuffle({"kind": "exact"})
     ('False', "'exact'")
     """
     if not isinstance(shuffle, Mapping) or not shuffle:

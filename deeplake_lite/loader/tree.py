@@ -1,6 +1,6 @@
-"""A batch as a tree: dicts and tuples in any depth, and leaves that are anything else.
+"""Batches as trees: dicts and tuples, nested to any depth, with all other values as leaves.
 
-Every walk over one is here: what changes leaves, what lists them, what compares two trees.
+The functions change the leaves of a tree, list them, and compare them with those of another tree.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NAME = "the batch"
-"""What a leaf without a key is called."""
+"""Name of a leaf without a key, in error messages."""
 
 
 def mapped(tree: Any, change: Callable[[Any], Any], *, lists: bool = False) -> Any:
-    """Return a tree with its leaves changed.
+    """Return a tree with a function applied to its leaves.
 
     Parameters
     ----------
     tree : object
         A batch.
     change : callable
-        From a leaf to a leaf; called in the tree's order.
+        Takes a leaf and returns the new one. Called in the tree's order.
     lists : bool
-        Whether lists are branches, too, or leaves.
+        Whether lists are branches. Otherwise, they are leaves.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def mapped(tree: Any, change: Callable[[Any], Any], *, lists: bool = False) -> A
     if lists and isinstance(tree, list):
         return [mapped(value, change, lists=lists) for value in tree]
     if isinstance(tree, tuple):
-        found = [mapped(value, change, lists=lists) for value in tree]
-        return tree._make(found) if hasattr(tree, "_make") else tuple(found)
+        items = [mapped(value, change, lists=lists) for value in tree]
+        return tree._make(items) if hasattr(tree, "_make") else tuple(items)
     return change(tree)
 
 
 def leaves(tree: Any, name: str = NAME) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves with their keys, in the tree's order.
+    """Yield the key and value of each leaf, in the tree's order.
 
     >>> list(leaves(({"a": 1}, 2)))
     [('a', 1), ('the batch[1]', 2)]
@@ -60,12 +60,12 @@ def leaves(tree: Any, name: str = NAME) -> Iterator[tuple[str, Any]]:
 
 
 def paired(tree: Any, model: Any, name: str = NAME) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the leaves of a tree with those of another, which has the same branches.
+    """Yield the key and value of each leaf, and the leaf at the same place in `model`.
 
     Raises
     ------
     LoaderError
-        Where it has others.
+        When the two trees have different branches.
 
     Examples
     --------
@@ -74,12 +74,18 @@ def paired(tree: Any, model: Any, name: str = NAME) -> Iterator[tuple[str, Any, 
     """
     if isinstance(model, Mapping):
         if not isinstance(tree, Mapping) or tree.keys() != model.keys():
-            got = sorted(tree) if isinstance(tree, Mapping) else type(tree).__name__
-            raise LoaderError(f"{name} must have the keys {sorted(model)} every time, got {got}.")
+            actual = (
+                f"it has {sorted(tree)}" if isinstance(tree, Mapping)
+                else f"it is of type {type(tree).__name__}"
+            )  # fmt: skip
+            raise LoaderError(
+                f"{name} must have the keys {sorted(model)} every time, but {actual}."
+            )
     elif isinstance(model, tuple):
         if not isinstance(tree, tuple) or len(tree) != len(model):
             raise LoaderError(
-                f"{name} must be a tuple of {len(model)} every time, got {type(tree).__name__}."
+                f"{name} must be a tuple of {len(model)} every time, but it is of type "
+                f"{type(tree).__name__}."
             )
     else:
         yield name, tree, model
@@ -90,7 +96,7 @@ def paired(tree: Any, model: Any, name: str = NAME) -> Iterator[tuple[str, Any, 
 
 
 def nbytes(tree: Any) -> int:
-    """Return the memory of a batch, bytes; text in lists counts as nothing.
+    """Return the memory that a batch takes, in bytes. Strings in lists are not counted.
 
     >>> import numpy as np
     >>> nbytes({"x": np.zeros((4, 2)), "y": [np.zeros(3), np.zeros(1)], "name": ["a", "b"]})
@@ -108,7 +114,7 @@ def _size(leaf: Any) -> int:
 
 
 def _branches(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the branches of a tree with their names; a leaf is its own."""
+    """Yield the branches of a tree with their names. A leaf is its own only branch."""
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, tuple):

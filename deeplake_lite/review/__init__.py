@@ -1,9 +1,9 @@
-"""Finding what an annotator or a model got wrong.
+"""Finding the mistakes of annotators and models.
 
-Steps: `labels` reads a column as classes, `neighbours` finds the vectors nearest to each, which
-`kept` remembers, `votes` judges labels by those of neighbours, `confident` by a model's
-probabilities; `ranking` makes a ranked view of it. `predictions` writes queries that compare a
-model's answers with the truth.
+Steps: `labels` reads a column as class numbers. `neighbours` finds the nearest vectors of each row,
+which `neighbour_cache` caches. `votes` judges labels by those of the neighbours, and `confident` by
+a model's probabilities. `ranking` returns the result as a ranked view. `predictions` writes queries
+that compare the predictions of a model with the truth.
 """
 
 from deeplake_lite.review.predictions import agreement, compared, pairs

@@ -1,10 +1,10 @@
-"""Labels that a model's probabilities contradict: confident learning.
+"""Confident learning: finds labels that contradict the probabilities of a model.
 
-After Northcutt, Jiang, Chuang, Confident Learning: Estimating Uncertainty in Dataset Labels (JAIR
-70, 2021), https://arxiv.org/abs/1911.00068: a class's threshold is what the model gives it on
-average where it is the label; a row belongs to the most probable class that reaches its threshold.
-Where that is not the label, it is off the diagonal of the confident joint. The probabilities are to
-come from models that did not see the row, by cross-validation.
+See Northcutt, Jiang, Chuang, Confident Learning: Estimating Uncertainty in Dataset Labels (JAIR 70,
+2021), https://arxiv.org/abs/1911.00068. The threshold of a class is its mean probability in the
+rows that are labelled with it. A row belongs to the most probable class that reaches its threshold.
+If that is not its label, it is off the diagonal of the confident joint. The probabilities of a row
+should come from a model that was not trained on it, by cross-validation.
 """
 
 from __future__ import annotations
@@ -24,66 +24,67 @@ type Probabilities = NDArray[np.float32]
 def thresholds(
     codes: NDArray[np.int64], blocks: Iterable[tuple[slice, Probabilities]], classes: int
 ) -> NDArray[np.float64]:
-    """Return the mean probability of each class where it is the label, (classes,) float64.
+    """Return the mean probability of each class in the rows with that label, (classes,) float64.
 
-    Infinite for a class that no row has.
+    It is infinite for a class that is the label of no row.
     """
     sums = np.zeros(classes)
-    for span, given in blocks:
-        own = given[np.arange(len(given)), codes[span]]
+    for span, probabilities in blocks:
+        own = probabilities[np.arange(len(probabilities)), codes[span]]
         sums += np.bincount(codes[span], own, classes)
     counts = np.bincount(codes, minlength=classes)
     means: NDArray[np.float64] = np.full(classes, np.inf)
     return np.divide(sums, counts, out=means, where=counts > 0)
 
 
-def judged(
+def judge(
     codes: NDArray[np.int64],
     blocks: Callable[[], Iterable[tuple[slice, Probabilities]]],
     classes: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return how far each row's label is behind another class, and to which one it belongs.
+    """Return how suspicious each row's label is, and the class that the model suggests.
 
     Parameters
     ----------
     codes : ndarray, (n,) int64
-        Labels.
+        Class number of each row's label.
     blocks : callable
-        Yields the rows as slices with their probabilities, (rows, classes), from the beginning.
+        Yields all rows, from the first on, as slices with their probabilities, (rows, classes).
     classes : int
-        How many there are.
+        Number of classes.
 
     Returns
     -------
     suspicion : ndarray, (n,) float32
-        (1 - p(label) + the largest p of another class) / 2, of probabilities less the thresholds:
-        0 for a sure label, 1 for a sure error.
+        (1 - p(label) + the largest p of another class) / 2, where p is the probability minus the
+        threshold of its class: 0 for a certain label, 1 for a certain error.
     suggested : ndarray, (n,) int64
-        The class of the confident joint; the label where no class reaches its threshold.
+        Class in the confident joint, or the label if no class reaches its threshold.
 
     Examples
     --------
     >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.9, 0.1]], np.float32)
-    >>> suspicion, suggested = judged(np.array([0, 0, 1, 1]), lambda: [(slice(0, 4), p)], 2)
+    >>> suspicion, suggested = judge(np.array([0, 0, 1, 1]), lambda: [(slice(0, 4), p)], 2)
     >>> suggested.tolist(), int(suspicion.argmax())
     ([0, 0, 1, 0], 3)
     """
     least = thresholds(codes, blocks(), classes)
     highest = least[np.isfinite(least)].max(initial=0)
     suspicion, suggested = np.zeros(len(codes), np.float32), codes.copy()
-    for span, given in blocks():
+    for span, probabilities in blocks():
         labels = codes[span]
-        reached = np.where(given >= least - 1e-9, given, -1)
-        sure = reached.max(axis=1, initial=-1) >= 0
-        suggested[span] = np.where(sure, reached.argmax(axis=1), labels)
-        suspicion[span] = _behind(np.maximum(given - least + highest, 0), labels)
+        reached = np.where(probabilities >= least - 1e-9, probabilities, -1)
+        is_confident = reached.max(axis=1, initial=-1) >= 0
+        suggested[span] = np.where(is_confident, reached.argmax(axis=1), labels)
+        # Adding the highest threshold keeps the scores positive without changing their order.
+        suspicion[span] = _suspicion(np.maximum(probabilities - least + highest, 0), labels)
     return suspicion, suggested
 
 
-def _behind(given: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how far labels are behind the best other class, 0 to 1."""
-    total = given.sum(axis=1, keepdims=True)
-    shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
+def _suspicion(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how much less than the best other class each label scores, scaled to 0 to 1."""
+    total = scores.sum(axis=1, keepdims=True)
+    shares = np.divide(scores, total, out=np.zeros_like(scores), where=total > 0)
     at = np.arange(len(labels))
     own = shares[at, labels].copy()
     shares[at, labels] = 0

@@ -1,4 +1,4 @@
-"""A column of labels as numbers from 0 on, whatever its type, and numbers as such labels again."""
+"""Conversion of a column of labels of any type to class numbers from 0 on, and back."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ class Labels:
     """The labels of some rows."""
 
     codes: Rows
-    """(n,) int64: which class each row has, -1 for none."""
+    """Class number of each row, -1 for null, (n,) int64."""
     values: list[Any]
-    """What the classes are in the column."""
+    """Value in the column for each class number."""
     htype: Htype
-    """The column's type, without nulls."""
+    """The column's type, not nullable."""
 
     @classmethod
     def of(cls, view: View, name: str) -> Self:
-        """Read a column.
+        """Return the labels in a column.
 
         Raises
         ------
         SchemaError
-            For a column that holds no one label per row.
+            When the column does not have one label per row.
         """
         f = view.field(name)
         if f.htype.sql not in ("class", "text") and f.htype.scalar is None:
             raise SchemaError(
-                f"labels are one per row, of a ClassLabel, text or numbers; column {name!r} is "
-                f"{f.htype}. Name another column."
+                "A column of labels must have one class label, string or number per row, but "
+                f"column {name!r} is {f.htype}. Name another column."
             )
         htype = replace(f.htype, nullable=False, default=None)
-        found = read_values(view, [f], np.arange(len(view)))[name]
+        labels = read_values(view, [f], np.arange(len(view)))[name]
         classes = f.htype.classes
         if classes is not None:
-            codes = np.ma.filled(found, -1).astype(np.int64)
+            codes = np.ma.filled(labels, -1).astype(np.int64)
             known = len(classes.names) or int(codes.max(initial=-1)) + 1
             return cls(codes, list(range(known)), htype)
-        plain = with_none(found)
-        there = np.array([v is not None for v in plain], bool)
+        plain = with_none(labels)
+        is_valid = np.array([v is not None for v in plain], bool)
         values, inverse = np.unique(
             np.array([v for v in plain if v is not None]), return_inverse=True
         )
         codes = np.full(len(plain), -1)
-        codes[there] = inverse
+        codes[is_valid] = inverse
         return cls(codes, values.tolist(), htype)
 
     def at(self, rows: Rows) -> Labels:
@@ -68,5 +68,5 @@ class Labels:
         return replace(self, codes=self.codes[rows])
 
     def cells(self, codes: Rows) -> Cells:
-        """Return cells of the column that hold some classes."""
+        """Return cells of the column with the values of some class numbers."""
         return self.htype.encode([self.values[code] for code in codes.tolist()])

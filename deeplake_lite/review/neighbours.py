@@ -1,9 +1,9 @@
-"""The vectors nearest to each one of many, by cosine: blocks of products, a few largest of each.
+"""The nearest neighbours of each vector, by cosine similarity.
 
-Up to `EXACT_ROWS` vectors each is compared with every other one. Beyond, the vectors are gathered
-in clusters around directions that k-means finds, and each is compared with those of its own and the
-nearest clusters, about `COMPARED` of them: an inverted file (Jégou, Douze, Schmid, Product
-Quantization for Nearest Neighbor Search, PAMI 2011), without the quantization.
+Up to `EXACT_ROWS` vectors, each is compared with every other one, in blocks. Larger sets are
+divided into clusters by k-means, and each vector is compared with about `COMPARED` vectors of its
+own and of the nearest clusters: an inverted file (Jégou, Douze, Schmid, Product Quantization for
+Nearest Neighbor Search, PAMI 2011), without the quantization.
 """
 
 from __future__ import annotations
@@ -21,35 +21,36 @@ type Vectors = NDArray[np.float32]
 type Rows = NDArray[np.int64]
 
 EXACT_ROWS = 16_384
-"""Most vectors of which each is compared with every other one."""
+"""Up to this many vectors, each is compared with every other one."""
 
 COMPARED = 1_024
-"""Vectors that each one is compared with where there are more."""
+"""Number of vectors that each is compared with if there are more."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Of products that are held at a time."""
+"""Most bytes of cosines in memory at a time."""
 
-_CLUSTER_ROWS = 512  # about, so that some two clusters and more are compared
+_CLUSTER_ROWS = 512  # average size of a cluster: half of COMPARED, so that two or more are compared
 _MOST_CLUSTERS = 1024
-_TRAINING_ROWS = 32  # of a cluster, about, from which its direction is found
-_ROUNDS = 4  # of k-means
+_TRAINING_ROWS = 32  # average number of rows per cluster that k-means uses
+_ROUNDS = 4  # iterations of k-means
 
 
 def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
-    """Return the rows nearest to each row, itself left out, and their cosines.
+    """Return the nearest neighbours of each row, without the row itself, and their cosines.
 
     Parameters
     ----------
     vectors : ndarray, (n, dim) float32
+        Vectors of any length.
     count : int
-        Of neighbours of each, fewer than n.
+        Number of neighbours of each row, less than n.
 
     Returns
     -------
     rows : ndarray, (n, count) int64
-        In no order; -1 where a row has fewer.
+        Neighbours in no particular order; -1 if a row has fewer.
     cosines : ndarray, (n, count) float32
-        0 for vectors without a direction; -inf where there is no row.
+        Cosine similarities: 0 for vectors of zeros, and -inf for missing neighbours.
 
     Examples
     --------
@@ -60,36 +61,37 @@ def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
     unit = directions(vectors)
     rows = np.full((len(unit), count), -1)
     cosines = np.full((len(unit), count), -np.inf, np.float32)
-    for asked, compared in _comparisons(unit):
-        others = unit[compared]
-        for block in _blocks(asked, len(others)):
+    for group, candidates in _comparisons(unit):
+        others = unit[candidates]
+        for block in _blocks(group, len(others)):
             products = unit[block] @ others.T
-            _leave_out(products, block, compared)
-            at = largest(products, min(count, len(compared)))
-            found = np.take_along_axis(products, at, axis=1)
-            rows[block, : at.shape[1]] = np.where(np.isfinite(found), compared[at], -1)
-            cosines[block, : at.shape[1]] = found
+            _exclude_self(products, block, candidates)
+            at = largest(products, min(count, len(candidates)))
+            best = np.take_along_axis(products, at, axis=1)
+            rows[block, : at.shape[1]] = np.where(np.isfinite(best), candidates[at], -1)
+            cosines[block, : at.shape[1]] = best
     return rows, cosines
 
 
 def directions(vectors: Vectors) -> Vectors:
-    """Return vectors of length 1; what has no length stays zero."""
+    """Return the vectors scaled to length 1. Vectors of zeros stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
     unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
 
 
 def largest(values: Vectors, count: int) -> Rows:
-    """Return where the largest values of each row are, (n, count), in no order.
+    """Return the columns of the largest values of each row, (n, count), in no particular order.
 
-    They lie in the tiles, every so many columns, whose largest values are largest: partitioning
-    these and then what they hold is a tenth of the work of partitioning the rows.
+    The columns are divided into tiles, each of which takes every `tiles`-th column. The largest
+    values are all in the `count` tiles with the largest maxima. Partitioning the maxima, and then
+    the values of those tiles, takes a tenth of the time of partitioning the whole rows.
 
     >>> np.sort(largest(np.array([[3.0, 9, 1, 7], [1, 2, 3, 4]]), 2)).tolist()
     [[1, 3], [2, 3]]
     """
     width = values.shape[1]
-    high = int((width / count) ** 0.5)  # as many tiles as are looked into have columns
+    high = int((width / count) ** 0.5)  # columns of a tile: both steps take as long
     tiles = width // max(high, 1)
     if tiles <= count:
         return np.argpartition(values, -count, axis=1)[:, -count:]
@@ -102,10 +104,10 @@ def largest(values: Vectors, count: int) -> Rows:
     return np.take_along_axis(columns, among[:, -count:], axis=1)
 
 
-def _leave_out(products: Vectors, rows: Rows, compared: Rows) -> None:
-    """Make no row its own neighbour; `compared` ascends."""
-    at = np.minimum(np.searchsorted(compared, rows), len(compared) - 1)
-    itself = np.flatnonzero(compared[at] == rows)
+def _exclude_self(products: Vectors, rows: Rows, candidates: Rows) -> None:
+    """Set the product of each row with itself to -inf. `candidates` must be ascending."""
+    at = np.minimum(np.searchsorted(candidates, rows), len(candidates) - 1)
+    itself = np.flatnonzero(candidates[at] == rows)
     products[itself, at[itself]] = -np.inf
 
 
@@ -115,7 +117,7 @@ def _blocks(rows: Rows, width: int) -> Iterator[Rows]:
 
 
 def _comparisons(unit: Vectors) -> Iterator[tuple[Rows, Rows]]:
-    """Yield rows with the rows that they are compared with, both ascending."""
+    """Yield groups of rows with the rows that they are compared with, both ascending."""
     if len(unit) <= EXACT_ROWS:
         if len(unit):
             yield np.arange(len(unit)), np.arange(len(unit))
@@ -124,11 +126,11 @@ def _comparisons(unit: Vectors) -> Iterator[tuple[Rows, Rows]]:
     members = _members(unit, centres)
     for cluster, near in enumerate(np.argsort(-(centres @ centres.T), axis=1)):
         if len(members[cluster]):
-            yield members[cluster], _enough([members[c] for c in near])
+            yield members[cluster], _candidates([members[c] for c in near])
 
 
-def _enough(groups: list[Rows]) -> Rows:
-    """Return `COMPARED` rows of the first groups, evenly of groups that are too large."""
+def _candidates(groups: list[Rows]) -> Rows:
+    """Return `COMPARED` rows of the first groups, evenly spaced if a group is too large."""
     taken, room = [], COMPARED
     for rows in groups:
         taken.append(rows[:: -(-len(rows) // room)] if len(rows) else rows)
@@ -139,17 +141,24 @@ def _enough(groups: list[Rows]) -> Rows:
 
 
 def _centres(unit: Vectors) -> Vectors:
-    """Return directions that vectors gather around: k-means on some of them (Dhillon, Modha)."""
+    """Return the directions of clusters, found by k-means on a sample.
+
+    Notes
+    -----
+    Spherical k-means: Dhillon, Modha, Concept Decompositions for Large Sparse Text Data Using
+    Clustering (Machine Learning 42, 2001).
+    """
     count = min(_MOST_CLUSTERS, max(2, len(unit) // _CLUSTER_ROWS))
     random = np.random.default_rng(0)
-    some = unit[random.choice(len(unit), min(len(unit), count * _TRAINING_ROWS), replace=False)]
-    centres = some[:count]
+    size = min(len(unit), count * _TRAINING_ROWS)
+    sample = unit[random.choice(len(unit), size, replace=False)]
+    centres = sample[:count]
     for _ in range(_ROUNDS):
-        own = _nearest_centre(some, centres)
+        own = _nearest_centre(sample, centres)
         order = np.argsort(own, kind="stable")
-        held, starts = np.unique(own[order], return_index=True)
-        centres = centres.copy()
-        centres[held] = np.add.reduceat(some[order], starts, axis=0)
+        clusters, starts = np.unique(own[order], return_index=True)
+        centres = centres.copy()  # empty clusters keep their centres
+        centres[clusters] = np.add.reduceat(sample[order], starts, axis=0)
         centres = directions(centres)
     return centres
 

@@ -1,4 +1,4 @@
-"""A model's answers beside the truth: which columns go together, and queries that compare them."""
+"""Predictions of a model and the truth: pairs of such columns, and queries that compare them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARK = re.compile(r"pred(icted|ictions?|s)?|model|inferred|scores", re.IGNORECA
 
 
 def pairs(view: View) -> Iterator[tuple[str, str]]:
-    """Yield (truth, prediction): columns that compare, one of which is named as a model's.
+    """Yield pairs (truth, prediction) of comparable columns, by the name of the prediction.
 
     >>> import deeplake_lite as dl
     >>> schema = {"label": "text", "pred_label": "text", "boxes": dl.Boxes(), "note": "text"}
@@ -38,28 +38,29 @@ def pairs(view: View) -> Iterator[tuple[str, str]]:
 
 
 def agreement(view: View, truth: str, prediction: str) -> str:
-    """Return what a query calls the agreement of two columns: a condition, or a number 0 to 1.
+    """Return the SQL expression for the agreement of two columns: a condition, or a number 0 to 1.
 
     Raises
     ------
     SchemaError
-        For columns that do not compare.
+        When the columns cannot be compared.
 
     Examples
     --------
     >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://agreement-doc", {"boxes": dl.Boxes(), "found": dl.Boxes()})
-    >>> agreement(ds, "boxes", "found")
-    'IOU(boxes, found)'
+    >>> ds = dl.create("memory://agreement-doc", {"boxes": dl.Boxes(), "pred": dl.Boxes()})
+    >>> agreement(ds, "boxes", "pred")
+    'IOU(boxes, pred)'
     """
     a, b = view.field(truth), view.field(prediction)
-    found = _measure(a, b)
-    if found is None:
+    measure = _measure(a, b)
+    if measure is None:
         raise SchemaError(
-            "a prediction is compared with a truth of its kind: classes, numbers, text, boxes, "
-            f"masks, or scores with classes; {truth!r} is {a.htype}, {prediction!r} is {b.htype}."
+            "The truth and the prediction must both be classes, numbers, strings, boxes or masks, "
+            f"or the prediction must be scores of classes, but {truth!r} is {a.htype} and "
+            f"{prediction!r} is {b.htype}."
         )
-    return found
+    return measure
 
 
 def compared(
@@ -70,23 +71,25 @@ def compared(
     agree: bool = False,
     threshold: float = 0.5,
 ) -> str:
-    """Return the query for the rows in which two columns agree, or do not.
+    """Return a query for the rows in which two columns agree, or for those in which they differ.
 
     Parameters
     ----------
     view : View
+        View to query.
     truth, prediction : str
-        Columns of classes, numbers or texts, of boxes, or of masks; the prediction may be one
-        score per class.
+        Names of columns of classes, numbers, strings, boxes or masks. For classes, the prediction
+        may also be one score per class.
     agree : bool
-        Whether rows that agree are wanted.
+        Whether to select the rows in which the columns agree.
     threshold : float
-        Intersection over union, or share of equal pixels, from which on boxes and masks agree.
+        Boxes and masks agree if their intersection over union, or their share of equal pixels, is
+        at least this.
 
     Returns
     -------
     str
-        A SELECT; boxes and masks come in the order of their agreement, the worst first.
+        A SELECT statement. Boxes and masks are ordered by agreement, worst first.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def _is_share(f: Field) -> bool:
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
-    """Return the agreement of two columns, None where they do not compare."""
+    """Return the SQL expression for the agreement of two columns, or None without a comparison."""
     a, b = quoted(truth.name), quoted(prediction.name)
     ours, theirs = truth.htype, prediction.htype
     boxes, others = _boxes(ours), _boxes(theirs)
@@ -127,12 +130,12 @@ def _measure(truth: Field, prediction: Field) -> str | None:
 
 
 def _boxes(htype: Htype) -> Coordinates | None:
-    """Return what is known of boxes; None for another type."""
+    """Return the coordinates of a type of boxes, or None for another type."""
     places = htype.coordinates
     return places if places is not None and places.marks == "boxes" else None
 
 
 def _are_scores(htype: Htype) -> bool:
-    """Tell whether values are numbers without a meaning of their own, as many in each row."""
+    """Return whether values are plain arrays with the same number of entries in each row."""
     axes = htype.axes
     return htype.is_array and axes is not None and len(axes) == 1 and axes[0] is not None

@@ -1,7 +1,7 @@
-"""Rows whose label is likely wrong, ranked: a view with two columns more.
+"""The ranking of rows by how likely their label is wrong, as a view with two more columns.
 
-The view is derived, as a query's result is: it keeps what was asked, so that it is saved, pickled
-and asked again like one.
+Like the result of a query, the view stores its parameters. So it can be saved, pickled and computed
+again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.query.parse.names import unused
-from deeplake_lite.review.confident import judged
-from deeplake_lite.review.kept import neighbours_of
+from deeplake_lite.review.confident import judge
 from deeplake_lite.review.labels import Labels
+from deeplake_lite.review.neighbour_cache import neighbours_of
 from deeplake_lite.review.votes import votes
 from deeplake_lite.storage import chunks
 
@@ -43,13 +43,13 @@ SUSPICION = "suspicion"
 SUGGESTED = "suggested"
 
 BLOCK_BYTES = 64 * 2**20
-"""Of vectors that are read at a time."""
+"""Most bytes of vectors that are read at a time."""
 
 VECTOR_BYTES = 2**30
-"""Most that all vectors take; longer ones are brought onto fewer axes."""
+"""Most memory for all vectors. If they take more, they are projected onto fewer axes."""
 
 _FEWEST_AXES = 32
-_SUM = 0.05  # by which probabilities may miss 1: models round
+_TOLERANCE = 0.05  # allowed difference of a sum of probabilities from 1, because models round
 
 
 def suspects(
@@ -60,30 +60,32 @@ def suspects(
     column: str | None = None,
     neighbours: int = 10,
 ) -> View:
-    """Return the rows in the order in which their label is suspicious; see `View.suspects`."""
+    """Return the rows ordered by how suspicious their label is. See `View.suspects`."""
     if not isinstance(by, str) or by not in _METHODS:
         raise OptionError(
             f"by must be 'embedding' or 'scores', but it is {brief(by, 80)}. {_way_out(view, by)}"
         )
     neighbours = checks.integer("neighbours", neighbours, 1)
-    asked = View(view.rows, view.columns, view.origin)
-    labels = Labels.of(asked, label)
-    f = _column(asked, by, column, other_than=label)
-    rows = np.flatnonzero((labels.codes >= 0) & _present(asked, f, by))
-    some = asked[rows]
-    suspicion, suggested = _METHODS[by](some, f, labels.at(rows), neighbours)
-    wanted = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
-    question = Question(f"suspects of {label} by {f.name}", wanted, asked=asked, kind="suspects")
-    names = unused((f.name for f in some.schema if not _is_ranked(some, f)), SUSPICION, SUGGESTED)
+    pinned = View(view.rows, view.columns, view.origin)
+    labels = Labels.of(pinned, label)
+    f = _column(pinned, by, column, other_than=label)
+    rows = np.flatnonzero((labels.codes >= 0) & _present(pinned, f, by))
+    judged = pinned[rows]
+    suspicion, suggested = _METHODS[by](judged, f, labels.at(rows), neighbours)
+    params = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
+    question = Question(f"suspects of {label} by {f.name}", params, asked=pinned, kind="suspects")
+    # Columns of an earlier ranking are replaced. Other columns of these names stay.
+    others = (f.name for f in judged.schema if not _is_ranked(judged, f))
+    names = unused(others, SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
         names[0]: KnownColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
         names[1]: KnownColumn(labels.htype, labels.cells(suggested)),
     }
-    return _ranked(some, added, np.argsort(-suspicion, kind="stable"), question)
+    return _ranked(judged, added, np.argsort(-suspicion, kind="stable"), question)
 
 
 def suggestion(view: View) -> dict[str, str] | None:
-    """Return the column of a view that suggests labels, and whose; None where no ranking does.
+    """Return the name of a view's column of suggested labels, and of their column; None without.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://suggestion-doc", {"kind": "text", "e": dl.Embedding(2)})
@@ -94,78 +96,83 @@ def suggestion(view: View) -> dict[str, str] | None:
     for f in view.schema:
         table, field_id = source_of(view, f)
         if isinstance(table, VirtualTable) and table.question is not None:
-            ranked = table.question.kind == "suspects"
-            if ranked and table.schema.fields[-1].id == field_id:
+            is_ranking = table.question.kind == "suspects"
+            if is_ranking and table.schema.fields[-1].id == field_id:
                 return {"column": f.name, "label": dict(table.question.params)["label"]}
     return None
 
 
 def _is_ranked(view: View, f: Field) -> bool:
-    """Tell whether a column is that of another ranking."""
+    """Return whether a column comes from an earlier ranking."""
     table, _ = source_of(view, f)
     question = table.question if isinstance(table, VirtualTable) else None
     return question is not None and question.kind == "suspects"
 
 
 def ask(question: Question) -> View:
-    """Rank the rows again that a question was asked of."""
+    """Compute a ranking again from its stored parameters."""
     assert question.asked is not None
     return suspects(question.asked, **dict(question.params))
 
 
-def _ranked(some: View, added: dict[str, VirtualColumn], order: Rows, question: Question) -> View:
-    """Return rows with columns more, in an order."""
-    every = np.arange(len(some))
-    taken = {f.name: TakenColumn(some, f, every) for f in some._fields() if f.name not in added}
+def _ranked(view: View, added: dict[str, VirtualColumn], order: Rows, question: Question) -> View:
+    """Return a view with added columns, in the given order of rows."""
+    rows = np.arange(len(view))
+    taken = {f.name: TakenColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
     columns = {**taken, **added}
     table = VirtualTable(
         columns,
-        len(some),
-        some.version,
-        ids=some.row_ids,
-        uncommitted=bool(some.rows.table.uncommitted),
+        len(view),
+        view.version,
+        ids=view.row_ids,
+        uncommitted=view.rows.table.uncommitted,
         question=question,
     )
     names = tuple(columns)
-    return View(RowSelection(some.rows.lake, table, order), names, question.text)
+    return View(RowSelection(view.rows.lake, table, order), names, question.text)
 
 
 def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
-    """Return the column to judge by: as named, called as `by` is, or the only one of its kind."""
+    """Return the column to judge by.
+
+    It is the named one, the one with the name in `by`, or the only one of a suitable type.
+    """
     fits = [f for f in view.schema.fields if f.name != other_than and _fits(f, by)]
     if name is not None:
-        found = view.field(name)
-        if not _fits(found, by):
-            raise SchemaError(f"by={by!r} takes {_WANTED[by]}, column {name!r} is {found.htype}.")
-        return found
-    named = [f for f in fits if f.name == by]
-    if len(named or fits) != 1:
-        there = ", ".join(repr(f.name) for f in fits) or "none"
+        f = view.field(name)
+        if not _fits(f, by):
+            raise SchemaError(f"by={by!r} needs {_NEEDED[by]}, but column {name!r} is {f.htype}.")
+        return f
+    same_name = [f for f in fits if f.name == by]
+    if len(same_name or fits) != 1:
+        columns = ", ".join(repr(f.name) for f in fits)
         raise SchemaError(
-            f"by={by!r} takes {_WANTED[by]}, and there are several or none: {there}. Name it: "
-            "column=…."
+            f"by={by!r} needs {_NEEDED[by]}, but there "
+            + (f"are several: {columns}. Name one: column=…." if fits else "is none. Add one.")
         )
-    return (named or fits)[0]
+    return (same_name or fits)[0]
 
 
 def _way_out(view: View, name: str) -> str:
-    """Return what to write where a name, perhaps that of a column, is no way to judge."""
+    """Return the hint for a wrong `by`, which may be the name of a suitable column."""
     ways: tuple[By, ...] = ("embedding", "scores")
     for way in ways:
         if name in view and _fits(view.field(name), way):
             return f"Name the column: by={way!r}, column={name!r}."
-    there = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
-    return f"Columns of embeddings: {there or 'none; add one of dl.Embedding'}."
+    columns = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
+    if not columns:
+        return "There is no column of embeddings; add one of type dl.Embedding."
+    return f"Columns of embeddings: {columns}."
 
 
-_WANTED = {
+_NEEDED = {
     "embedding": "a column of vectors of one length",
     "scores": "a column of one probability per class",
 }
 
 
 def _fits(f: Field, by: By) -> bool:
-    """Tell whether a column holds a vector per row; one of embeddings is no column of scores."""
+    """Return whether a column holds one vector per row. Embeddings cannot be scores."""
     layout = f.htype.layout
     if not isinstance(layout, Dense) or len(layout.shape) != 1:
         return False
@@ -175,20 +182,23 @@ def _fits(f: Field, by: By) -> bool:
 
 
 def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
-    """Return which rows have a vector; one that has neighbours is finite, as embeddings are."""
-    finite = f.htype.is_embedding or by == "scores"
-    if finite and not f.htype.nullable:
+    """Return which rows have a vector, (rows,) bool.
+
+    For neighbours, the vector must be finite. Embeddings always are. Scores are checked later.
+    """
+    skip_check = f.htype.is_embedding or by == "scores"
+    if skip_check and not f.htype.nullable:
         return np.ones(len(view), bool)
-    found = []
+    parts = []
     for _, block in _blocks(view, f):
-        there = ~np.ma.getmaskarray(block)
-        there &= finite | np.isfinite(np.ma.getdata(block))
-        found.append(there.reshape(len(block), -1).all(axis=1))
-    return np.concatenate([*found, np.empty(0, bool)])
+        valid = ~np.ma.getmaskarray(block)
+        valid &= skip_check | np.isfinite(np.ma.getdata(block))
+        parts.append(valid.reshape(len(block), -1).all(axis=1))
+    return np.concatenate([*parts, np.empty(0, bool)])
 
 
 def _blocks(view: View, f: Field) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of a column of vectors, some at a time."""
+    """Yield the rows of a column of vectors in blocks, as slices and values."""
     width = max(1, int(np.prod(f.htype.layout.shape)))  # type: ignore[union-attr]
     for span in chunks.spans(len(view), max(1, BLOCK_BYTES // (8 * width))):
         yield span, read_values(view, [f], np.arange(span.start, span.stop))[f.name]
@@ -199,27 +209,27 @@ def _by_neighbours(view: View, f: Field, labels: Labels, neighbours: int) -> Jud
     if count < 1:
         return np.zeros(len(view), np.float32), labels.codes
     vectors = _vectors(view, f)
-    found = neighbours_of(vectors, count)
-    pointing = vectors.any(axis=1)[:, np.newaxis]  # a vector of zeros is near nothing
-    return votes(labels.codes, np.where(pointing, found.rows, -1), found.cosines)
+    nearest = neighbours_of(vectors, count)
+    has_direction = vectors.any(axis=1)[:, np.newaxis]  # a vector of zeros has no neighbours
+    return votes(labels.codes, np.where(has_direction, nearest.rows, -1), nearest.cosines)
 
 
 def _vectors(view: View, f: Field) -> NDArray[np.float32]:
-    """Return all vectors, (n, dim) float32, on fewer axes where they would not fit.
+    """Return all vectors, (n, dim) float32, projected onto fewer axes if they take too much memory.
 
     Notes
     -----
-    A random projection keeps angles nearly as they are: Johnson, Lindenstrauss (1984).
+    A random projection nearly preserves angles: Johnson, Lindenstrauss (1984).
     """
     width = int(f.htype.layout.shape[0])  # type: ignore[union-attr]
     axes = min(width, max(_FEWEST_AXES, VECTOR_BYTES // (4 * len(view))))
     random = np.random.default_rng(0)
     projection = random.standard_normal((width, axes), np.float32) if axes < width else None
-    found = np.empty((len(view), axes), np.float32)
+    vectors = np.empty((len(view), axes), np.float32)
     for span, block in _blocks(view, f):
         plain = np.asarray(block, np.float32)
-        found[span] = plain if projection is None else plain @ projection
-    return found
+        vectors[span] = plain if projection is None else plain @ projection
+    return vectors
 
 
 def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgement:  # noqa: ARG001
@@ -227,26 +237,28 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
     names = len(labels.values)
     if labels.htype.classes is None or classes < names:
         raise SchemaError(
-            f"scores are one per class of a ClassLabel: column {f.name!r} has {classes}, the "
-            f"labels are {labels.htype}. Name another column."
+            "There must be one score per class of a ClassLabel, but column "
+            f"{f.name!r} has {classes} scores and the labels are {labels.htype}. Name another "
+            "column."
         )
 
     def blocks() -> Iterator[tuple[slice, NDArray[np.float32]]]:
         for span, block in _blocks(view, f):
             yield span, _probabilities(np.asarray(block, np.float32), f.name, span.start)
 
-    suspicion, suggested = judged(labels.codes, blocks, classes)
+    suspicion, suggested = judge(labels.codes, blocks, classes)
     return suspicion, suggested
 
 
 def _probabilities(values: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
-    """Return probabilities as they are. Raises InvalidValueError for numbers that are none."""
-    good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _SUM)
+    """Return probabilities unchanged. Raises InvalidValueError if some are not probabilities."""
+    good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _TOLERANCE)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise InvalidValueError(
-            "scores are probabilities: none negative, 1 in all, got "
-            f"{values[row][:8].tolist()}, {values[row].sum():.4g} in all. Take the softmax first.",
+            "scores must be probabilities, none negative and with a sum of 1, but they are "
+            f"{values[row][:8].tolist()} with a sum of {values[row].sum():.4g}. Apply softmax "
+            "first.",
             column=name,
             row=first + row,
         )

@@ -1,8 +1,8 @@
-"""What neighbours say about a label: how few of them have it, and which one most of them have.
+"""Votes of nearest neighbours on the label of each row.
 
-Neighbours vote with their cosine, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy Labels (ICML
-2020), https://arxiv.org/abs/2004.12289, and Zhu, Dong, Liu, Detecting Corrupted Labels Without
-Training a Model to Predict (ICML 2022), https://arxiv.org/abs/2110.06283.
+The vote of a neighbour has the weight of its cosine, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy
+Labels (ICML 2020), https://arxiv.org/abs/2004.12289, and Zhu, Dong, Liu, Detecting Corrupted Labels
+Without Training a Model to Predict (ICML 2022), https://arxiv.org/abs/2110.06283.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FAINT = 1e-6  # what a neighbour weighs at a right angle or beyond
+_LEAST_WEIGHT = 1e-6  # weight of a neighbour with a cosine of 0 or less
 
 
 def votes(
     codes: NDArray[np.int64], rows: NDArray[np.int64], cosines: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return how much of its neighbours' weight is against each row's label, and what it is for.
+    """Return the share of the neighbours' votes against each label, and the label with most votes.
 
     Parameters
     ----------
     codes : ndarray, (n,) int64
-        Labels.
+        Class number of each row's label.
     rows, cosines : ndarray, (n, k)
-        Neighbours of each row, -1 where there is none.
+        Neighbours of each row and their cosines. The row of a missing neighbour is -1.
 
     Returns
     -------
     suspicion : ndarray, (n,) float32
-        0 where all neighbours have the label, 1 where none has; 0 where there are none.
+        0 if all neighbours have the label, 1 if none has it. Without neighbours, it is 0.
     suggested : ndarray, (n,) int64
-        The label of most weight; a tie goes to the row's own.
+        The label with the most votes. In a tie, it is the row's own.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def votes(
     >>> suspicion.tolist(), suggested.tolist()
     ([0.5, 0.10000000149011612, 1.0], [7, 7, 7])
     """
-    weights = np.where(rows >= 0, np.maximum(cosines, _FAINT), 0)
+    weights = np.where(rows >= 0, np.maximum(cosines, _LEAST_WEIGHT), 0)
     theirs, own = codes[rows], codes[:, np.newaxis]
     mine = np.where(theirs == own, weights, 0).sum(axis=1)
     every = weights.sum(axis=1)

@@ -1,1 +1,1 @@
-"""What plug-ins test themselves with: one harness per kind."""
+"""Test harnesses for plugins and for the package itself, one per kind of object."""

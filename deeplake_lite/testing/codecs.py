@@ -1,8 +1,8 @@
-"""What every codec must do, as checks that a new codec's test calls.
+"""The requirements on every codec, as checks that the tests of a codec call.
 
 Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for arrays that
-it takes, `check_refuses` for arrays that it does not; for picture files `check_file` with files of
-all kinds, and `check_cut_short` and `check_damaged` with a few of them.
+the codec accepts, and `check_refuses` for arrays that it refuses. For image files, `check_file`
+with files of all kinds, and `check_cut_short` and `check_damaged` with a few of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def check_config(codec: Codec) -> None:
-    """Check that the configuration and the repr of a codec give it back.
+    """Check that a codec can be restored from its configuration, its repr and its pickle.
 
     >>> check_config(codecs.get("zstd", level=9))
     """
@@ -47,16 +47,16 @@ def check_config(codec: Codec) -> None:
 def check_encode_decode(
     codec: Codec, arrays: Iterable[NDArray[Any]], *, tolerance: float = 0.0
 ) -> None:
-    """Check that arrays come back, and give the same bytes whatever their layout in memory.
+    """Check that decoding restores arrays, and that their memory layout does not change the bytes.
 
     Parameters
     ----------
     codec : Codec
         Codec under test.
     arrays : iterable of ndarray
-        What it takes.
+        Arrays that the codec accepts.
     tolerance : float
-        Mean difference that a codec with losses may make.
+        Largest mean difference that a lossy codec may cause.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def check_encode_decode(
         else:
             assert decoded.tobytes() == array.astype(little).tobytes(), f"{codec!r} changed numbers"
         if isinstance(codec, ImageCodec):
-            assert codec.lossless == (not tolerance), f"{codec!r} has losses or has not"
+            assert codec.lossless == (not tolerance), f"{codec!r} has a wrong value of lossless"
             _check_header(codec, data, array)
 
 
 def check_refuses(codec: Codec, arrays: Iterable[NDArray[Any]]) -> None:
-    """Check that arrays are refused with an error that says why.
+    """Check that arrays are refused with an error that names their dtype.
 
     >>> check_refuses(codecs.get("jpeg"), [np.zeros((2, 2), "uint16"), np.zeros((0, 2), "uint8")])
     """
@@ -96,11 +96,11 @@ def check_refuses(codec: Codec, arrays: Iterable[NDArray[Any]]) -> None:
             assert str(array.dtype) in message, message
             assert message.endswith("."), message
         else:
-            raise AssertionError(f"{codec!r} took {array.dtype} of shape {array.shape}")
+            raise AssertionError(f"{codec!r} accepted {array.dtype} of shape {array.shape}")
 
 
 def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
-    """Check that a picture file gives the pixels expected, and that probing foretells them.
+    """Check that an image file decodes to the expected pixels, and that probing predicts them.
 
     >>> png = codecs.sniff(codecs.get("png").encode(np.eye(2, dtype="uint8")))
     >>> check_file(png, png.encode(np.eye(2, dtype="uint8")), np.eye(2, dtype="uint8"))
@@ -112,7 +112,7 @@ def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
 
 
 def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | None = None) -> None:
-    """Check that a file is refused wherever it is cut short: at all places, or at those given.
+    """Check that a file is refused if it is truncated, to any length or to the given ones.
 
     >>> bmp = codecs.sniff(b"BM")
     >>> check_cut_short(bmp, bmp.encode(np.eye(3, dtype="uint8")))
@@ -125,19 +125,19 @@ def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | Non
 
 
 def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int = 100) -> None:
-    """Check that bytes which are wrong raise this package's errors, if any.
+    """Check that damaged files raise no other errors than this package's.
 
     Parameters
     ----------
     codec : ImageCodec
         Codec under test.
     data : bytes
-        A file that decodes.
+        A valid file.
     seed : int
-        Of the damage.
+        Seed of the damage.
     times : int
-        How often the file is damaged, in ways that take turns: a bit, some bytes, a piece that is
-        missing, noise after the signature.
+        Number of damaged copies. Kinds of damage alternate: a flipped bit, random bytes, a missing
+        piece, noise after the signature.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int =
 
 
 def damage(data: bytes, *, seed: int, times: int) -> Iterator[bytes]:
-    """Give copies of some bytes with a few of them changed, missing or replaced by noise.
+    """Yield copies of some bytes with a few of them changed, missing or replaced by noise.
 
     >>> len(list(damage(bytes(100), seed=0, times=7)))
     7
@@ -179,7 +179,7 @@ def damage(data: bytes, *, seed: int, times: int) -> Iterator[bytes]:
 
 
 def _layouts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Give an array with the same elements, laid out otherwise in memory."""
+    """Yield arrays with the same elements in different memory layouts."""
     yield array.copy()
     yield np.asfortranarray(array)
     yield array.astype(array.dtype.newbyteorder(">"))
@@ -189,16 +189,16 @@ def _layouts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 
 def _check_own(array: NDArray[Any]) -> None:
-    """Check that an array is one that a user may keep and change."""
+    """Check that an array is a plain one that a user may change."""
     assert array.flags.writeable, "the array is read-only"
     assert array.flags.c_contiguous, "the array is not contiguous"
     assert array.dtype.newbyteorder("<") == array.dtype, "the array is big-endian"
 
 
 def _check_header(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
-    """Check that probing foretells what decoding gives."""
-    assert codec.matches(data), f"{codec!r} does not know its own file"
-    assert codecs.sniff(data).name == codec.name, f"{codecs.sniff(data)!r} took it"
+    """Check that probing predicts the result of decoding."""
+    assert codec.matches(data), f"{codec!r} does not recognize its own file"
+    assert codecs.sniff(data).name == codec.name, f"{codecs.sniff(data)!r} claims the file"
     for buffer in (data, bytearray(data), memoryview(data)):
         header = codec.probe(buffer)
         assert header == Header(expected.shape, expected.dtype.name), f"{header}: {expected.shape}"
@@ -206,9 +206,9 @@ def _check_header(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> Non
 
 
 def _check_raises(call: Any, error: type[Exception], data: bytes) -> None:
-    """Check that a call with a file cut short raises an error."""
+    """Check that a call with a truncated file raises an error."""
     try:
         call(data)
     except error:
         return
-    raise AssertionError(f"a file cut to {len(data):,} bytes was taken for whole")
+    raise AssertionError(f"a file truncated to {len(data):,} bytes was accepted")

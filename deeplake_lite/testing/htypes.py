@@ -1,7 +1,7 @@
-"""What every htype must do, as checks that a new type's test calls.
+"""The requirements on every column type, as checks that the tests of a type call.
 
 Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for values that
-it takes, `check_refuses` for values that it does not.
+the type accepts, and `check_refuses` for values that it refuses.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def check_config(htype: Htype) -> None:
-    """Check that the configuration and the repr of an htype give it back.
+    """Check that a type can be restored from its configuration, its repr and its pickle.
 
     >>> check_config(htypes.Array("float32", (None, 3), nullable=True))
     """
     config = json.loads(json.dumps(htype.get_config(), allow_nan=False))
     known = {name: getattr(htypes, name) for name in htypes.__all__}
-    known[type(htype).__name__] = type(htype)  # which another package may have added
+    known[type(htype).__name__] = type(htype)  # the type may come from another package
     for copy in (
         htypes.from_config(config),
         eval(repr(htype), known),
@@ -49,16 +49,16 @@ def check_config(htype: Htype) -> None:
 def check_encode_decode(
     htype: Htype, values: Sequence[Any], expected: Sequence[Any] | None = None
 ) -> list[Any]:
-    """Check that values come back, alone and in blocks, between nulls and in other orders.
+    """Check that decoding restores values: alone, in blocks, among nulls and in other orders.
 
     Parameters
     ----------
     htype : Htype
         Type under test.
     values : sequence
-        At least one value that it takes.
+        At least one value that the type accepts.
     expected : sequence, optional
-        What decoding gives, where that is not what was encoded.
+        The decoded values, if they differ from the encoded ones.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def check_encode_decode(
 
 
 def check_refuses(htype: Htype, bad: Any, match: str) -> None:
-    """Check that a bad value raises, with its row and a message that matches.
+    """Check that a bad value raises an error with its row and a matching message.
 
     >>> check_refuses(htypes.Scalar("int8"), 300, "int8 holds -128 to 127, but the value is 300")
     """
@@ -106,13 +106,13 @@ def check_refuses(htype: Htype, bad: Any, match: str) -> None:
             htype.encode([*[htype.blank] * before, bad])
         except InvalidValueError as error:
             raised = error
-        assert raised is not None, f"{htype!r} took {brief(bad, 200)}"
+        assert raised is not None, f"{htype!r} accepted {brief(bad, 200)}"
         assert raised.row == before, f"row {raised.row}, not {before}"
         assert re.search(match, str(raised)), f"{str(raised)!r} does not match {match!r}"
 
 
 def check_cells(layout: Any, cells: Cells) -> None:
-    """Check that cells are as their layout says."""
+    """Check that cells agree with their layout."""
     assert cells.valid is None or (cells.valid.shape == (len(cells),) and not cells.valid.all())
     match layout, cells:
         case Dense(dtype, shape), DenseCells(values):
@@ -136,7 +136,7 @@ def check_cells(layout: Any, cells: Cells) -> None:
 
 
 def check_same(got: Any, wanted: Any) -> None:
-    """Check that two values are equal in type, shape and content; NaN equals NaN.
+    """Check that two values are equal in type, shape and content. NaN equals NaN.
 
     >>> check_same([np.array([1.0, np.nan])], [[1.0, float("nan")]])
     """

@@ -1,4 +1,4 @@
-"""Ctrl-C at chosen moments, also within the standard library."""
+"""Simulation of Ctrl-C at any moment of an operation, also within the standard library."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ if TYPE_CHECKING:
     from types import FrameType
 
 MOMENTS = ("call", "c_return")
-"""Events of a profiler behind which the interpreter looks for signals: a function of Python begins,
-or one of C has returned. Between other instructions none arrives."""
+"""Profiler events after which the interpreter checks for signals: a Python function begins, or a C
+function has returned. Other instructions are not interrupted."""
 
 
 class Interrupted:
-    """Whether an operation was interrupted, and the error, which a notebook keeps as this does."""
+    """An operation that was interrupted. It is false if the operation ended before.
+
+    The error is kept, as it is in a notebook, so that its traceback keeps objects alive.
+    """
 
     def __init__(self, operation: Callable[[], object], moment: int) -> None:
         """Interrupt an operation at its `moment`th moment, counted from 1."""
         self._left = moment
         self.error: KeyboardInterrupt | None = None
         self.place = ""
-        """Where it was interrupted."""
+        """Function and line that were interrupted."""
         sys.setprofile(self._count)
         try:
             operation()
@@ -35,26 +38,34 @@ class Interrupted:
         return self._left <= 0
 
     def _count(self, frame: FrameType, event: str, thrown: object) -> None:
-        if event in MOMENTS and not isinstance(thrown, GeneratorExit):  # a generator is let go of
+        # A GeneratorExit is thrown into a generator that is freed, where errors cannot propagate.
+        if event in MOMENTS and not isinstance(thrown, GeneratorExit):
             self._left -= 1
-            if not self._left:  # a profiler that raises is removed
+            if not self._left:  # Python removes a profiler that raises
                 code = frame.f_code
                 self.place = f"{event} {code.co_qualname} {code.co_filename}:{frame.f_lineno}"
                 raise KeyboardInterrupt
 
 
 def interrupted_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
-    """Interrupt an operation at moments all over it, until it comes to its end; return the last.
+    """Interrupt an operation at one moment after the other, until it ends first.
 
-    The last error is kept, and with it all that its traceback refers to.
+    Each error, and all objects that its traceback refers to, live until the next one.
 
     Parameters
     ----------
+    operation : callable
+        The operation, which is called again and again.
     check : callable
-        Is called after each interrupt, with its place.
+        Called after each interrupt with the place of it.
+
+    Returns
+    -------
+    int
+        The number of the first moment that the operation did not reach.
     """
     moment = 1
-    while kept := Interrupted(operation, moment):
-        check(kept.place)
+    while interrupted := Interrupted(operation, moment):
+        check(interrupted.place)
         moment += 1 + moment // 40
     return moment

@@ -1,4 +1,4 @@
-"""What holds for every dataset, whatever led to it."""
+"""Invariants that hold for every dataset, whatever its history."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def check_content(view: View, content: Content) -> None:
-    """Check that a dataset holds what the model says: columns, rows in order, every cell, notes."""
+    """Check that a dataset equals a model: columns, rows in order, cells and metadata."""
     fields = {f.id: f for f in view.schema}
     assert [(f.id, f.name, f.htype) for f in view.schema] == [
         (c, column.name, column.htype) for c, column in content.columns.items()
     ]
     assert view.row_ids.tolist() == list(content.rows), "rows, in order"
-    assert same_json(dict(view.rows.table.metadata), content.notes)
+    assert same_json(dict(view.rows.table.metadata), content.metadata)
     for c, f in fields.items():
         got = [freeze(value) for value in view[f.name][:]]
         assert got == [row[c] for row in content.rows.values()], f"column {f.name!r}"
 
 
 def check_consistent(ds: Dataset) -> None:
-    """Check that a committed dataset's indexes fit its data, and that every byte is as written."""
+    """Check that the indexes of a committed dataset agree with its data, and every checksum."""
     report = ds.verify()
     assert report, report
     table = ds.handle.table
@@ -49,29 +49,29 @@ def check_consistent(ds: Dataset) -> None:
 
 
 def _check_reads(ds: Dataset, f: Field) -> None:
-    """Check that one by one and in any order reads the same as all at once."""
-    every = [freeze(value) for value in ds[f.name][:]]
+    """Check that rows read one by one, or in another order, equal those that are read at once."""
+    values = [freeze(value) for value in ds[f.name][:]]
     back = np.arange(len(ds))[::-1]
-    assert [freeze(ds[f.name][i]) for i in range(len(ds))] == every
-    assert [freeze(value) for value in ds[f.name][back]] == every[::-1]
+    assert [freeze(ds[f.name][i]) for i in range(len(ds))] == values
+    assert [freeze(value) for value in ds[f.name][back]] == values[::-1]
 
 
 def _check_shapes(ds: Dataset, f: Field) -> None:
-    """Check that the shapes that are kept are those of the values; a null has none."""
+    """Check that the stored shapes are those of the values, and that nulls have none."""
     shapes = ds[f.name].shapes
     assert len(shapes) == len(ds)
-    for row, (value, kept) in enumerate(zip(ds[f.name][:], shapes.tolist(), strict=True)):
+    for row, (value, shape) in enumerate(zip(ds[f.name][:], shapes.tolist(), strict=True)):
         if isinstance(value, np.ndarray):
             is_null = f.htype.nullable and ds[f.name][row] is None
-            assert tuple(n for n in kept if n >= 0) == (() if is_null else value.shape)
+            assert tuple(n for n in shape if n >= 0) == (() if is_null else value.shape)
 
 
 def _check_statistics(ds: Dataset, f: Field) -> None:
-    """Check that the bounds of every chunk hold for its rows, one entry per chunk."""
-    found = ds.handle.table.statistics(f.id)
-    if found is None:
+    """Check that there are bounds for each chunk, and that they hold for its rows."""
+    statistics = ds.handle.table.statistics(f.id)
+    if statistics is None:
         return
-    bounds, counts = found
+    bounds, counts = statistics
     layout, slots = f.htype.layout, ds.handle.table.rows.slots
     assert isinstance(layout, Dense)
     data = ds.handle.table._column(f.id).arrays["data"]
@@ -94,7 +94,7 @@ def _check_statistics(ds: Dataset, f: Field) -> None:
 
 
 def _check_id_blocks(ds: Dataset) -> None:
-    """Check that every block of row ids that is in use is noted as taken."""
+    """Check that every block of row ids that is in use is recorded as taken."""
     blocks = ds.handle.table.rows.blocks
     taken = run(blocks.read(np.arange(run(blocks.length()))))
     assert set((ds.row_ids >> COUNTER_BITS).tolist()) <= set(taken.tolist())

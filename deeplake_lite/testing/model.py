@@ -1,8 +1,8 @@
-"""A lake of plain dicts: what every version is to hold, without a thought for storage.
+"""A model of a lake in plain dicts, with which tests compare real lakes.
 
-A `Content` is what one version holds: columns, rows by id, notes. `merge` brings two lines of edits
-together by the same rules as the lake: three-way by row, cell, column and note. A `ModelLake` holds
-the commits and branches, a `ModelHandle` the edits of one open transaction.
+A `Content` is the content of one version: columns, rows by id, and metadata. `merge` merges two
+lines of edits by the same rules as the lake: three-way by row, cell, column and metadata key. A
+`ModelLake` holds the commits and branches, and a `ModelHandle` the edits of an open transaction.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 
 type Side = Literal["raise", "ours", "theirs"]
 type Conflict = tuple[str, str | None, int | None]
-"""Kind, name of the column or note, row id."""
-type Doubt = tuple[str, ...]
-"""What has no agreed base value: a kind, and the ids of the column and the row, or a note's key."""
+"""Kind of the conflict, name of the column or metadata key, and row id."""
+type Unresolved = tuple[str, ...]
+"""Identifies a value on which several merge bases disagree: a kind, and ids or a metadata key."""
 
 
 @dataclass(frozen=True)
 class ModelColumn:
-    """A column, but for its cells."""
+    """A column without its cells."""
 
     name: str
-    """What users call it."""
+    """Name of the column."""
     htype: Htype
-    """What its values mean."""
+    """Type of the column."""
 
 
 @dataclass
 class Content:
-    """What one version holds."""
+    """The content of one version."""
 
     columns: dict[str, ModelColumn] = field(default_factory=dict)
-    """By column id, in order."""
+    """Columns by id, in order."""
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Frozen cells by column id, by row id, in order."""
-    notes: dict[str, Any] = field(default_factory=dict)
-    """Metadata."""
+    """Rows by id, in order, as dicts of frozen cells by column id."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Metadata by key."""
 
     def copy(self) -> Content:
-        """Return one that can be changed on its own."""
+        """Return a copy that can be changed independently."""
         return deepcopy(self)
 
     def by_name(self, name: str) -> str:
@@ -56,7 +56,7 @@ class Content:
         return next(c for c, column in self.columns.items() if column.name == name)
 
     def append(self, ids: Iterable[int], data: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows; columns that `data` leaves out get their default."""
+        """Add rows. Columns that are not in `data` get their default."""
         ids = list(ids)
         cells = {}
         for c, column in self.columns.items():
@@ -65,15 +65,15 @@ class Content:
         self.rows |= {i: {c: cells[c][n] for c in cells} for n, i in enumerate(ids)}
 
     def set_cells(self, ids: Iterable[int], name: str, values: Sequence[Any]) -> None:
-        """Change cells of one column."""
+        """Set cells of one column."""
         c = self.by_name(name)
         for i, value in zip(ids, stored(self.columns[c].htype, values), strict=True):
             self.rows[i][c] = value
 
     def add_column(self, c: str, column: ModelColumn, values: Sequence[Any] | None) -> None:
-        """Add a column, with one value per row or its default."""
-        given = [column.htype.default] * len(self.rows) if values is None else values
-        for row, value in zip(self.rows.values(), stored(column.htype, given), strict=True):
+        """Add a column with one value per row, or with its default."""
+        cells = [column.htype.default] * len(self.rows) if values is None else values
+        for row, value in zip(self.rows.values(), stored(column.htype, cells), strict=True):
             row[c] = value
         self.columns[c] = column
 
@@ -85,25 +85,25 @@ class Content:
             del row[c]
 
     def rename_column(self, old: str, new: str) -> None:
-        """Give a column another name."""
+        """Rename a column."""
         c = self.by_name(old)
         self.columns[c] = replace(self.columns[c], name=new)
 
 
 @dataclass(frozen=True)
 class ModelChanges:
-    """What one version has that an older one had not, and the other way round."""
+    """The changes between two versions."""
 
     added: list[int]
-    """Row ids, in order."""
+    """Ids of added rows, in order."""
     removed: list[int]
-    """Row ids, in the old order."""
+    """Ids of removed rows, in the old order."""
     cells: dict[str, set[int]]
-    """Row ids by column id."""
+    """Ids of rows with changed cells, by column id."""
 
 
 def difference(a: Content, b: Content) -> ModelChanges:
-    """Return what `b` changed, relative to `a`."""
+    """Return the changes from `a` to `b`."""
     both, shared = a.rows.keys() & b.rows.keys(), a.columns.keys() & b.columns.keys()
     cells = {c: {i for i in both if a.rows[i][c] != b.rows[i][c]} for c in shared}
     return ModelChanges(
@@ -114,11 +114,11 @@ def difference(a: Content, b: Content) -> ModelChanges:
 
 
 class NoDefaultError(Exception):
-    """Rows meet a column that has no default and takes no null."""
+    """Rows get a new column that has no default and is not nullable."""
 
 
 class Missing:
-    """Stands for a note that is not there."""
+    """Stands for a metadata key that does not exist."""
 
     def __deepcopy__(self, _: object) -> Missing:
         return self
@@ -129,23 +129,24 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class Base:
-    """What two versions come from."""
+    """The common base of two versions."""
 
     content: Content
-    """One version, or what merging several gives."""
-    doubts: frozenset[Doubt] = frozenset()
-    """On what those several do not agree."""
+    """Content of the only merge base, or of the merge of several."""
+    unresolved: frozenset[Unresolved] = frozenset()
+    """Values on which several merge bases disagree."""
 
 
 def merge(
     base: Base, ours: Content, theirs: Content, side: Side
-) -> tuple[Content, set[Conflict], frozenset[Doubt]]:
-    """Return our content with what they changed since `base`, and what both changed, told twice.
+) -> tuple[Content, set[Conflict], frozenset[Unresolved]]:
+    """Merge their changes since `base` into our content.
 
-    "raise" resolves as "ours" does.
+    Returns the merged content, the conflicts, and the same conflicts as unresolved values. With
+    "raise", conflicts are resolved as with "ours".
     """
     merger = _Merger(base, ours, theirs, side == "theirs")
-    return merger.content(), merger.conflicts, frozenset(merger.doubts)
+    return merger.content(), merger.conflicts, frozenset(merger.unresolved)
 
 
 class _Merger:
@@ -153,91 +154,96 @@ class _Merger:
 
     def __init__(self, base: Base, ours: Content, theirs: Content, wins: bool) -> None:
         self.base, self.ours, self.theirs, self.wins = base.content, ours, theirs, wins
-        self.open = base.doubts
+        self.base_unresolved = base.unresolved
         self.conflicts: set[Conflict] = set()
-        self.doubts: set[Doubt] = set()
+        self.unresolved: set[Unresolved] = set()
 
-    def _collide(self, conflict: Conflict, *doubt: Any) -> None:
+    def _collide(self, conflict: Conflict, *key: Any) -> None:
         self.conflicts.add(conflict)
-        self.doubts.add(tuple(map(str, doubt)))
+        self.unresolved.add(tuple(map(str, key)))
 
-    def _in_doubt(self, *doubt: Any) -> bool:
-        return tuple(map(str, doubt)) in self.open
+    def _is_unresolved(self, *key: Any) -> bool:
+        return tuple(map(str, key)) in self.base_unresolved
 
     def _has_base(self, c: str) -> bool:
-        """Tell whether both sides come from one column."""
-        return c in self.base.columns and not self._in_doubt("column", c)
+        """Return whether both sides derive from one column of the base."""
+        return c in self.base.columns and not self._is_unresolved("column", c)
 
     def _changed(self, side: Content, i: int, c: str) -> bool:
-        """Tell whether a side has another cell than the base, or may have."""
+        """Return whether a cell of a side differs from the base, or has an unresolved base."""
         if c not in side.columns or i not in side.rows:
             return False
-        return self._in_doubt("cell", c, i) or side.rows[i][c] != self.base.rows[i][c]
+        return self._is_unresolved("cell", c, i) or side.rows[i][c] != self.base.rows[i][c]
 
     def _touched(self, side: Content, i: int) -> bool:
-        """Tell whether a side changed a row of the base, or may have."""
+        """Return whether a side changed a cell in a row of the base."""
         return any(self._has_base(c) and self._changed(side, i, c) for c in self.base.columns)
 
     def content(self) -> Content:
         columns = self._columns()
-        kept = {i: self._row(i, columns) for i in self.ours.rows if self._stays(i)}
+        ours = {i: self._row(i, columns) for i in self.ours.rows if self._stays(i)}
         missing = [i for i in self.theirs.rows if i not in self.ours.rows]
-        new = {i for i in missing if i not in self.base.rows and not self._in_doubt("row", i)}
+        new = {i for i in missing if i not in self.base.rows and not self._is_unresolved("row", i)}
         added = [i for i in missing if i in new]
         revived = sorted(i for i in missing if i not in new and self._revived(i))
-        rows = kept | {i: self._copied(i, self.theirs, columns) for i in added + revived}
-        notes = {
+        rows = ours | {i: self._copy_row(i, self.theirs, columns) for i in added + revived}
+        metadata = {
             k: self._choose(
                 ("metadata", k, None),
-                ("note", k),
-                *(side.notes.get(k, MISSING) for side in (self.base, self.ours, self.theirs)),
+                ("metadata", k),
+                *(side.metadata.get(k, MISSING) for side in (self.base, self.ours, self.theirs)),
             )
-            for k in {**self.ours.notes, **self.theirs.notes}
+            for k in {**self.ours.metadata, **self.theirs.metadata}
         }
-        return Content(columns, rows, {k: v for k, v in notes.items() if v is not MISSING})
+        return Content(columns, rows, {k: v for k, v in metadata.items() if v is not MISSING})
 
-    def _choose(self, what: Conflict, doubt: Doubt, base: Any, ours: Any, theirs: Any) -> Any:
+    def _choose(
+        self, conflict: Conflict, key: Unresolved, base: Any, ours: Any, theirs: Any
+    ) -> Any:
+        """Return the merged value of three; record a conflict if both sides changed it."""
         if same_json(ours, theirs):
             return ours
-        if not self._in_doubt(*doubt):
+        if not self._is_unresolved(*key):
             if same_json(theirs, base):
                 return ours
             if same_json(ours, base):
                 return theirs
-        self._collide(what, *doubt)
+        self._collide(conflict, *key)
         return theirs if self.wins else ours
 
     def _columns(self) -> dict[str, ModelColumn]:
         ours, theirs = self.ours.columns, self.theirs.columns
-        found: dict[str, ModelColumn] = {}
+        columns: dict[str, ModelColumn] = {}
         for c in ours | theirs:
             if c in ours and c in theirs:
-                found[c] = self._column(c, ours[c], theirs[c])
-            elif c not in self.base.columns and not self._in_doubt("column", c):
-                found[c] = (ours | theirs)[c]
-            elif (kept := self._dropped(c)) is not None:
-                found[c] = kept
-        return self._named(found)
+                columns[c] = self._column(c, ours[c], theirs[c])
+            elif c not in self.base.columns and not self._is_unresolved("column", c):
+                columns[c] = (ours | theirs)[c]
+            elif (column := self._merge_dropped(c)) is not None:
+                columns[c] = column
+        return self._resolve_names(columns)
 
     def _column(self, c: str, ours: ModelColumn, theirs: ModelColumn) -> ModelColumn:
         base = self.base.columns[c] if self._has_base(c) else None
-        what = ("column", ours.name, None)
+        conflict = ("column", ours.name, None)
         names = (base.name if base else MISSING, ours.name, theirs.name)
-        name = self._choose(what, ("name", c), *names)
+        name = self._choose(conflict, ("name", c), *names)
         b, o, t = base.htype if base else None, ours.htype, theirs.htype
-        if b and not self._in_doubt("default", c) and (t in (o, b) or o == b):
+        if b and not self._is_unresolved("default", c) and (t in (o, b) or o == b):
             return ModelColumn(name, o if t in (o, b) else t)
         defaults = (b.default if b else MISSING, o.default, t.default)
-        default = self._choose(what, ("default", c), *defaults)
+        default = self._choose(conflict, ("default", c), *defaults)
         return ModelColumn(name, replace(o, nullable=o.nullable or t.nullable, default=default))
 
-    def _dropped(self, c: str) -> ModelColumn | None:
-        """Merge a column that one side dropped: it goes, unless the other side needs it."""
+    def _merge_dropped(self, c: str) -> ModelColumn | None:
+        """Merge a column that one side dropped. It is dropped unless the other side changed it."""
         ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
         side = self.ours if theirs is None else self.theirs
         if self._has_base(c):
             changed = any(self._changed(side, i, c) for i in self._shared(side))
-            added = any(i not in self.base.rows for i in side.rows if not self._in_doubt("row", i))
+            added = any(
+                i not in self.base.rows for i in side.rows if not self._is_unresolved("row", i)
+            )
             if side.columns[c] == self.base.columns[c] and not changed and not added:
                 return None
         name = (self.base if self._has_base(c) else side).columns[c].name
@@ -245,23 +251,27 @@ class _Merger:
         return theirs if self.wins else ours
 
     def _shared(self, side: Content) -> list[int]:
-        """Return the rows that a side has from the base."""
-        return [i for i in side.rows if i in self.base.rows and not self._in_doubt("row", i)]
+        """Return the rows that a side shares with the base."""
+        return [i for i in side.rows if i in self.base.rows and not self._is_unresolved("row", i)]
 
-    def _named(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
-        """Settle names that come twice: the winner's stay, and columns that it has not go."""
+    def _resolve_names(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
+        """Resolve clashing names.
+
+        Columns get the names of the winning side back. If names still clash, columns that the
+        winning side does not have are dropped.
+        """
         winner = (self.theirs if self.wins else self.ours).columns
-        while twice := self._clashing(columns):
-            renamed = any(c in winner and columns[c].name != winner[c].name for c in twice)
-            for c in twice:
+        while clashing := self._clashing(columns):
+            renamed = any(c in winner and columns[c].name != winner[c].name for c in clashing)
+            for c in clashing:
                 name = columns[c].name
                 self._collide(("column", name, None), "name" if renamed else "column", c)
             if renamed:
-                for c in twice & winner.keys():
+                for c in clashing & winner.keys():
                     columns[c] = replace(columns[c], name=winner[c].name)
             else:
                 columns = {
-                    c: column for c, column in columns.items() if c not in twice - winner.keys()
+                    c: column for c, column in columns.items() if c not in clashing - winner.keys()
                 }
         return columns
 
@@ -278,24 +288,24 @@ class _Merger:
         }
 
     def _stays(self, i: int) -> bool:
-        """Tell whether a row of ours stays; one that they removed and we changed is a conflict."""
+        """Return whether our row stays. If they removed one that we changed, that is a conflict."""
         if i in self.theirs.rows:
             return True
-        if self._in_doubt("row", i) or (i in self.base.rows and self._touched(self.ours, i)):
+        if self._is_unresolved("row", i) or (i in self.base.rows and self._touched(self.ours, i)):
             self._collide(("row", None, i), "row", i)
             return not self.wins
         return i not in self.base.rows
 
     def _revived(self, i: int) -> bool:
-        """Tell whether a row that we removed comes back: one that they changed is a conflict."""
-        if not self._in_doubt("row", i) and not self._touched(self.theirs, i):
+        """Return whether a row that we removed comes back. If they changed it, that conflicts."""
+        if not self._is_unresolved("row", i) and not self._touched(self.theirs, i):
             return False
         self._collide(("row", None, i), "row", i)
         return self.wins
 
     def _row(self, i: int, columns: dict[str, ModelColumn]) -> dict[str, Any]:
         if i not in self.theirs.rows:
-            return self._copied(i, self.ours, columns)
+            return self._copy_row(i, self.ours, columns)
         return {c: self._cell(i, c, column) for c, column in columns.items()}
 
     def _cell(self, i: int, c: str, column: ModelColumn) -> Any:
@@ -304,7 +314,7 @@ class _Merger:
         if c not in self.ours.columns:
             return self.theirs.rows[i][c]
         ours, theirs = self.ours.rows[i][c], self.theirs.rows[i][c]
-        if i in self.base.rows and not self._in_doubt("row", i) and self._has_base(c):
+        if i in self.base.rows and not self._is_unresolved("row", i) and self._has_base(c):
             if not self._changed(self.theirs, i, c):
                 return ours
             if not self._changed(self.ours, i, c):
@@ -313,8 +323,8 @@ class _Merger:
             self._collide(("cell", column.name, i), "cell", c, i)
         return theirs if self.wins else ours
 
-    def _copied(self, i: int, source: Content, columns: dict[str, ModelColumn]) -> dict[str, Any]:
-        """Return a row of one side; columns that only the other side has get their default."""
+    def _copy_row(self, i: int, source: Content, columns: dict[str, ModelColumn]) -> dict[str, Any]:
+        """Return a row of one side, with defaults in columns that only the other side has."""
         missing = [column for c, column in columns.items() if c not in source.columns]
         if any(column.htype.default is None and not column.htype.nullable for column in missing):
             raise NoDefaultError
@@ -331,55 +341,55 @@ class ModelCommit:
     """One version."""
 
     content: Content
-    """What it holds. Nobody changes it."""
+    """Content of the version, which is never changed."""
     parents: tuple[str, ...]
-    """Ids of the versions that it was made from."""
+    """Ids of the parent versions."""
     number: int
-    """Later commits have higher ones."""
+    """Number of the commit, higher than those of earlier commits."""
 
 
 @dataclass
 class ModelLake:
-    """All versions."""
+    """All commits and branches."""
 
     commits: dict[str, ModelCommit] = field(default_factory=dict)
-    """By id."""
+    """Commits by id."""
     branches: dict[str, str] = field(default_factory=dict)
-    """Id of each branch's tip."""
+    """Id of the tip of each branch."""
 
     def commit(self, branch: str, id_: str, content: Content, *merged: str) -> None:
-        """Make `content` the next version of a branch."""
+        """Commit `content` to a branch; `merged` are further parents."""
         parents = (*([self.branches[branch]] if branch in self.branches else []), *merged)
         self.commits[id_] = ModelCommit(content.copy(), parents, len(self.commits))
         self.branches[branch] = id_
 
     def ancestors(self, id_: str) -> set[str]:
-        """Return a version and all that it was made from."""
-        found, todo = set[str](), [id_]
+        """Return a version and all of its ancestors."""
+        versions, todo = set[str](), [id_]
         while todo:
-            if (version := todo.pop()) not in found:
-                found.add(version)
+            if (version := todo.pop()) not in versions:
+                versions.add(version)
                 todo += self.commits[version].parents
-        return found
+        return versions
 
     def merge_bases(self, b: str, *a: str) -> list[str]:
-        """Return the versions that `b` and any of `a` have seen; none that another follows."""
+        """Return the common ancestors of `b` and any of `a` that are no ancestors of others."""
         common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
-        seen = {p for c in common for p in self.ancestors(c) - {c}}
-        return sorted(common - seen, key=lambda c: -self.commits[c].number)
+        older = {p for c in common for p in self.ancestors(c) - {c}}
+        return sorted(common - older, key=lambda c: -self.commits[c].number)
 
     def merged_base(self, bases: list[str]) -> Base:
-        """Return what a merge compares with; of several versions, what merging them gives."""
-        content, doubts = self.commits[bases[0]].content, frozenset[Doubt]()
+        """Return the base of a merge: the only merge base, or the merge of several."""
+        content, unresolved = self.commits[bases[0]].content, frozenset[Unresolved]()
         for i, other in enumerate(bases[1:], 1):
             older = self.merged_base(self.merge_bases(other, *bases[:i]))
             content, _, more = merge(older, content, self.commits[other].content, "ours")
-            doubts |= more
-        return Base(content, doubts)
+            unresolved |= more
+        return Base(content, unresolved)
 
 
 class ConflictsError(Exception):
-    """Both sides changed the same; `conflicts` says what."""
+    """Both sides changed the same values, which are in `conflicts`."""
 
     def __init__(self, conflicts: set[Conflict]) -> None:
         super().__init__(conflicts)
@@ -388,37 +398,37 @@ class ConflictsError(Exception):
 
 @dataclass
 class ModelHandle:
-    """One open handle: where it stands, and its edits."""
+    """An open handle: its version and its edits."""
 
     lake: ModelLake
-    """Shared by all handles."""
+    """The lake, which all handles share."""
     branch: str
-    """Where commits go."""
+    """Branch of the handle, to which it commits."""
     version: str
-    """What the edits build on."""
+    """Version that the edits build on."""
     content: Content
-    """Edits included."""
+    """Content including the edits."""
     dirty: bool = False
-    """Whether there are any."""
+    """Whether there are edits."""
 
     @classmethod
     def open(cls, lake: ModelLake, branch: str) -> ModelHandle:
-        """Return a handle at a branch's tip."""
+        """Return a handle at the tip of a branch."""
         tip = lake.branches[branch]
         return cls(lake, branch, tip, lake.commits[tip].content.copy())
 
     @property
     def tip(self) -> str:
-        """What the branch has become."""
+        """Id of the branch's tip."""
         return self.lake.branches[self.branch]
 
     def go(self, version: str) -> None:
-        """Stand at a version, without edits."""
+        """Go to a version, and discard the edits."""
         self.version, self.dirty = version, False
         self.content = self.lake.commits[version].content.copy()
 
     def rebased(self, side: Side) -> Content:
-        """Return the edits on top of the tip; "ours" are the edits. Raises ConflictsError."""
+        """Return the tip's content with the edits, which are "ours". Raises ConflictsError."""
         base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
         if self.tip == self.version:
             return self.content

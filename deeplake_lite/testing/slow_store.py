@@ -1,8 +1,8 @@
-"""An object store that takes its time: files of a folder over S3's protocol, on this machine.
+"""An object store with a given latency: serves the files of a folder over the S3 protocol.
 
-It reads only, answers hundreds of requests at a time, each after the latency, and counts them.
-``python -m deeplake_lite.testing.slow_store FOLDER --latency 0.05`` serves until its standard input
-ends; it prints its address first.
+It is read-only, handles hundreds of requests at a time, replies to each after the latency, and
+counts them. ``python -m deeplake_lite.testing.slow_store FOLDER --latency 0.05`` prints the address
+of the store, and serves until its standard input ends.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BUCKET = "lakes"
-"""The one bucket."""
+"""Name of the only bucket."""
 
 NOT_FOUND = b"<Error><Code>NoSuchKey</Code><Message>There is no such key.</Message></Error>"
 REASONS = {200: "OK", 206: "Partial Content", 404: "Not Found", 405: "Method Not Allowed"}
 
 
 def storage_options(endpoint: str) -> dict[str, Any]:
-    """Return what `deeplake_lite.open` needs to read from a store like this.
+    """Return the options with which `deeplake_lite.open` reads from such a store.
 
     >>> storage_options("http://127.0.0.1:9000")["endpoint_url"]
     'http://127.0.0.1:9000'
@@ -40,8 +40,8 @@ def storage_options(endpoint: str) -> dict[str, Any]:
     return {**keys, "endpoint_url": endpoint, "allow_http": True, "force_path_style": True}
 
 
-class Answer(NamedTuple):
-    """What goes back."""
+class Response(NamedTuple):
+    """An HTTP response."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,8 +49,8 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a request asks for."""
+class Request:
+    """An HTTP request."""
 
     method: str
     target: str
@@ -58,14 +58,14 @@ class Wanted:
 
 
 class SlowStore:
-    """Serves the files of a folder as the bucket `BUCKET`, from a thread.
+    """Serves the files of a folder as the objects of `BUCKET`, in a thread.
 
     Parameters
     ----------
     folder : Path
-        Its files are the objects.
+        Folder of the files.
     latency : float
-        Seconds before each answer.
+        Seconds before each response.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class SlowStore:
     def __init__(self, folder: Path, latency: float) -> None:
         self._folder, self._latency = folder, latency
         self.requests = self.bytes = 0
-        """Answered so far."""
+        """Numbers of requests and of bytes that were served so far."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._writers: set[asyncio.StreamWriter] = set()
@@ -92,8 +92,8 @@ class SlowStore:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        begun = asyncio.start_server(self._talk, "127.0.0.1", 0, backlog=1024)
-        self._server = asyncio.run_coroutine_threadsafe(begun, self._loop).result()
+        start = asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
+        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -108,39 +108,39 @@ class SlowStore:
             writer.transport.abort()
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Respond to the requests of one connection."""
         self._writers.add(writer)
         try:
-            while (wanted := await _request(reader)) is not None:
+            while (request := await _read_request(reader)) is not None:
                 await asyncio.sleep(self._latency)
-                answer = self._answer(wanted)
+                response = self._respond(request)
                 self.requests += 1
-                self.bytes += len(answer.body)
-                writer.write(_head(answer))
-                if wanted.method != "HEAD":
-                    writer.write(answer.body)
+                self.bytes += len(response.body)
+                writer.write(_head(response))
+                if request.method != "HEAD":
+                    writer.write(response.body)
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the other side has gone
+            pass  # the client has closed the connection
         finally:
             self._writers.discard(writer)
             writer.close()
 
-    def _answer(self, wanted: Wanted) -> Answer:
-        address = urlsplit(wanted.target)
+    def _respond(self, request: Request) -> Response:
+        address = urlsplit(request.target)
         _, bucket, *rest = unquote(address.path).split("/", 2)
-        if wanted.method not in ("GET", "HEAD"):
-            return Answer(405, {})
+        if request.method not in ("GET", "HEAD"):
+            return Response(405, {})
         if bucket != BUCKET:
-            return Answer(404, {}, NOT_FOUND)
+            return Response(404, {}, NOT_FOUND)
         if not rest or not rest[0]:
-            return self._listed({k: v[0] for k, v in parse_qs(address.query).items()})
+            return self._list({k: v[0] for k, v in parse_qs(address.query).items()})
         path = self._folder / rest[0]
-        return _file(path, wanted.headers) if path.is_file() else Answer(404, {}, NOT_FOUND)
+        return _file(path, request.headers) if path.is_file() else Response(404, {}, NOT_FOUND)
 
-    def _listed(self, query: Mapping[str, str]) -> Answer:
-        """Return the keys that begin with a prefix, or what of them the delimiter ends."""
+    def _list(self, query: Mapping[str, str]) -> Response:
+        """Return the keys with a prefix; of keys with the delimiter, only the part up to it."""
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         folder = self._folder / prefix.rpartition("/")[0]
         objects, prefixes = [], set()
@@ -164,7 +164,7 @@ class SlowStore:
             "<MaxKeys>1000000</MaxKeys><IsTruncated>false</IsTruncated>"
             f"{''.join(objects)}{''.join(common)}</ListBucketResult>"
         )
-        return Answer(200, {"Content-Type": "application/xml"}, body.encode())
+        return Response(200, {"Content-Type": "application/xml"}, body.encode())
 
 
 def _entry(key: str, path: Path) -> str:
@@ -176,24 +176,25 @@ def _entry(key: str, path: Path) -> str:
     )
 
 
-def _file(path: Path, headers: Mapping[str, str]) -> Answer:
-    """Return a file, or the range of its bytes that is asked for."""
+def _file(path: Path, headers: Mapping[str, str]) -> Response:
+    """Return the bytes of a file, or the requested range of them."""
     size = path.stat().st_size
-    found = {
+    response_headers = {
         "ETag": _etag(path),
         "Last-Modified": formatdate(path.stat().st_mtime, usegmt=True),
         "Accept-Ranges": "bytes",
         "Content-Type": "application/octet-stream",
     }
     if "range" not in headers:
-        return Answer(200, found, path.read_bytes())
+        return Response(200, response_headers, path.read_bytes())
     first, _, last = headers["range"].removeprefix("bytes=").partition("-")
     start = int(first) if first else max(0, size - int(last))
     stop = min(size, int(last) + 1) if first and last else size
     with path.open("rb") as file:
         file.seek(start)
         body = file.read(stop - start)
-    return Answer(206, {**found, "Content-Range": f"bytes {start}-{stop - 1}/{size}"}, body)
+    response_headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+    return Response(206, response_headers, body)
 
 
 def _etag(path: Path) -> str:
@@ -201,8 +202,8 @@ def _etag(path: Path) -> str:
     return f'"{hashlib.md5(f"{path}{stat.st_size}{stat.st_mtime_ns}".encode()).hexdigest()}"'
 
 
-async def _request(reader: asyncio.StreamReader) -> Wanted | None:
-    """Return the next request of a connection; None where there is no other."""
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
+    """Return the next request of a connection, or None if there is no other."""
     line = (await reader.readline()).decode().strip()
     if not line:
         return None
@@ -212,12 +213,12 @@ async def _request(reader: asyncio.StreamReader) -> Wanted | None:
         name, _, value = field.partition(":")
         headers[name.strip().lower()] = value.strip()
     await reader.readexactly(int(headers.get("content-length", 0)))
-    return Wanted(method, target, headers)
+    return Request(method, target, headers)
 
 
-def _head(answer: Answer) -> bytes:
-    headers = {**answer.headers, "Content-Length": str(len(answer.body))}
-    lines = [f"HTTP/1.1 {answer.status} {REASONS[answer.status]}"]
+def _head(response: Response) -> bytes:
+    headers = {**response.headers, "Content-Length": str(len(response.body))}
+    lines = [f"HTTP/1.1 {response.status} {REASONS[response.status]}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
@@ -229,7 +230,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.05)
     arguments = parser.parse_args()
     with SlowStore(arguments.folder, arguments.latency) as store:
-        print(store.endpoint, flush=True)  # noqa: T201 the protocol
+        print(store.endpoint, flush=True)  # noqa: T201 the caller reads the address
         sys.stdin.read()
 
 

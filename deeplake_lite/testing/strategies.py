@@ -1,4 +1,4 @@
-"""What to draw from: element types, values that they take, schemas, and rows.
+"""Hypothesis strategies for column types, their values, schemas and rows.
 
 >>> from hypothesis import find
 >>> find(htypes(), lambda htype: isinstance(htype, Array) and htype.nullable).nullable
@@ -43,16 +43,16 @@ SIDE = 4
 """Longest axis of a drawn array."""
 
 LONGEST = 6
-"""Longest drawn text, list or sequence."""
+"""Greatest length of a drawn string, list or sequence."""
 
 
 def column_names() -> SearchStrategy[str]:
-    """Draw names of columns, groups included; short, so that they meet again."""
+    """Draw column names, with and without groups. There are only a few, so that they clash."""
     return st.sampled_from(["a", "b", "c", "d/e", "d/f", "ü"])
 
 
 def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
-    """Draw element types of every layout."""
+    """Draw column types of every layout."""
     axis = st.none() | st.integers(1, SIDE)
     plain = st.one_of(
         st.builds(Scalar, st.sampled_from(NUMBERS)),
@@ -68,25 +68,25 @@ def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
         st.builds(Mask, st.sampled_from(("semantic", "instance"))),
         st.builds(Image, st.sampled_from(("png", "raw", "zstd"))),
     )
-    some = plain | st.builds(Sequence, plain) if nested else plain
-    return st.builds(replace, some, nullable=st.booleans())
+    types = plain | st.builds(Sequence, plain) if nested else plain
+    return st.builds(replace, types, nullable=st.booleans())
 
 
 def values(htype: Htype) -> SearchStrategy[Any]:
-    """Draw values that a type takes, None where it is nullable."""
-    some = _VALUES[type(htype)](htype)
-    return st.none() | some if htype.nullable else some
+    """Draw values that a type accepts, including None if it is nullable."""
+    not_null = _VALUES[type(htype)](htype)
+    return st.none() | not_null if htype.nullable else not_null
 
 
 def schemas(*, min_size: int = 1, max_size: int = 4) -> SearchStrategy[dict[str, Htype]]:
-    """Draw columns by name."""
+    """Draw schemas: column types by name."""
     return st.dictionaries(column_names(), htypes(), min_size=min_size, max_size=max_size)
 
 
 def rows(
     schema: dict[str, Htype], *, min_size: int = 0, max_size: int = 8
 ) -> SearchStrategy[dict[str, list[Any]]]:
-    """Draw values of all columns, by name, the same number of each."""
+    """Draw rows for a schema: lists of values by name, all of the same length."""
 
     def columns(count: int) -> SearchStrategy[dict[str, list[Any]]]:
         return st.fixed_dictionaries(
@@ -100,7 +100,7 @@ def rows(
 
 
 def tables(**sizes: int) -> SearchStrategy[tuple[dict[str, Htype], dict[str, list[Any]]]]:
-    """Draw a schema, and rows for it."""
+    """Draw a schema and rows for it."""
     return schemas().flatmap(lambda schema: st.tuples(st.just(schema), rows(schema, **sizes)))
 
 

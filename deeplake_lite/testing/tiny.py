@@ -1,4 +1,4 @@
-"""Chunks of a few bytes, so that a few rows reach every edge that large data has."""
+"""Chunks of a few bytes, so that a few rows reach the edge cases of large data."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ TINY = {
     "dataset.write.blocks.STREAMED_ROWS": 3,
     "dataset.read.reading.ITER_ROWS": 3,
 }
-"""Constants by path within the package, and what they become."""
+"""Tiny values of constants, by their path within the package."""
 
 
 @contextmanager
 def tiny_chunks() -> Iterator[None]:
-    """Make chunks, blocks and spills tiny within. A lake made outside must not be written inside.
+    """Make chunks, blocks and spills tiny in a block of code.
+
+    A lake that was created outside of the block must not be written inside.
 
     >>> from deeplake_lite.storage.arrays import ArraySpec
     >>> with tiny_chunks():

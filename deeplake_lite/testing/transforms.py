@@ -1,4 +1,4 @@
-"""Transforms that worker processes can import: functions of a module, as users have them."""
+"""Transforms for tests of loaders, in a module that worker processes can import."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ type Sample = dict[str, Any]
 
 
 def draw(sample: Sample, rng: Generator) -> Sample:
-    """Draw from a generator of its own."""
+    """Draw random numbers from the argument `rng`."""
     return {**sample, "drawn": rng.integers(0, 256, 8, "uint8")}
 
 
 def draw_globally(sample: Sample) -> Sample:
-    """Draw from the generators that all share."""
+    """Draw random numbers from the global generators."""
     drawn = np.array([random.random(), np.random.random()])  # noqa: NPY002
     return {**sample, "drawn": drawn}
 
 
 class NeedsTwoError(Exception):
-    """An error that a pickle does not bring back."""
+    """An error that can be pickled, but not unpickled."""
 
     def __init__(self, one: int, two: int) -> None:
         super().__init__(f"{one} and {two}")
@@ -58,12 +58,12 @@ def fail_batch(batch: Sample) -> Sample:
 
 
 def fail_samples(samples: list[Sample]) -> list[Sample]:
-    """Fail on any samples with x = 7."""
+    """Fail on any list of samples with x = 7."""
     return [fail(sample) for sample in samples]
 
 
 class SpeechlessError(Exception):
-    """An error that cannot say what it is."""
+    """An error whose message and repr raise errors."""
 
     def __str__(self) -> str:
         raise ValueError("no message")
@@ -72,22 +72,22 @@ class SpeechlessError(Exception):
 
 
 def fail_without_a_message(_sample: object) -> object:
-    """Raise an error whose message raises one."""
+    """Raise an error whose message raises another."""
     raise SpeechlessError
 
 
 def fail_awkwardly(sample: Sample) -> Sample:
-    """Fail with an error that cannot be sent."""
+    """Fail with an error that cannot be unpickled."""
     raise NeedsTwoError(len(sample), 2)
 
 
 def leave(sample: Sample) -> Sample:
-    """Ask the process to exit."""
+    """Raise SystemExit."""
     sys.exit(f"no more after {len(sample)}")
 
 
 def end_process(sample: Sample) -> Sample:
-    """End the process on the row with x = 7."""
+    """Exit the process without cleanup on the row with x = 7."""
     if sample["x"] == 7:
         os._exit(9)
     return sample
@@ -101,25 +101,25 @@ def kill_process(sample: Sample) -> Sample:
 
 
 def with_process(sample: Sample) -> Sample:
-    """Add which process and how many threads may work."""
+    """Return the process id and the number of threads for libraries."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
     return {"x": sample["x"], "pid": os.getpid(), "threads": threads}
 
 
 def sleep(sample: Sample) -> Sample:
-    """Take a minute."""
+    """Sleep for a minute."""
     time.sleep(60)
     return sample
 
 
 def rest(sample: Sample) -> Sample:
-    """Take a moment."""
+    """Wait for 20 ms."""
     threading.Event().wait(0.02)
     return sample
 
 
 def compute(sample: Sample) -> Sample:
-    """Compute for a millisecond, in Python alone."""
+    """Compute for a millisecond in pure Python."""
     end = time.thread_time() + 0.001
     while time.thread_time() < end:
         pass
@@ -127,5 +127,5 @@ def compute(sample: Sample) -> Sample:
 
 
 def with_function(sample: Sample) -> Sample:
-    """Return what does not pickle."""
+    """Return a sample that cannot be pickled."""
     return {**sample, "f": lambda: sample}

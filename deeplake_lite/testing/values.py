@@ -1,4 +1,4 @@
-"""When two values are equal, as something that can be hashed: arrays, NaN and nulls included."""
+"""Hashable stand-ins for values, by which arrays, NaN and nulls can be compared."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def freeze(value: Any) -> Any:
-    """Return a hashable stand-in for a decoded value; equal values, and only they, have equal ones.
+    """Return a hashable stand-in for a decoded value. Only equal values have equal stand-ins.
 
     >>> freeze([np.array([1.0, np.nan])]) == freeze([np.array([1.0, np.nan])])
     True
     >>> freeze(np.zeros((2, 3))) == freeze(np.zeros((3, 2)))
     False
     """
-    if isinstance(value, np.ma.MaskedArray):  # a row of a masked block, or masked itself
+    if isinstance(value, np.ma.MaskedArray):  # a row of a masked block, or a masked scalar
         return None if value.mask.all() else freeze(value.data)
     match value:
         case np.ndarray():
@@ -45,7 +45,7 @@ def freeze(value: Any) -> Any:
 
 
 def stored(htype: Htype, values: Sequence[Any]) -> list[Any]:
-    """Return what values read as once they are in a column, frozen; the type itself is trusted.
+    """Return values as they read after being stored in a column, frozen. The type is trusted.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> stored(Scalar("int8", nullable=True), [1, None])

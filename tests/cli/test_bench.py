@@ -86,7 +86,7 @@ def test_a_version_is_loaded_as_it_was(lake):
 
 def test_a_view_without_rows_is_refused(lake):
     text = run(lake.url, "--query", "SELECT * WHERE FALSE", code=2)
-    assert "A bench loads rows, got a view without any" in text
+    assert "bench needs rows to load, but there are none" in text
 
 
 def test_an_unknown_column_is_refused(lake):

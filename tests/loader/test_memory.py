@@ -128,11 +128,11 @@ def test_epochs_beside_each_other_let_go_of_their_own_rows_alone(large):
     first, second = iter(loader), iter(loader)
     next(first)
     next(second)
-    wait(list(loader._blocks._alone), 60)
+    wait(list(loader.resources.blocks._alone), 60)
     (run, *_) = [run for run in loader._runs if run._epoch == 1]
     asked = {request.alone for request in run._outstanding}
     first.close()
-    assert asked <= {*loader._blocks._alone}
+    assert asked <= {*loader.resources.blocks._alone}
     assert len(list(second)) == 11
 
 

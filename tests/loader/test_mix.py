@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.htypes import ClassLabel, Image, Scalar
-from deeplake_lite.loader.read.several import agreed
+from deeplake_lite.loader.read.mix_samples import common_htype
 
 SCHEMA = {"x": "int32", "text": dl.Text(nullable=True), "label": dl.ClassLabel(["cat", "dog"])}
 FIRST, SECOND = 30, 70
@@ -131,9 +131,9 @@ def test_a_state_of_another_mix_says_which(views):
     state((7, 3)).load_state_dict(old)
     with pytest.raises(ValueError, match=r"weights': \[0.7, 0.3\].*weights': \[0.6, 0.4\]"):
         state((0.6, 0.4)).load_state_dict(old)
-    with pytest.raises(ValueError, match=r"another view of this version, of 100 rows; .* has 90"):
+    with pytest.raises(ValueError, match=r"another view of this version, with 100 rows.* has 90"):
         state((0.7, 0.3), length=90).load_state_dict(old)
-    with pytest.raises(ValueError, match="The state is of 2 views, and these are 1"):
+    with pytest.raises(ValueError, match="of 2 views, but this loader has 1"):
         dl.mix({views[0]: 1}).batches(8).load_state_dict(old)
     moved = dl.mix({views[0]: 0.7, views[1][::-1]: 0.3}, seed=1).batches(8)
     with pytest.raises(ValueError, match="another view"):
@@ -155,10 +155,10 @@ def test_a_state_of_another_version_of_one_view_names_that(new_url):
 @pytest.mark.parametrize(
     ("weights", "options", "message"),
     [
-        ((0.5, 0), {}, "Weights of a mix are positive numbers, got 0"),
-        ((0.5, -1), {}, "Weights of a mix are positive"),
-        ((0.5, float("nan")), {}, "Weights of a mix are positive"),
-        ((1, 1e-6), {}, "100 rows give view 1 none. Set length=1000001, or more"),
+        ((0.5, 0), {}, "The weights of a mix must be positive numbers, but one is 0"),
+        ((0.5, -1), {}, "weights of a mix must be positive"),
+        ((0.5, float("nan")), {}, "weights of a mix must be positive"),
+        ((1, 1e-6), {}, "with 100 rows view 1 has none. Set length=1000001, or more"),
         ((1, 1), {"length": 0}, "length must be an integer of at least 1, but it is 0"),
         ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
     ],
@@ -191,25 +191,25 @@ def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
 
 
 def test_types_that_agree_are_covered_by_one():
-    assert agreed("x", [Scalar("int8"), Scalar("int8", nullable=True, default=3)]) == Scalar(
+    assert common_htype("x", [Scalar("int8"), Scalar("int8", nullable=True, default=3)]) == Scalar(
         "int8", nullable=True
     )
-    assert agreed("i", [Image("jpeg"), Image("jpeg")]) == Image("jpeg")
-    assert agreed("i", [Image("jpeg"), Image("png")]) == Image("auto")
+    assert common_htype("i", [Image("jpeg"), Image("jpeg")]) == Image("jpeg")
+    assert common_htype("i", [Image("jpeg"), Image("png")]) == Image("auto")
     for one, other in [
         (ClassLabel(["a"]), ClassLabel()),
         (ClassLabel(["a"]), ClassLabel(["a"], multiple=True)),
         (Image("jpeg"), Image("zstd")),
         (Image("png"), Image("png", mode="RGB")),
     ]:
-        with pytest.raises(ValueError, match="Columns of a mix have one type in all views"):
-            agreed("x", [one, other])
+        with pytest.raises(ValueError, match="must have the same type in all views"):
+            common_htype("x", [one, other])
 
 
 def test_the_limits_of_the_first_view_count():
     strict = dl.Limits(max_pixels=100)
     for first, second in [(Image("jpeg"), Image("png")), (Image("png"), Image("png"))]:
-        assert agreed("i", [first.limited(strict), second]).limits == strict
+        assert common_htype("i", [first.limited(strict), second]).limits == strict
 
 
 def test_pictures_and_several_classes_of_views_come_together(make_lake):
@@ -254,11 +254,11 @@ def test_a_mix_says_what_it_is(views):
 
 @pytest.mark.parametrize("wrong", [lambda *v: list(v), lambda a, _: [(1, a)], lambda a, _: a])
 def test_views_without_weights_are_told_how_to_give_them(views, wrong):
-    with pytest.raises(TypeError, match=r"A mix takes views with their weights, dl\.mix\(\{a: "):
+    with pytest.raises(TypeError, match=r"A mix takes views with weights, dl\.mix\(\{a: "):
         dl.mix(wrong(*views))
 
 
 @pytest.mark.parametrize("weight", ["half", None, True])
 def test_a_weight_that_is_no_number_is_refused(views, weight):
-    with pytest.raises(ValueError, match="Weights of a mix are positive numbers, got"):
+    with pytest.raises(ValueError, match="weights of a mix must be positive numbers, but one is"):
         dl.mix({views[0]: weight, views[1]: 1})

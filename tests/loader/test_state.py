@@ -58,7 +58,7 @@ def test_a_state_of_another_version_says_how_to_open_it(ds):
     ],
 )
 def test_a_state_of_another_view_says_so(ds, other):
-    refused(stopped(ds), other(ds), "another view of this version, of 50 rows")
+    refused(stopped(ds), other(ds), "another view of this version, with 50 rows")
 
 
 def test_the_same_words_asked_of_other_rows_are_another_view(ds):
@@ -77,17 +77,17 @@ def test_the_same_query_asked_again_is_the_same_view(ds):
 @pytest.mark.parametrize("options", [{"seed": 4}, {"shuffle": False}, {"shuffle": "block"}])
 def test_a_state_of_another_order_says_which(ds, options):
     refused(
-        stopped(ds), ds, "seed=3, shuffle='exact'; this loader has .* Set them alike", **options
+        stopped(ds), ds, "seed=3, shuffle='exact', but this loader has .* Set the same", **options
     )
 
 
 def test_a_state_of_other_batches_says_which_size_to_set(ds):
     state = stopped(ds, batch_size=12)
     ranks = {"rank": 0, "world_size": 3}
-    refused(state, ds, "To go on exactly, set batch_size=12")
+    refused(state, ds, "To continue exactly, set batch_size=12")
     loader = ds.batches(4, shuffle=True, seed=3, **ranks)
     loader.load_state_dict(state)
-    with pytest.raises(ValueError, match=r"3 ranks of batch_size=5 make 15.* set batch_size=4"):
+    with pytest.raises(ValueError, match=r"3 ranks with batch_size=5 make 15.* set batch_size=4"):
         ds.batches(5, shuffle=True, seed=3, **ranks).load_state_dict(state)
     with pytest.raises(ValueError, match="a number of ranks that divides 12"):
         ds.batches(5, shuffle=True, seed=3, rank=0, world_size=5).load_state_dict(state)
@@ -109,16 +109,20 @@ def test_blocks_of_other_sizes_are_told_to_be_due_to_the_columns(ds):
     ds["t"][:] = long
     ds.commit("longer")
     state = stopped(ds, shuffle="block")
-    refused(state, ds, "and columns= as they were", shuffle="block", columns=["x"])
+    refused(state, ds, "and the same columns=", shuffle="block", columns=["x"])
 
 
 @pytest.mark.parametrize("state", [None, [], {}, {"epoch": 3}, "x"])
 def test_what_is_no_state_is_refused(ds, state):
-    refused(state, ds, r"A state is what state_dict\(\) returned, got")
+    refused(state, ds, r"A state must be the result of state_dict\(\), but it is")
 
 
 def test_a_state_of_another_format_is_refused(ds):
-    refused(stopped(ds) | {"format": states.FORMAT + 1}, ds, "has format 1, got 2. Install")
+    refused(
+        stopped(ds) | {"format": states.FORMAT + 1},
+        ds,
+        "have format 1, but it has format 2. Install",
+    )
 
 
 def test_edits_that_are_not_committed_have_no_state(ds):
@@ -154,4 +158,4 @@ def test_a_state_of_a_query_whose_function_gives_other_rows_now_is_of_another_vi
     text = "SELECT x, t WHERE IS_CHOSEN(x)"
     state = stopped(ds.query(text))
     chosen[0] = 1
-    refused(state, ds.query(text), "another view of this version, of 25 rows")
+    refused(state, ds.query(text), "another view of this version, with 25 rows")

@@ -36,10 +36,10 @@ def test_leaves_have_the_name_of_their_key_or_of_their_place():
 @pytest.mark.parametrize(
     ("tree", "told"),
     [
-        ({"b": 1}, "the batch must have the keys .'a'. every time, got .'b'."),
-        (3, "the batch must have the keys .'a'. every time, got int"),
-        ({"a": 3}, "a must be a tuple of 2 every time, got int"),
-        ({"a": (1, 2, 3)}, "a must be a tuple of 2 every time, got tuple"),
+        ({"b": 1}, "the batch must have the keys .'a'. every time, but it has .'b'."),
+        (3, "the batch must have the keys .'a'. every time, but it is of type int"),
+        ({"a": 3}, "a must be a tuple of 2 every time, but it is of type int"),
+        ({"a": (1, 2, 3)}, "a must be a tuple of 2 every time, but it is of type tuple"),
     ],
 )
 def test_trees_of_other_branches_do_not_pair(tree, told):

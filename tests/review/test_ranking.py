@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.review import kept
-from deeplake_lite.review.confident import judged
+from deeplake_lite.review import neighbour_cache
+from deeplake_lite.review.confident import judge
 
 CLASSES = ["ant", "bee", "cat", "dog"]
 
@@ -122,14 +122,18 @@ def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
     ("arguments", "error", "message"),
     [
         ({"label": "lable"}, dl.ColumnNotFoundError, "Did you mean 'label'"),
-        ({"label": "scores"}, dl.SchemaError, "labels are one per row"),
+        (
+            {"label": "scores"},
+            dl.SchemaError,
+            "must have one class label, string or number per row",
+        ),
         (
             {"label": "label", "by": "clip"},
             ValueError,
             r"by must be .* but it is 'clip'\. Columns of embeddings: 'embedding'",
         ),
         ({"label": "label", "column": "name"}, dl.SchemaError, "column 'name' is Text"),
-        ({"label": "name", "by": "scores"}, dl.SchemaError, "one per class of a ClassLabel"),
+        ({"label": "name", "by": "scores"}, dl.SchemaError, "one score per class of a ClassLabel"),
         ({"label": "label", "neighbours": 0}, ValueError, "an integer of at least 1, but it is 0"),
     ],
 )
@@ -140,21 +144,21 @@ def test_what_cannot_be_ranked_is_said(lake, arguments, error, message):
 
 def test_scores_that_are_no_probabilities_are_refused(lake):
     lake.update([3], {"scores": [[4.0, -1, 0, 0]]})
-    with pytest.raises(dl.InvalidValueError, match=r"row 3.*Take the softmax"):
+    with pytest.raises(dl.InvalidValueError, match=r"row 3.*Apply softmax"):
         lake.suspects("label", by="scores")
 
 
 def test_several_columns_of_vectors_have_to_be_named(make_lake):
     schema = {"label": "int32", "a": dl.Embedding(2), "b": dl.Embedding(2)}
     lake = make_lake(schema, label=[1], a=[[0, 1]], b=[[0, 1]])
-    with pytest.raises(dl.SchemaError, match="several or none: 'a', 'b'"):
+    with pytest.raises(dl.SchemaError, match="there are several: 'a', 'b'"):
         lake.suspects("label")
     assert len(lake.suspects("label", column="b")) == 1
 
 
 def test_a_class_that_no_row_has_is_never_suggested():
     given = np.array([[0.2, 0.1, 0.7], [0.5, 0.3, 0.2], [0.1, 0.7, 0.2]], np.float32)
-    _, suggested = judged(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
+    _, suggested = judge(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
     assert suggested.tolist() == [0, 0, 1]
 
 
@@ -175,16 +179,18 @@ def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
         lake.suspects("label", by="image")
     with pytest.raises(ValueError, match="by='embedding', column='looks'"):
         lake.suspects("label", by="looks")
-    with pytest.raises(ValueError, match=r"none; add one of dl\.Embedding"):
+    with pytest.raises(ValueError, match=r"no column of embeddings; add one of type dl\.Embedding"):
         make_lake({"image": "image", "label": "int32"}).suspects("label", by="image")
 
 
 @pytest.fixture
 def searches(monkeypatch):
     """Count how often neighbours are looked for."""
-    found, search = [], kept.nearest
-    kept.KEPT.clear()
-    monkeypatch.setattr(kept, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1])
+    found, search = [], neighbour_cache.nearest
+    neighbour_cache.CACHE.clear()
+    monkeypatch.setattr(
+        neighbour_cache, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1]
+    )
     return found
 
 
@@ -196,7 +202,7 @@ def test_neighbours_are_looked_for_once_while_only_labels_are_mended(lake, searc
     assert searches == [399]
     lake.suspects("truth", neighbours=10)  # one row more has a label
     assert searches == [399, 400]
-    kept.KEPT.clear()
+    neighbour_cache.CACHE.clear()
     assert again["suspicion"][:].tolist() == lake.suspects("label")["suspicion"][:].tolist()
 
 

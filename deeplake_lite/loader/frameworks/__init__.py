@@ -1,1 +1,1 @@
-"""Batches as PyTorch, TensorFlow and JAX have them."""
+"""Loaders whose batches have arrays of PyTorch, TensorFlow and JAX."""

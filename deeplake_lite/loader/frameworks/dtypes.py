@@ -1,4 +1,4 @@
-"""What the arrays of a batch are in PyTorch: which dtypes it takes as they are, and what of others.
+"""The dtypes of NumPy arrays as PyTorch tensors.
 
 =====================================  =================  ==========================
 NumPy                                  PyTorch            memory
@@ -6,17 +6,18 @@ NumPy                                  PyTorch            memory
 bool, uint8, int8, int16, int32,       of the same name   shared
 int64, float16, float32, float64,
 complex64, complex128
-uint16, uint32, uint64                 of the same name   shared; few operations take
+uint16, uint32, uint64                 of the same name   shared; few operations accept
                                                           them: ``x.to(torch.int32)``
-datetime64, timedelta64                int64: counts of   shared; NaT is the least
+datetime64, timedelta64                int64: counts of   shared; NaT is the lowest
                                        the column's unit  int64
-classes, of any integer dtype          int64, as losses   copied, unless stored so
-                                       want them
+classes, of any integer dtype          int64, as losses   copied, unless they are int64
+                                       expect them
 other byte orders                      native             copied
-longdouble, text, objects              stay as they are
+longdouble, text, objects              not converted
 =====================================  =================  ==========================
 
-An array that may not be written, or that runs backwards, is copied: tensors are written to.
+Read-only arrays are copied, because tensors are writable. Arrays with negative strides are copied
+too, because tensors cannot have them.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ TORCH = frozenset({
 
 
 def for_torch(values: NDArray[Any], *, classes: bool = False) -> NDArray[Any] | None:
-    """Return an array whose memory a tensor can share; None where PyTorch has no such dtype.
+    """Return an array whose memory a tensor can share, or None if PyTorch has no such dtype.
 
     Parameters
     ----------
     values : ndarray
-        Of any dtype.
+        Array of any dtype.
     classes : bool
-        Whether integers are numbers of classes.
+        Whether the integers are class numbers.
 
     Returns
     -------
     ndarray or None
-        The same memory wherever the table of this module says so.
+        An array that shares the memory of `values` if the table of this module says so.
 
     Examples
     --------

@@ -1,24 +1,24 @@
-"""Batches as arrays of JAX, which lie on the devices before they are asked for.
+"""The loader of JAX arrays, which moves batches to devices ahead of their use.
 
-Which dtypes arrays have, without and with ``jax.config.update("jax_enable_x64", True)``:
+Dtypes of the arrays, without and with ``jax.config.update("jax_enable_x64", True)``:
 
 =====================================  ================================  ==============
 NumPy                                  JAX                               JAX with x64
 =====================================  ================================  ==============
-bool, int8, int16, int32, uint8,       as they are                       as they are
+bool, int8, int16, int32, uint8,       the same                          the same
 uint16, uint32, float16, float32,
 complex64
-int64, uint64                          int32, uint32; LoaderError where  as they are
+int64, uint64                          int32, uint32; LoaderError if     the same
                                        a value does not fit
-float64, complex128                    float32, complex64, rounded;      as they are
+float64, complex128                    float32, complex64, rounded;      the same
                                        LoaderError beyond their range
 ``_row_id``, int64                     list of int                       int64
-datetime64, timedelta64                stay in NumPy                     stay in NumPy
-text, JSON, bytes                      stay lists                        stay lists
+datetime64, timedelta64                NumPy arrays                      NumPy arrays
+text, JSON, bytes                      lists                             lists
 =====================================  ================================  ==============
 
-Row ids are numbers of up to 63 bits, of which ``jit`` would cut off half without a word: as a list
-they stay whole, and do not get into it unnoticed.
+Row ids are numbers of up to 63 bits. As arrays, ``jit`` would silently truncate them to 32 bits. As
+lists, they keep their values, and cannot be passed to ``jit`` by accident.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
 from deeplake_lite.loader.make.collate import fits
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.loader.make.recipe import ColumnRecipe, Made
+    from deeplake_lite.loader.make.recipe import BatchResult, ColumnRecipe
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.resources import Resources
     from deeplake_lite.loader.workers.run import Run
     from deeplake_lite.schema import Field
 
@@ -60,28 +62,119 @@ NARROW = {
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
-"""What JAX has instead without x64."""
+"""The dtypes that JAX uses instead without x64."""
 
 
-class JaxLoader(Loader):
-    """A loader that gives arrays of JAX. Loaders come from `View.jax`.
+class Jax(Framework):
+    """Arrays of JAX on the devices.
 
     Parameters
     ----------
-    view : View
-        What is loaded, pinned as it is now.
-    options : Options
-        How.
+    jax : module
+        The package.
     sharding : jax.sharding.Sharding, optional
-        How arrays are laid out over devices. The last batch is padded then, unless `options` says
-        otherwise.
+        Layout of the arrays over devices.
+    """
+
+    def __init__(self, jax: Any, sharding: Any) -> None:
+        self._jax, self._sharding, self._wide = jax, sharding, False
+
+    def start(self) -> None:
+        """Read this thread's ``jax_enable_x64``, which determines the dtypes of the epoch."""
+        self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+
+    def adjust_column(self, f: Field, recipe: ColumnRecipe, resources: Resources) -> ColumnRecipe:
+        """Pad values to the largest shape in the view, so that `jit` compiles only once."""
+        if (
+            callable(resources.options.collate)
+            or recipe.collate in ("list", "stack")
+            or recipe.stacks
+            or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
+        ):
+            return recipe
+        axes = resources.axes_of(f)
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
+        most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
+        keys = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
+        check_keys(f.name, keys, resources.columns)
+        # If all values are null, their shape is not known.
+        return replace(recipe, collate="pad", full_shape=most or None)
+
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return a batch with ragged values padded, in the dtypes of JAX."""
+        columns, collate = resources.recipe.columns, resources.options.collate
+        if not isinstance(batch, Mapping):
+            return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
+        out: dict[str, Any] = {}
+        for key, value in batch.items():
+            if key == ROW_ID and not self._wide:
+                out[key] = value.tolist()
+            elif _is_ragged(value) and _collate_of(key, collate) != "list":
+                rows = _rows(value)
+                axes = max(row.ndim for row in rows)
+                if key in columns:
+                    axes = min(axes, columns[key].htype.varying)
+                array, out[f"{key}_mask"] = padded(key, rows, axes)
+                out[key] = self._narrow(key, array)
+            else:
+                out[key] = mapped(value, partial(self._narrow, key))
+        return out
+
+    def _narrow(self, name: str, value: Any) -> Any:
+        value = as_numpy(value)
+        if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
+            return value
+        return narrowed(name, value)
+
+    def hand_over(self, run: Run) -> Iterator[BatchResult]:
+        """Copy batches to the devices, and yield them. A finished next batch is copied first.
+
+        Copies to a device are asynchronous: they continue while the model computes.
+        """
+        placed = map(self._place_batch, run.batches())
+        ahead: list[BatchResult] = []
+        while ahead or (ahead := list(islice(placed, 1))):
+            if run.ready:
+                ahead += islice(placed, 1)
+            yield ahead.pop(0)
+
+    def _place_batch(self, result: BatchResult) -> BatchResult:
+        """Copy the arrays of a batch to the devices."""
+        result.batch = mapped(result.batch, self._place)
+        return result
+
+    def _place(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
+            return value
+        if self._sharding is None:
+            return self._jax.device_put(value)
+        return self._jax.make_array_from_process_local_data(self._sharding, value)
+
+
+def _collate_of(key: str, collate: Any) -> Any:
+    """Return the user's choice of how to collate the values of a key."""
+    return collate.get(key) if isinstance(collate, Mapping) else collate
+
+
+class JaxLoader(Loader):
+    """A loader of JAX arrays. It comes from `View.jax`.
+
+    Parameters
+    ----------
+    view : View or Mix
+        Rows to load, pinned to the current version.
+    options : Options
+        The user's options.
+    sharding : jax.sharding.Sharding, optional
+        Layout of the arrays over devices. With a sharding, the last batch is padded by default.
 
     Raises
     ------
     MissingPackageError
-        Where JAX is not installed.
+        When JAX is not installed.
     OptionError
-        For batches that do not divide over the devices.
+        When the rows of a batch cannot be divided evenly among the devices.
     """
 
     def __init__(self, view: View | Mix, options: Options, sharding: Any = None) -> None:
@@ -91,130 +184,47 @@ class JaxLoader(Loader):
             raise MissingPackageError.needed("jax", "jax", "A loader of arrays of JAX") from error
         if sharding is not None and options.last is None:
             options = replace(options, last="pad")
-        super().__init__(view, options)
-        self.sharding = sharding
-        self._jax: Any = jax
-        self._wide = False
+        super().__init__(view, options, Jax(jax, sharding))
+        self.sharding: Any = sharding
         if sharding is not None:
-            self._check_sharding()
+            self._check_sharding(jax.sharding.Sharding)
 
-    def _check_sharding(self) -> None:
-        """Refuse batches that some device would have less of than others."""
-        if not isinstance(self.sharding, self._jax.sharding.Sharding):
+    def _check_sharding(self, kind: type[Any]) -> None:
+        """Raise OptionError if the rows of a batch cannot be divided evenly among the devices."""
+        if not isinstance(self.sharding, kind):
             raise OptionError(
-                "sharding is a jax.sharding.Sharding, such as NamedSharding(mesh, "
-                f"PartitionSpec('data')), got "
-                f"{brief(self.sharding, 80)}. Leave it out for one device."
+                "sharding must be a jax.sharding.Sharding, such as NamedSharding(mesh, "
+                f"PartitionSpec('data')), but it is {brief(self.sharding, 80)}. Leave it out for "
+                "one device."
             )
         if self.options.on_error == "skip":
             raise OptionError(
-                "sharding needs batches of one size, and on_error='skip' leaves rows out of them. "
-                "Mend or filter those rows first, and leave on_error out."
+                "sharding needs batches of one size, but on_error='skip' leaves rows out of them. "
+                "Fix or filter those rows first, and leave on_error out."
             )
         sizes = {self.shares.size}
         if self.shares.last == "uneven":
             sizes.add(self.shares.n % self.shares.size or self.shares.size)
         if len(getattr(self.sharding, "spec", ())) > 1:
-            return  # says something about axes that not every column has
+            return  # it also divides axes that not every column has
         for size in sizes:
             try:
                 self.sharding.shard_shape((size,))
             except ValueError as error:
                 raise OptionError(
-                    f"A batch of {size} rows over all ranks does not divide over the devices of "
-                    f"{self.sharding}. Choose a batch_size that is a multiple of their number, and "
-                    "last='pad' or 'drop'."
+                    f"A batch of {size} rows over all ranks cannot be divided evenly among the "
+                    f"devices of {self.sharding}. Set batch_size to a multiple of their number, "
+                    "and last='pad' or 'drop'."
                 ) from error
-
-    def __iter__(self) -> Iterator[Any]:
-        """Go through the next epoch; dtypes are those of this thread's ``jax_enable_x64``."""
-        self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
-        yield from super().__iter__()
-
-    def _column_recipe(self, f: Field) -> ColumnRecipe:
-        """Fill what differs in shape up to the largest of the view: so that `jit` compiles once."""
-        recipe = super()._column_recipe(f)
-        o = self.options
-        if (
-            callable(o.collate)
-            or recipe.collate in ("list", "stack")
-            or recipe.stacks
-            or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
-        ):
-            return recipe
-        axes = self._axes_of(f)
-        if recipe.size is not None:
-            axes = sized(f.htype, axes, recipe.size)
-        most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
-        also = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
-        check_keys(f.name, also, self.columns)
-        return replace(recipe, collate="pad", most=most or None)  # of nulls alone, nothing is known
-
-    def _converted(self, batch: Any) -> Any:
-        """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""
-        if not isinstance(batch, Mapping):
-            return mapped(batch, lambda leaf: self._narrowed("the batch", leaf))
-        out: dict[str, Any] = {}
-        for key, value in batch.items():
-            if key == ROW_ID and not self._wide:
-                out[key] = value.tolist()
-            elif _is_loose(value) and self._wanted(key) != "list":
-                rows = _rows(value)
-                axes = max(row.ndim for row in rows)
-                if key in self._recipe.columns:
-                    axes = min(axes, self._recipe.columns[key].htype.varying)
-                found, out[f"{key}_mask"] = padded(key, rows, axes)
-                out[key] = self._narrowed(key, found)
-            else:
-                out[key] = mapped(value, partial(self._narrowed, key))
-        return out
-
-    def _wanted(self, key: str) -> Any:
-        """Return how the user wants the values of a key together."""
-        collate = self.options.collate
-        return collate.get(key) if isinstance(collate, Mapping) else collate
-
-    def _narrowed(self, name: str, value: Any) -> Any:
-        value = as_numpy(value)
-        if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
-            return value
-        return narrowed(name, value)
-
-    def _handed_over(self, run: Run) -> Iterator[Made]:
-        """Bring batches to the devices, the next one before this one is handed over if it is made.
-
-        Copies to a device are asynchronous: they go on while the model computes.
-        """
-        placed = map(self._brought, run.batches())
-        ahead: list[Made] = []
-        while ahead or (ahead := list(islice(placed, 1))):
-            if run.ready:
-                ahead += islice(placed, 1)
-            yield ahead.pop(0)
-
-    def _brought(self, made: Made) -> Made:
-        made.batch = self._placed(made.batch)
-        return made
-
-    def _placed(self, batch: Any) -> Any:
-        """Bring the arrays of a batch to the devices."""
-        return mapped(batch, self._leaf_placed)
-
-    def _leaf_placed(self, value: Any) -> Any:
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
-            return value
-        if self.sharding is None:
-            return self._jax.device_put(value)
-        return self._jax.make_array_from_process_local_data(self.sharding, value)
 
 
 def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the dtype that JAX has instead of one of 64 bits.
+    """Return an array of a 64-bit dtype in the 32-bit dtype that JAX uses instead.
 
     Raises
     ------
     LoaderError
-        For a number that it cannot hold.
+        When a number is out of the range of that dtype.
 
     Examples
     --------
@@ -223,7 +233,7 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     >>> narrowed("x", np.array([2**40]))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.LoaderError: 'x' has numbers that int32 does not hold, such as ...
+    deeplake_lite.errors.LoaderError: 'x' has numbers that int32 cannot hold, such as ...
     """
     dtype = NARROW[values.dtype]
     out = aligned(values.shape, dtype)
@@ -232,22 +242,22 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     lost = out != values if dtype.kind in "iu" else np.isinf(out) & np.isfinite(values)
     if lost.any():
         raise LoaderError(
-            f"{name!r} has numbers that {dtype} does not hold, such as {values[lost][0]}, and JAX "
-            f'has no {values.dtype} by default. Set jax.config.update("jax_enable_x64", True) '
-            "before the first array is made, leave the column out with columns=, or change it in "
-            "a transform.",
+            f"{name!r} has numbers that {dtype} cannot hold, such as {values[lost][0]}, and JAX "
+            f"has no {values.dtype} by default. Call "
+            'jax.config.update("jax_enable_x64", True) before the first array is created, leave '
+            "the column out with columns=, or change it in a transform.",
             column=name,
         )
     return out
 
 
 def _is_numbers(f: Field) -> bool:
-    """Tell whether values are arrays of numbers: no text, and nothing that is not decoded."""
+    """Return whether the values of a column are decoded to arrays of numbers."""
     return bool(f.htype.value_dtype) or f.htype.pixels is not None
 
 
-def _is_loose(value: Any) -> bool:
-    """Tell whether values are arrays that were not put together."""
+def _is_ragged(value: Any) -> bool:
+    """Return whether a value is a `RaggedBatch`, or a list of numeric arrays."""
     if isinstance(value, RaggedBatch):
         return True
     return (

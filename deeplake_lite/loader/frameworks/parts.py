@@ -1,8 +1,8 @@
-"""What a batch has under each key, known before it is made: shape and dtype, what is ragged.
+"""The structure of batches, known before they are made: dtype, shape and ragged axes of each leaf.
 
-A batch is a tree: dicts and tuples, with a `Part` for each of their leaves. A part says of which
-plain arrays a leaf is made, so that a framework which needs a fixed structure can rebuild it: one
-array, or the values of all rows back to back with the row splits of each ragged axis.
+A batch is a tree of dicts and tuples, with a `Part` that describes each leaf. A part converts a
+leaf to plain arrays, from which a framework that needs a fixed structure can rebuild it: one array,
+or the values of all rows back to back with the row splits of each ragged axis.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ type Shape = tuple[int | None, ...]
 
 
 class _NullError(ValueError):
-    """A tensor has no nulls, and nothing in the batch says where they were."""
+    """Nulls in a value for which the batch has no mask of nulls."""
 
     def __init__(self, where: str) -> None:
         super().__init__(f"has {where}")
@@ -42,15 +42,16 @@ class Part:
     Parameters
     ----------
     dtype : str
-        Of the numbers; ``"text"`` for text, bytes and JSON.
+        Dtype of the numbers, or ``"text"`` for strings, bytes and JSON.
     shape : tuple of int or None
-        With the axis of the rows; None where it varies from batch to batch, or within it.
+        Shape including the axis of the rows. None stands for sizes that vary between batches, or
+        within a batch.
     ragged : int
-        How many axes behind that of the rows differ within a batch.
+        Number of axes, after that of the rows, along which rows of a batch differ.
     json : bool
-        Whether texts are JSON: ``b'"x"'`` is then the text x, and ``b"null"`` is null.
+        Whether strings are JSON: ``b'"x"'`` is then the string x, and ``b"null"`` is null.
     nulls : bool
-        Whether rows may be null, and become zeros: the batch has another part which says where.
+        Whether rows may be null. They become zeros, and another part of the batch is their mask.
 
     Examples
     --------
@@ -60,26 +61,26 @@ class Part:
     """
 
     dtype: str
-    """Of the numbers, or ``"text"``."""
+    """Dtype of the numbers, or ``"text"``."""
     shape: Shape
-    """With the axis of the rows."""
+    """Shape including the axis of the rows."""
     ragged: int = 0
-    """Axes behind that of the rows which differ within a batch."""
+    """Number of axes, after that of the rows, along which rows of a batch differ."""
     json: bool = field(default=False, repr=False)
-    """Whether texts are JSON."""
+    """Whether strings are JSON."""
     nulls: bool = field(default=False, repr=False)
     """Whether rows may be null, and become zeros."""
 
     @classmethod
     def of(cls, value: Any, rows: int | None) -> Part:
-        """Return what a value is that a transform gave, one batch standing for all.
+        """Return the part of a value that a transform returned, as an example for all batches.
 
         Parameters
         ----------
         value : object
-            Array, `RaggedBatch`, list of arrays or text, number.
+            An array, a `RaggedBatch`, a list of arrays or strings, or a number.
         rows : int or None
-            Rows of every batch; None where they vary.
+            Number of rows in every batch, or None if it varies.
         """
         if isinstance(value, RaggedBatch):
             inner = value.values.shape[1:]
@@ -93,15 +94,15 @@ class Part:
         value = [v for v in value if v is not None]
         shapes = {np.shape(v) for v in value}
         if len({len(shape) for shape in shapes}) != 1:
-            return cls("text", (rows,))  # refused when it is made
-        alike = [len(set(sizes)) == 1 for sizes in zip(*shapes, strict=True)]
-        ragged = max((i + 1 for i, same in enumerate(alike) if not same), default=0)
+            return cls("text", (rows,))  # `arrays` will refuse such values
+        is_fixed = [len(set(sizes)) == 1 for sizes in zip(*shapes, strict=True)]
+        ragged = max((i + 1 for i, fixed in enumerate(is_fixed) if not fixed), default=0)
         inner = next(iter(shapes))[ragged:]
         return cls(_dtype_name(np.result_type(*value)), (rows, *[None] * ragged, *inner), ragged)
 
     @classmethod
     def _of_items(cls, value: list[Any], rows: int | None) -> Part:
-        """Return what a list is whose items are no arrays: text, or lists of text or numbers."""
+        """Return the part of a list of strings, or of lists of strings or numbers."""
         lists = [v for v in value if v is not None]
         if not lists or not all(isinstance(v, list) for v in lists):
             return cls("text", (rows,), json=not all(map(_is_text, value)))
@@ -109,56 +110,58 @@ class Part:
         return cls(inner.dtype, (rows, *inner.shape), inner.ragged + 1, inner.json)
 
     def arrays(self, name: str, value: Any) -> list[NDArray[Any]]:
-        """Return the arrays that a value is made of: its numbers, then row splits, outer first.
+        """Return the arrays of a value: its numbers, then the row splits of its axes, outer first.
 
         Raises
         ------
         LoaderError
-            For a value of another dtype or shape.
+            When the value has another dtype or shape, or unexpected nulls.
         """
         try:
-            found = [*self._flat(value)]
+            arrays = [*self.flat(value)]
         except _NullError as error:
             raise LoaderError(
-                f"a tf.data element spec has no nulls, but {name!r} {error}. Choose other "
-                "columns=, or replace the nulls in a transform, which can say where they were "
+                f"A tf.data element spec has no nulls, but {name!r} {error}. Choose other "
+                "columns=, or replace the nulls in a transform, which can return a mask of them "
                 "under another key.",
                 column=name,
             ) from error
         except (ValueError, TypeError, AttributeError) as error:
             raise self._misfit(name, type(value).__name__) from error
-        values = found[0]
+        values = arrays[0]
         if self.dtype != "text" and values.dtype.kind in "mM":
-            values = found[0] = values.view(np.int64)
+            values = arrays[0] = values.view(np.int64)
         wanted = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
-        if values.size == 0 and values.ndim and self.dtype != "text":  # nothing has no shape
+        # An empty list has no dtype and no inner shape, so it fits any part.
+        if values.size == 0 and values.ndim and self.dtype != "text":
             empty = (len(values), *[size or 0 for size in wanted[1:]])
-            values = found[0] = np.zeros(empty, self.dtype)
+            values = arrays[0] = np.zeros(empty, self.dtype)
         fits = len(wanted) == values.ndim and all(
             size in (None, own) for size, own in zip(wanted, values.shape, strict=True)
         )
         if not fits or (self.dtype != "text" and values.dtype.name != self.dtype):
             raise self._misfit(name, f"{values.dtype} {values.shape}")
-        return found
+        return arrays
 
     def holds(self, value: Any) -> bool:
-        """Tell whether a value is one of this part."""
+        """Return whether a value fits this part."""
         try:
             self.arrays("", value)
         except LoaderError:
             return False
         return True
 
-    def _misfit(self, name: str, got: str) -> LoaderError:
+    def _misfit(self, name: str, actual: str) -> LoaderError:
         return LoaderError(
-            f"{name!r} must be {self.dtype} of shape {self.shape} in every batch, as a tf.data "
-            f"element spec is fixed, but it is {got}. Where rows differ in shape, say how they go "
-            f"together: collate={{{name!r}: 'ragged'}} or 'pad'. Where images differ in channels, "
-            "convert them: mode='RGB'.",
+            f"{name!r} must be {self.dtype} of shape {self.shape} in every batch, because a "
+            f"tf.data element spec is fixed, but it is {actual}. If rows differ in shape, use "
+            f"collate={{{name!r}: 'ragged'}} or 'pad'. If images differ in channels, convert them "
+            "with mode='RGB'.",
             column=name,
         )
 
-    def _flat(self, value: Any) -> Iterator[NDArray[Any]]:
+    def flat(self, value: Any) -> Iterator[NDArray[Any]]:
+        """Yield the arrays of a value: its numbers or strings, then the splits of its axes."""
         if not self.nulls and not self.json and _has_null(value):
             raise _NullError("null rows")
         if isinstance(value, RaggedBatch):
@@ -167,7 +170,7 @@ class Part:
         elif self.ragged:
             yield from self._of_rows(value)
         elif self.dtype == "text":
-            yield _texts(value, _json if self.json else _text)
+            yield _encode_strings(value, _json if self.json else _text)
         elif isinstance(value, list):
             shape = tuple(size or 0 for size in self.shape[1:])
             yield _stacked([np.zeros(shape, self.dtype) if v is None else v for v in value])
@@ -175,25 +178,26 @@ class Part:
             yield np.ma.getdata(np.asarray(value))
 
     def _of_rows(self, rows: Any) -> Iterator[NDArray[Any]]:
-        """Yield values back to back, and the splits of each ragged axis."""
+        """Yield the values of rows back to back, and the splits of each ragged axis."""
         if self.dtype == "text" or not _all_arrays(rows):
             yield from self._of_lists(rows)
             return
         inner = tuple(size or 0 for size in self.shape[self.ragged + 1 :])
-        nothing = np.zeros((*[0] * self.ragged, *inner), self.dtype)
-        arrays = [nothing if row is None else np.asarray(row) for row in rows]
-        if any(a.ndim != nothing.ndim for a in arrays):
+        empty = np.zeros((*[0] * self.ragged, *inner), self.dtype)
+        arrays = [empty if row is None else np.asarray(row) for row in rows]
+        if any(a.ndim != empty.ndim for a in arrays):
             raise ValueError("axes")
         lengths = np.array([a.shape[: self.ragged] for a in arrays], np.int64)
         lengths = lengths.reshape(len(arrays), self.ragged)
-        yield _joined(arrays, lengths.prod(axis=1), nothing.reshape(0, *inner))
+        yield _joined(arrays, lengths.prod(axis=1), empty.reshape(0, *inner))
+        # An inner axis has one length per item of the axes around it: within an array, all equal.
         times = np.ones(len(arrays), np.int64)
         for axis in lengths.T:
             yield _splits(np.repeat(axis, times))
             times *= axis
 
     def _of_lists(self, rows: Any) -> Iterator[NDArray[Any]]:
-        """Yield the same of rows that are lists, of text or of arrays."""
+        """Yield the same as `_of_rows`, for rows that are lists of strings or of arrays."""
         rows = [[] if row is None else row for row in rows]
         if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
             raise TypeError("rows")
@@ -203,16 +207,16 @@ class Part:
         inner = replace(self, shape=self.shape[1:], ragged=self.ragged - 1, nulls=False)
         if self.dtype != "text" and inner.ragged == 0 and not items:
             yield np.zeros((0, *[size or 0 for size in self.shape[2:]]), self.dtype)
-            found: Iterator[NDArray[Any]] = iter(())
+            inner_arrays: Iterator[NDArray[Any]] = iter(())
         else:
-            found = inner._flat(items)
-            yield next(found)
+            inner_arrays = inner.flat(items)
+            yield next(inner_arrays)
         yield _splits(np.array([len(row) for row in rows], np.int64))
-        yield from found
+        yield from inner_arrays
 
 
 def tree_of(batch: Any, rows: int | None) -> Tree:
-    """Return the tree of a batch that a transform gave.
+    """Return the parts of a batch that a transform returned.
 
     >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
     ({'x': Part(dtype='float64', shape=(None, 3), ragged=0)}, Part(dtype='text', shape=(None,), ...
@@ -221,12 +225,12 @@ def tree_of(batch: Any, rows: int | None) -> Tree:
 
 
 def flattened(batch: Any, tree: Tree) -> Iterator[NDArray[Any]]:
-    """Yield the arrays of a batch in the order of its tree.
+    """Yield the arrays of all leaves of a batch, in the order of its tree.
 
     Raises
     ------
     LoaderError
-        For a batch of another structure.
+        When the batch has another structure.
     """
     for name, value, part in paired(batch, tree):
         yield from part.arrays(name, value)
@@ -239,7 +243,7 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def _all_arrays(values: Sequence[Any]) -> bool:
-    """Tell whether values are numbers, or arrays of them, or null."""
+    """Return whether all values are numbers, arrays of numbers, or null."""
     kinds = {type(v) for v in values}
     return all(
         issubclass(kind, np.ndarray | np.generic | bool | int | float | complex | type(None))
@@ -248,30 +252,30 @@ def _all_arrays(values: Sequence[Any]) -> bool:
     )
 
 
-def _texts(value: Any, encode: Callable[[Any], bytes]) -> NDArray[np.object_]:
-    """Return texts as bytes."""
+def _encode_strings(value: Any, encode: Callable[[Any], bytes]) -> NDArray[np.object_]:
+    """Return an array of encoded strings, or a 0-dimensional one for a single string."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     scalar = not isinstance(rows, list)
-    found = [encode(row) for row in ([rows] if scalar else rows)]
-    out = np.empty(len(found), object)
-    out[:] = found
+    encoded = [encode(row) for row in ([rows] if scalar else rows)]
+    out = np.empty(len(encoded), object)
+    out[:] = encoded
     return out.reshape(()) if scalar else out
 
 
 def _is_text(value: Any) -> bool:
-    """Tell whether a value is text or bytes, or null."""
+    """Return whether a value is a string, bytes, or null."""
     return value is None or isinstance(value, str | bytes)
 
 
 def _text(value: Any) -> bytes:
-    """Return text and bytes as bytes, nothing where null. Raises TypeError."""
+    """Return a string or bytes as bytes, and null as empty bytes. Raises TypeError."""
     if not _is_text(value):
         raise TypeError("text")
     return value.encode() if isinstance(value, str) else value or b""
 
 
 def _has_null(value: Any) -> bool:
-    """Tell whether a row of a batch is null."""
+    """Return whether any row of a batch is null."""
     if isinstance(value, list):
         return any(row is None or row is np.ma.masked for row in value)
     return bool(np.ma.is_masked(value))
@@ -288,13 +292,13 @@ def _stacked(values: list[Any]) -> NDArray[Any]:
 
 
 def _joined(
-    arrays: list[NDArray[Any]], lengths: NDArray[np.int64], nothing: NDArray[Any]
+    arrays: list[NDArray[Any]], lengths: NDArray[np.int64], empty: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return arrays back to back, with one axis in place of the ragged ones."""
-    inner = nothing.shape[1:]
+    """Return arrays back to back, with their ragged axes flattened to one."""
+    inner = empty.shape[1:]
     flat = [a.reshape(n, *inner) for a, n in zip(arrays, lengths.tolist(), strict=True) if n]
     if not flat:
-        return nothing
+        return empty
     out = aligned((int(lengths.sum()), *inner), np.result_type(*{a.dtype for a in flat}))
     return np.concatenate(flat, out=out)
 

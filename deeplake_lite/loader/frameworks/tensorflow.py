@@ -1,25 +1,25 @@
-"""Batches as a tf.data.Dataset: a static element spec, and memory that TensorFlow shares.
+"""Batches as a tf.data.Dataset with a static element spec. TensorFlow shares their memory.
 
-The threads of the loader turn each batch into plain arrays, aligned as TensorFlow wants them; these
-go into the graph as they are, batch by batch, and there become the dict again.
+The threads of the loader convert each batch to plain arrays, aligned so that TensorFlow need not
+copy them. In the graph, the arrays of a batch become the dict again.
 """
 
 from __future__ import annotations
 
 import weakref
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes.layouts import Nested
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
-from deeplake_lite.loader.make.making import PADDING
+from deeplake_lite.loader.make.builder import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
-from deeplake_lite.loader.make.sizes import depth, is_of_pictures, sized
+from deeplake_lite.loader.make.sizes import depth, is_of_images, sized
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
@@ -32,67 +32,72 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.frameworks.parts import Shape, Tree
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.resources import Resources
     from deeplake_lite.schema import Field
 
 
 def dataset(view: View | Mix, options: Options) -> Any:
-    """Return a tf.data.Dataset of batches; see `View.tensorflow`.
+    """Return a tf.data.Dataset of batches. See `View.tensorflow`.
 
     Raises
     ------
     MissingPackageError
-        Where TensorFlow is not installed.
+        When TensorFlow is not installed.
     LoaderError
-        For a transform that fails on the rows that show what it gives.
+        When a transform fails on the first rows, which determine the element spec.
     """
     try:
         import tensorflow as tf
     except ImportError as error:
         raise MissingPackageError.needed("tensorflow", "tensorflow", "A tf.data.Dataset") from error
-    loader = FlatLoader(view, options)
-    tree = loader.tree
+    flat = Flat()
+    loader = Loader(view, options, flat)
+    tree = flat.tree(loader.resources)
     if not any(leaves(tree)):
         raise OptionError(
-            "A tf.data.Dataset has one tensor or more in a batch, got columns=[]. Name a column."
+            "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name a "
+            "column."
         )
-    flat = tf.data.Dataset.from_generator(
+    arrays = tf.data.Dataset.from_generator(
         _epochs(loader, owned=tf.executing_eagerly()),
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
     exact = tf.data.Options()
-    # `state_dict` counts what is taken: nothing may be taken ahead of who asks for a batch
+    # `state_dict` counts the batches that TensorFlow has taken. With these optimizations, it would
+    # take some before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
-    batches = flat.map(lambda *arrays: _rebuilt(tf, tree, iter(arrays))).with_options(exact)
+    batches = arrays.map(lambda *tensors: _rebuilt(tf, tree, iter(tensors))).with_options(exact)
     batches.loader = loader
-    batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
+    batches.cardinality = lambda: tf.constant(loader.batches_left, tf.int64)  # for Keras, and `len`
     return batches
 
 
 def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[Any]]:
-    """Return what begins an epoch, without keeping a loader that a dataset owns.
+    """Return a function that starts an epoch.
 
-    TensorFlow keeps the function of a `from_generator` for good: it would keep the loader's threads
-    and rows with it. In a traced function, nobody keeps the dataset.
+    TensorFlow never frees the function of `from_generator`, which would keep the loader's threads
+    and rows alive. So if the dataset owns the loader, the function refers to it weakly. In a
+    traced function nothing holds the dataset, so there the reference is strong.
     """
     if not owned:
         return lambda: iter(loader)
-    kept = weakref.ref(loader)
+    reference = weakref.ref(loader)
 
     def begin() -> Iterator[Any]:
-        found = kept()
-        if found is None:
+        owned_loader = reference()
+        if owned_loader is None:
             raise LoaderError(
-                "Batches come as long as their dataset is kept, but it is gone. Keep what "
-                "view.tensorflow(…) returned while its batches are used."
+                "The dataset of these batches was freed, and its loader with it. Keep the result "
+                "of view.tensorflow(…) in a variable while its batches are used."
             )
-        return iter(found)
+        return iter(owned_loader)
 
     return begin
 
 
 def _specs(tf: Any, part: Part) -> Iterator[Any]:
-    """Yield the specs of the arrays that a part is made of."""
+    """Yield the specs of the arrays of a part."""
     dtype = tf.string if part.dtype == "text" else tf.as_dtype(part.dtype)
     rows = part.shape[0] if part.shape else None
     inner = part.shape[part.ragged + 1 :]
@@ -102,7 +107,7 @@ def _specs(tf: Any, part: Part) -> Iterator[Any]:
 
 
 def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
-    """Return a batch again, of its tensors."""
+    """Return the batch that consists of some tensors: the inverse of `flattened`."""
 
     def of_part(part: Part) -> Any:
         values = next(tensors)
@@ -114,25 +119,47 @@ def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
     return mapped(tree, of_part)
 
 
-class FlatLoader(Loader):
-    """A loader whose batches are the plain arrays of `tree`, one after the other."""
+class Flat(Framework):
+    """Tuples of the plain arrays of all parts of a batch, which `tree` describes."""
 
-    @property
-    def left(self) -> int:
-        """Batches that the next iteration gives: less than all after a state was loaded."""
-        done = self._progress.consumed // self.shares.size if self._resumed else 0
-        return len(self) - done
+    def __init__(self) -> None:
+        self._tree: Tree | None = None
 
-    @cached_property
+    def tree(self, resources: Resources) -> Tree:
+        """Return the parts of every batch, which an example determines if there are transforms."""
+        if self._tree is None:
+            self._tree = _BatchParts(resources).tree()
+        return self._tree
+
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return the plain arrays of a batch."""
+        tree = self.tree(resources)
+        if isinstance(tree, dict) and isinstance(batch, dict):
+            batch = dict(batch)
+            for key in [key for key in tree if key.endswith("_valid") and key not in batch]:
+                values = batch.get(key.removesuffix("_valid"), ())
+                batch[key] = np.array([value is not None for value in values], bool)
+        return tuple(flattened(batch, tree))
+
+
+class _BatchParts:
+    """Describes the batches of a loader as a tree of parts."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._columns = resources.columns
+        self._samples, self._recipe = resources.samples, resources.recipe
+        self._options, self._shares = resources.options, resources.shares
+        self._axes_of, self._first_image = resources.axes_of, resources.first_image
+
     def tree(self) -> Tree:
-        """What every batch has: by the columns' types, or as a transform gives a first batch."""
-        o = self.options
+        """Return the parts of every batch."""
+        o = self._options
         if o.transform is not None or o.batch_transform is not None or callable(o.collate):
-            return self._shown_tree()
+            return self._example_tree()
         tree: dict[str, Tree] = {}
         for f in self._samples.fields:
             parts = self._parts(f, self._recipe.columns[f.name])
-            check_keys(f.name, [*parts][1:], self.columns)
+            check_keys(f.name, [*parts][1:], self._columns)
             tree.update(parts)
         if o.row_ids:
             tree[ROW_ID] = Part("int64", (self._rows,))
@@ -140,8 +167,8 @@ class FlatLoader(Loader):
             tree[PADDING] = Part("bool", (self._rows,))
         return tree
 
-    def _shown_tree(self) -> Tree:
-        """Return what a first batch has, columns that went through a transform as they were."""
+    def _example_tree(self) -> Tree:
+        """Return the parts of an example batch; for unchanged columns, the parts of the columns."""
         example = self._example()
         tree = tree_of(example, self._rows)
         if not isinstance(tree, dict):
@@ -151,7 +178,7 @@ class FlatLoader(Loader):
                 continue
             own = self._parts(f, self._recipe.columns[f.name])
             if all(key in example and part.holds(example[key]) for key, part in own.items()):
-                tree |= own  # of all rows, not of the first alone
+                tree |= own  # these describe all rows, not only those of the example
             elif isinstance(example[f.name], list):
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
@@ -162,39 +189,41 @@ class FlatLoader(Loader):
 
     @property
     def _rows(self) -> int | None:
-        """Rows of every batch; None where they vary."""
-        left_out = self.shares.last == "drop" and self.options.on_error == "skip"
-        even = self.shares.last != "uneven" and not left_out
-        return self.batch_size if even else None
+        """Number of rows in every batch, or None if it varies."""
+        left_out = self._shares.last == "drop" and self._options.on_error == "skip"
+        even = self._shares.last != "uneven" and not left_out
+        return self._options.batch_size if even else None
 
     def _example(self) -> Any:
-        """Make a batch of the first rows that do not fail, which counts for nothing."""
+        """Return a batch of the first rows that do not fail. It is not part of any epoch."""
         n = len(self._samples)
         if not n:
             raise OptionError(
-                "A tf.data element spec is fixed, and what a transform gives is known from rows; "
-                "this view has none. Append some first, or leave the transform out."
+                "A tf.data element spec must be known beforehand, and with a transform it depends "
+                "on the first rows, but this view has no rows. Append some first, or leave the "
+                "transform out."
             )
-        for start in range(0, n, self.batch_size):
-            places = np.minimum(np.arange(start, start + self.batch_size), n - 1)
+        for start in range(0, n, self._options.batch_size):
+            places = np.minimum(np.arange(start, start + self._options.batch_size), n - 1)
             cells, where = self._samples.read(places), self._samples.where(places)
-            own = min(n - start, self.batch_size)
+            own = min(n - start, self._options.batch_size)
             batch = self._recipe.make(Job(cells, own, where), 0).batch
             if batch is not None:
                 return batch
         raise LoaderError(
-            "A tf.data element spec is fixed, and what a transform gives is known from rows, but "
-            f"all {n:,} failed and were left out. Leave on_error='skip' out to see why."
+            "A tf.data element spec must be known beforehand, and with a transform it depends on "
+            f"the first rows, but all {n:,} rows failed and were left out. Leave on_error='skip' "
+            "out to see the error."
         )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
-        """Return what a batch has of a column."""
+        """Return the parts of a column: those of its values and of its masks, by key."""
         dtype, axes = self._kind(f, recipe)
         how = recipe.collate
         if how is None:
             how = "stack" if recipe.stacks else "list"
-        loose = [i + 1 for i, size in enumerate(axes) if size is None]
-        ragged = 1 if how == "ragged" else max(loose, default=0) if how == "list" else 0
+        varying = [i + 1 for i, size in enumerate(axes) if size is None]
+        ragged = 1 if how == "ragged" else max(varying, default=0) if how == "list" else 0
         inner = (*[None] * ragged, *axes[ragged:])
         own, nulls = (self._rows, *inner), f.htype.nullable
         parts = {f.name: Part(dtype, own, ragged, json=_is_json(f.htype), nulls=nulls)}
@@ -206,39 +235,30 @@ class FlatLoader(Loader):
         return parts
 
     def _kind(self, f: Field, recipe: ColumnRecipe) -> tuple[str, Shape]:
-        """Return dtype and shape of a column's values; None for axes that vary."""
+        """Return the dtype and shape of a column's values, with None for axes that vary."""
         if recipe.shape is not None and recipe.dtype is not None:
             return recipe.dtype, recipe.shape
         htype = f.htype.target or f.htype
         dtype = htype.value_dtype
         axes: tuple[Any, ...] = htype.axes or ()
-        if is_of_pictures(htype) and not f.htype.is_image:  # those of links, or of sequences
-            axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
+        if is_of_images(htype) and not f.htype.is_image:  # links to images, or sequences of them
+            axes = (*[None] * depth(htype), None, None, *self._first_image(f).shape[2:])
         elif f.htype.target is None:
             axes = self._axes_of(f)
         if not axes and htype.is_image:  # all are null
             axes = (None, None)
-        if not dtype and is_of_pictures(htype):
-            dtype = self._shown(f).dtype.name
+        if not dtype and is_of_images(htype):
+            dtype = self._first_image(f).dtype.name
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
-        if not dtype:  # lists of text are no arrays, however alike
+        if not dtype:  # lists of strings are never arrays, even if they have the same length
             return "text", (None,) * len(axes)
         return dtype, tuple(size if isinstance(size, int) else None for size in axes)
 
-    def _converted(self, batch: Any) -> Any:
-        """Return the arrays of a batch: in the thread that made it."""
-        if isinstance(self.tree, dict) and isinstance(batch, dict):
-            batch = dict(batch)
-            for key in [key for key in self.tree if key.endswith("_valid") and key not in batch]:
-                values = batch.get(key.removesuffix("_valid"), ())
-                batch[key] = np.array([value is not None for value in values], bool)
-        return tuple(flattened(batch, self.tree))
-
 
 def _is_json(htype: Htype) -> bool:
-    """Tell whether cells are JSON, or lists of it."""
+    """Return whether values are JSON, or lists of JSON."""
     layout = htype.layout
     return _is_json(layout.item) if isinstance(layout, Nested) else layout.dtype == "json"

@@ -1,6 +1,7 @@
-"""Values of a batch as tensors of PyTorch, and tensors on their way to a device.
+"""Conversion of batches to PyTorch tensors, and asynchronous copies of tensors to a GPU.
 
-A batch is a dict, list or tuple, in any depth, of arrays and of what no tensor can hold.
+A batch consists of dicts, lists and tuples, nested to any depth, of arrays and of values that no
+tensor can hold.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ __all__ = ["SideStream", "as_tensors", "moved", "pinned", "torch"]
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.make.recipe import BatchResult
 
 
 def as_tensors(batch: Any, classes: Collection[str] = ()) -> Any:
-    """Return a batch with tensors for arrays; they share the arrays' memory.
+    """Return a batch with its arrays converted to tensors that share their memory.
 
     Parameters
     ----------
     batch : dict, list, tuple or ndarray
-        What is in it and is no number, array or `RaggedBatch` of NumPy stays as it is.
+        Numbers, arrays and `RaggedBatch` are converted. Other values stay unchanged.
     classes : collection of str
-        Keys of what is int64 whatever its integer dtype.
+        Keys of class numbers, which become int64 whatever their integer dtype.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def as_tensors(batch: Any, classes: Collection[str] = ()) -> Any:
 
 
 def moved(batch: Any, device: torch.device) -> Any:
-    """Return a batch with its tensors on a device; asynchronously where their memory is pinned.
+    """Return a batch with its tensors moved to a device, asynchronously from pinned memory.
 
     >>> moved({"x": torch.ones(2), "t": ["a"]}, torch.device("meta"))
     {'x': tensor(..., device='meta', size=(2,)), 't': ['a']}
@@ -61,60 +62,64 @@ def moved(batch: Any, device: torch.device) -> Any:
 
 
 def pinned(batch: Any) -> Any:
-    """Return a batch with its tensors in pages that stay in memory, from which a GPU reads."""
+    """Return a batch with its tensors in pinned memory, which a GPU can read directly."""
     return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.pin_memory()))
 
 
 class SideStream:
-    """Copies batches to a GPU on a stream of its own, while the step before is computed.
+    """Copies batches to a GPU on a separate stream, while the GPU computes the step before.
 
-    The copy of a batch is begun while the one before is handed over, as soon as it is there; who
-    gets a batch waits for its copy on the GPU alone.
+    The copy of the next batch begins before a batch is yielded, if the next one is ready. Only the
+    GPU waits for copies, not the CPU.
 
     Parameters
     ----------
     device : torch.device
         A GPU.
     cuda : module
-        What has streams: `torch.cuda`.
+        Module with streams: `torch.cuda`.
     """
 
     def __init__(self, device: torch.device, cuda: Any = torch.cuda) -> None:
         self._device, self._cuda = device, cuda
         self._stream = cuda.Stream(device)
 
-    def handed_over(self, batches: Iterable[Made], is_ready: Callable[[], bool]) -> Iterator[Made]:
+    def hand_over(
+        self, batches: Iterable[BatchResult], is_ready: Callable[[], bool]
+    ) -> Iterator[BatchResult]:
         """Yield batches on the device, in order.
 
         Parameters
         ----------
-        batches : iterable of Made
-            Of pinned tensors.
+        batches : iterable of BatchResult
+            Batches with pinned tensors.
         is_ready : callable
-            Whether the next of them is there at once.
+            Returns whether the next batch can be had without waiting.
         """
-        begun = map(self._begun, batches)
-        coming = next(begun, None)
+        copies = map(self._begin_copy, batches)
+        coming = next(copies, None)
         while coming is not None:
-            here, early = coming, is_ready()
+            current, early = coming, is_ready()
             if early:
-                coming = next(begun, None)
-            yield self._arrived(*here)
+                coming = next(copies, None)
+            yield self._wait_for_copy(*current)
             if not early:
-                coming = next(begun, None)
+                coming = next(copies, None)
 
-    def _begun(self, made: Made) -> tuple[Made, Any]:
-        """Begin a copy; the event tells when it is done."""
+    def _begin_copy(self, result: BatchResult) -> tuple[BatchResult, Any]:
+        """Begin to copy a batch, and return it with the event of the end of its copy."""
         with self._cuda.stream(self._stream):
-            made.batch = moved(made.batch, self._device)
-            return made, self._stream.record_event()
+            result.batch = moved(result.batch, self._device)
+            return result, self._stream.record_event()
 
-    def _arrived(self, made: Made, copied: Any) -> Made:
-        """Let what the caller computes wait for the copy, and the memory outlive that."""
+    def _wait_for_copy(self, result: BatchResult, copied: Any) -> BatchResult:
+        """Make the caller's stream wait for the copy of a batch."""
         stream = self._cuda.current_stream(self._device)
         stream.wait_event(copied)
-        _each(made.batch, lambda leaf: _if_tensor(leaf, lambda t: t.record_stream(stream)))
-        return made
+        # The tensors were allocated on another stream. Without `record_stream`, the allocator could
+        # reuse their memory before the caller's stream has finished with it.
+        _each(result.batch, lambda leaf: _if_tensor(leaf, lambda t: t.record_stream(stream)))
+        return result
 
 
 def _each(batch: Any, change: Callable[[Any], Any]) -> Any:

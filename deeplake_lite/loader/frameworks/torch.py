@@ -1,14 +1,14 @@
-"""Batches of a view as tensors of PyTorch, on the device where they are needed."""
+"""The loader of PyTorch tensors, which moves batches to a device."""
 
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Nested
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
 from deeplake_lite.loader.frameworks.torch_skipping import Batches, BatchNumbers, whole
 from deeplake_lite.loader.loader import Loader
@@ -18,41 +18,78 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.make.recipe import BatchResult
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.resources import Resources
     from deeplake_lite.loader.workers.run import Run
 
 
-class TorchLoader(Loader):
-    """A loader of tensors, which come from `View.pytorch`.
-
-    It has ``state_dict`` and ``load_state_dict`` as torchdata, Lightning and Accelerate ask for
-    them, finds its rank under torch.distributed, and goes into a ``Trainer.fit`` as it is.
+class PyTorch(Framework):
+    """Tensors of PyTorch.
 
     Parameters
     ----------
-    view : View
-        What is loaded, pinned as it is now.
+    device : torch.device
+        Device of the tensors.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return a batch of tensors, for a GPU in pinned memory."""
+        tensors = as_tensors(batch, class_columns(resources))
+        return pinned(tensors) if self._device.type == "cuda" else tensors
+
+    def hand_over(self, run: Run) -> Iterator[BatchResult]:
+        """Yield the batches on the device."""
+        match self._device.type:
+            case "cpu":
+                yield from run.batches()
+            case "cuda":
+                yield from SideStream(self._device).hand_over(run.batches(), lambda: run.ready)
+            case _:
+                for result in run.batches():
+                    result.batch = moved(result.batch, self._device)
+                    yield result
+
+
+def class_columns(resources: Resources) -> frozenset[str]:
+    """Return the names of the columns that hold classes."""
+    columns = resources.recipe.columns
+    return frozenset(name for name, recipe in columns.items() if _is_of_classes(recipe.htype))
+
+
+class TorchLoader(Loader):
+    """A loader of PyTorch tensors. It comes from `View.pytorch`.
+
+    It has the methods ``state_dict`` and ``load_state_dict`` that torchdata, Lightning and
+    Accelerate call, finds its rank under torch.distributed, and can be passed to ``Trainer.fit``.
+
+    Parameters
+    ----------
+    view : View or Mix
+        Rows to load, pinned to the current version.
     options : Options
-        How.
+        The user's options.
     device : torch.device or str, optional
-        Where tensors are to be; in memory if left out.
+        Device of the tensors. By default, the CPU.
 
     Raises
     ------
     OptionError
-        For a GPU that PyTorch does not see.
+        When the device is a GPU that PyTorch does not find.
     """
 
     def __init__(self, view: View | Mix, options: Options, device: Any = None) -> None:
-        super().__init__(view, options)
         self.device = _device(device)
-        """Where tensors are."""
+        """Device of the tensors."""
         if self.device.type == "cuda":
             _check_cuda(self.device)
+        super().__init__(view, options, PyTorch(self.device))
 
-    # ---- what accelerate.skip_first_batches makes a DataLoader of
+    # ---- the attributes of a DataLoader that accelerate.skip_first_batches uses
 
     @property
     def dataset(self) -> Batches:
@@ -70,67 +107,44 @@ class TorchLoader(Loader):
 
     @property
     def batch_sampler(self) -> BatchNumbers:
-        """The batches of the next epoch by number, in order."""
+        """The numbers of the batches of the next epoch, in order."""
         return BatchNumbers(self)
 
     @property
     def sampler(self) -> BatchNumbers:
-        """The same as `batch_sampler`: rows are drawn by the loader itself."""
+        """The same as `batch_sampler`, because the loader itself chooses the rows."""
         return self.batch_sampler
 
     @property
     def collate_fn(self) -> Callable[[Any], Any]:
-        """Returns a batch as it is: the loader has put it together."""
+        """A function that returns its argument, because the loader has collated the batch."""
         return whole
 
     @property
     def prefetch_factor(self) -> None:
-        """None: a DataLoader without workers of its own takes no other."""
+        """None, which is the only value that a DataLoader without workers accepts."""
         return
 
     @property
     def drop_last(self) -> bool:
-        """Whether a last batch of fewer rows is left out."""
+        """Whether a smaller last batch is left out."""
         return self.shares.last == "drop"
-
-    # ---- within
-
-    def _converted(self, batch: Any) -> Any:
-        tensors = as_tensors(batch, self._classes)
-        return pinned(tensors) if self.device.type == "cuda" else tensors
-
-    def _handed_over(self, run: Run) -> Iterator[Made]:
-        match self.device.type:
-            case "cpu":
-                yield from run.batches()
-            case "cuda":
-                yield from SideStream(self.device).handed_over(run.batches(), lambda: run.ready)
-            case _:
-                for made in run.batches():
-                    made.batch = moved(made.batch, self.device)
-                    yield made
-
-    @cached_property
-    def _classes(self) -> frozenset[str]:
-        """Names of the columns that hold classes."""
-        return frozenset(f.name for f in self._samples.fields if _is_of_classes(f.htype))
 
 
 def _device(device: Any) -> torch.device:
-    """Return the device that is meant; memory where none is. Raises OptionError."""
+    """Return the user's device, by default the CPU. Raises OptionError."""
     try:
         return torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError, ValueError) as error:
         raise OptionError(
-            f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got "
-            f"{brief(device, 80)}. "
-            "Leave it out for tensors in memory."
+            "device must be an argument of torch.device, such as 'cuda' or 'cuda:1', but it is "
+            f"{brief(device, 80)}. Leave it out for tensors on the CPU."
         ) from error
 
 
 def _check_cuda(device: torch.device) -> None:
-    """Refuse a GPU that PyTorch does not see. Raises OptionError."""
-    with warnings.catch_warnings(record=True) as reasons:  # given where a driver does not start
+    """Raise OptionError if PyTorch finds no GPU."""
+    with warnings.catch_warnings(record=True) as reasons:  # PyTorch warns if a driver fails
         warnings.simplefilter("always")
         available = torch.cuda.is_available()
     if not available:

@@ -1,6 +1,6 @@
-"""The rows of a view as datasets for a DataLoader of one's own: by number, or one after the other.
+"""The rows of a view as PyTorch datasets, map-style and iterable, for a DataLoader.
 
-Both are plain data to a worker process, which opens the lake for itself.
+Both can be pickled and sent to a worker process, which opens the lake itself.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.read.positions import many_positions
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
-from deeplake_lite.loader.frameworks.torch import TorchLoader
+from deeplake_lite.loader.frameworks.torch import PyTorch, class_columns
+from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.arrays import as_numpy
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.make.recipe import Job
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.order.places import Progress
 from deeplake_lite.loader.order.shares import Shares
-from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.order.topology import find_rank
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.state import check_keys, check_state, state_of
 from deeplake_lite.loader.tree import mapped
@@ -33,41 +34,46 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Positions
+    from deeplake_lite.loader.resources import Resources
 
 PIECE = 64
-"""Samples that a dataset which is gone through makes at a time."""
+"""Number of samples that an iterable dataset makes at a time."""
 
 
 FOR_ALL = frozenset(DatasetOptions.__annotations__)
 """Options of both styles."""
 
 FOR_ITERABLE = frozenset(IterableOptions.__annotations__)
-"""Options of a dataset which is gone through."""
+"""Options of iterable datasets."""
 
 
 def dataset_of(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
-    """Return the rows of a view as a dataset; see `View.pytorch_dataset`."""
+    """Return the rows of a view as a dataset. See `View.pytorch_dataset`."""
     checks.choice("style", style, ("map", "iterable"))
     wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
     if wrong & FOR_ITERABLE:
         raise OptionError(
-            f"A dataset of style 'map' has no {min(wrong)}: its DataLoader and its sampler decide "
-            "that. Give it to them, or choose style='iterable'."
+            f"A dataset of style 'map' has no option {min(wrong)!r}: its DataLoader and sampler "
+            "decide that. Pass it to them, or use style='iterable'."
         )
     if wrong:
-        raise OptionError(f"A dataset has no {min(wrong)}: that is a matter of its DataLoader.")
+        raise OptionError(
+            f"A dataset has no option {min(wrong)!r}. Pass it to the DataLoader, or leave it out."
+        )
     collate = options.get("collate")
     if callable(collate):
         raise OptionError(
-            f"collate is no function here, got {collate!r}: DataLoader(collate_fn=) is."
+            f"collate of a dataset must not be a function, but it is {collate!r}. Pass it as "
+            "DataLoader(collate_fn=)."
         )
     kind = TorchDataset if style == "map" else TorchIterableDataset
     return kind(view, Options.of(batch_size=1, **options))
 
 
 class _Rows:
-    """What both datasets are made of: a view, options, and an epoch that all processes see."""
+    """Base of both datasets: a view, its options, and an epoch in memory that processes share."""
 
     def __init__(self, view: View, options: Options) -> None:
         names = view.columns if options.columns is None else options.columns
@@ -85,11 +91,11 @@ class _Rows:
 
     @property
     def epoch(self) -> int:
-        """The epoch whose random numbers transforms get, and whose order rows come in."""
+        """The epoch that determines the order of rows, and the random numbers of transforms."""
         return int(self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch, here and in the workers of a DataLoader.
+        """Set the epoch, in this process and in the workers of a DataLoader.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://torch-epoch-doc", {"x": "int32"})
@@ -101,11 +107,11 @@ class _Rows:
         self._epoch.fill_(epoch)
 
     def collate(self, samples: list[Any]) -> Any:
-        """Return samples as one batch, as `View.pytorch` has it: for ``DataLoader(collate_fn=)``.
+        """Return samples as a batch like those of `View.pytorch`, for ``DataLoader(collate_fn=)``.
 
-        Numbers of one shape are stacked, others go together as ``collate`` says or are lists;
-        text stays a list; a nullable column brings ``batch["name_valid"]``. Samples to which keys
-        were added, or which have fewer, are put together as those of a transform.
+        Numbers of one shape are stacked. Others are collated as the option ``collate`` says, or
+        become lists. Strings stay lists. A nullable column adds ``batch["name_valid"]``. Samples
+        with added or missing keys are collated like the results of a transform.
 
         Examples
         --------
@@ -117,7 +123,10 @@ class _Rows:
         >>> batch["b"].shape, batch["b_mask"].tolist(), batch["t"]
         (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
         """
-        arrays, columns = mapped(samples, as_numpy, lists=True), self._loader._recipe.columns
+        arrays, columns = (
+            mapped(samples, as_numpy, lists=True),
+            self._loader.resources.recipe.columns,
+        )
         own = [*columns, ROW_ID] if self._options.row_ids else [*columns]
         if self._options.transform is not None or not all(_has_keys(s, own) for s in arrays):
             return as_tensors(collate_samples(arrays, self._options.collate, columns))
@@ -129,38 +138,47 @@ class _Rows:
         return as_tensors(batch)
 
     @cached_property
-    def _loader(self) -> TorchLoader:
-        return self._loader_of(self._options)
+    def _loader(self) -> Loader:
+        return _loader_of(self._view, self._options)
 
-    def _loader_of(self, options: Options) -> TorchLoader:
-        """Return a loader whose batches are lists of samples."""
-        return _Unbatched(self._view, replace(options, row_ids=True), sample_ids=options.row_ids)
+
+def _loader_of(view: View, options: Options) -> Loader:
+    """Return a loader whose batches are lists of samples."""
+    return Loader(view, replace(options, row_ids=True), Samples(sample_ids=options.row_ids))
 
 
 def _has_keys(sample: Any, names: list[str]) -> bool:
     return isinstance(sample, Mapping) and sample.keys() == set(names)
 
 
-class _Unbatched(TorchLoader):
-    """A loader whose batches are lists of samples."""
+class Samples(PyTorch):
+    """Lists of samples in place of batches.
 
-    def __init__(self, view: View, options: Options, *, sample_ids: bool) -> None:
-        super().__init__(view, options)
+    Parameters
+    ----------
+    sample_ids : bool
+        Whether samples have a row id.
+    """
+
+    def __init__(self, *, sample_ids: bool) -> None:
+        super().__init__(torch.device("cpu"))
         self._sample_ids = sample_ids
 
-    @cached_property
-    def _recipe(self) -> Any:
-        return replace(super()._recipe, collate=list, sample_ids=self._sample_ids)
+    def adjust_recipe(self, recipe: Recipe) -> Recipe:
+        """Make lists of samples."""
+        return replace(recipe, collate=list, sample_ids=self._sample_ids)
 
-    def _converted(self, batch: Any) -> Any:
-        return [as_tensors(sample, self._classes) for sample in batch]
+    def convert(self, batch: Any, resources: Resources) -> Any:
+        """Return the samples with tensors."""
+        classes = class_columns(resources)
+        return [as_tensors(sample, classes) for sample in batch]
 
 
 class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
-    """The rows of a view as a map-style dataset; it comes from `View.pytorch_dataset`.
+    """The rows of a view as a map-style dataset. It comes from `View.pytorch_dataset`.
 
-    ``dataset[3]`` is a sample, a dict by column; a DataLoader asks for the rows of a batch in one
-    go, so that they are read together.
+    ``dataset[3]`` is a sample, a dict by column. A DataLoader requests all rows of a batch at once,
+    so that they are read together.
 
     Examples
     --------
@@ -179,24 +197,24 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
         return len(self._view)
 
     def __getitem__(self, index: int) -> Any:
-        """Return a sample. Raises RowIndexError behind the last row."""
+        """Return a sample. Raises RowIndexError after the last row."""
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Return the samples of some rows, which are read in one go. Raises RowIndexError."""
-        loader, positions = self._loader, many_positions(list(indices), len(self))
+        """Return the samples of some rows, which are read together. Raises RowIndexError."""
+        parts, positions = self._loader.resources, many_positions(list(indices), len(self))
         if not len(positions):
             return []
-        cells, where = loader._samples.read(positions), loader._samples.where(positions)
-        made = loader._recipe.make(Job(cells, len(positions), where), self.epoch)
-        return cast("list[Any]", loader._converted(made.batch))
+        cells, where = parts.samples.read(positions), parts.samples.where(positions)
+        result = parts.recipe.make(Job(cells, len(positions), where), self.epoch)
+        return cast("list[Any]", parts.convert(result.batch))
 
 
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
-    """The rows of a view one after the other; it comes from `View.pytorch_dataset`.
+    """The rows of a view as an iterable dataset. It comes from `View.pytorch_dataset`.
 
-    The workers of a DataLoader, and ranks, share the rows: each comes once. The epoch is the one
-    that `set_epoch` says, the same until it says another.
+    The ranks and the workers of a DataLoader share the rows, so that each comes once. The epoch
+    stays the same until `set_epoch` sets another.
 
     Examples
     --------
@@ -210,92 +228,122 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
 
     def __init__(self, view: View, options: Options) -> None:
         super().__init__(view, options)
-        self._progress = Progress(self.epoch)
-        self._resumed = False
+        self._share = WorkerShare(self._view, self._options, self._epoch)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a worker process gets: there, ranks can no longer be found."""
-        rank, world_size = found_rank(self._options.rank, self._options.world_size)
-        options = replace(self._options, rank=rank, world_size=world_size)
-        kept = super().__getstate__() | {"_options": options}
-        return kept | {"_progress": self._progress, "_resumed": self._resumed}
+        return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
-        """Go through this worker's share of the epoch, or through the rest of it.
+        """Iterate over this worker's share of the epoch, or over the rest of it.
 
-        It starts at the first `next`: an iterator that nobody uses drops no loaded state.
+        The epoch starts at the first `next`: an iterator that is never used keeps a loaded state.
         """
-        return SampleIterator(self)
-
-    def _started(self, loaded: Progress | None) -> Progress:
-        """Start the epoch, or resume the one that was loaded: by an iterator, or by the dataset."""
-        self._progress = loaded or self._upcoming()
-        self._resumed = False
-        return self._progress
-
-    def _upcoming(self) -> Progress:
-        """Return where the next iterator starts."""
-        return self._current() if self._resumed else Progress(self.epoch)
-
-    def _share_from(self, given: Progress) -> Iterator[Any]:
-        """Yield the samples of this worker's share from `given` on, and count them there."""
-        loader = self._worker_loader
-        piece, skip = divmod(given.consumed, PIECE)
-        progress = Progress(given.epoch, piece * loader.shares.size)
-        for samples in loader._epoch(progress, loader._skipped):
-            for sample in samples[skip:]:
-                given.consumed += 1
-                yield sample
-            skip = 0
-        if self._progress is given:
-            self._progress = Progress(given.epoch)  # the next time through begins at the first row
-
-    def _current(self) -> Progress:
-        """Return where this worker is in the epoch that `set_epoch` says."""
-        here = self._progress
-        return here if here.epoch == self.epoch else Progress(self.epoch)
+        return SampleIterator(self._share)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where this worker is: at the first row again after the end of an epoch."""
-        return self._state(self._current())
+        """Return the position of this worker. After the end of an epoch, it is the first row."""
+        return self._share.state(self._share.current())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on behind the samples that this worker had given when the state was taken.
+        """Continue after the samples that this worker had yielded when the state was taken.
 
         Raises
         ------
         OptionError
-            For the state of another version, view, seed, shuffle, worker or rank, and for what is
-            no state.
+            When the state belongs to another version, view, seed, shuffle, worker or rank, or is
+            not a state.
         """
-        progress = self._checked(state)
+        progress = self._share.check(state)
         self.set_epoch(progress.epoch)
-        self._progress, self._resumed = progress, True
+        self._share.progress, self._share.resumed = progress, True
 
-    def _state(self, progress: Progress) -> dict[str, Any]:
-        """Return the state of this worker when it is at `progress`."""
-        loader = self._worker_loader
-        order = state_of(
-            progress, loader._samples, loader.shuffle, loader.options.seed, loader.shares
-        )
-        return {"order": order, "share": _share(loader)}
 
-    def _checked(self, state: Mapping[str, Any]) -> Progress:
-        """Return the progress of a state of this worker. Raises OptionError for any other."""
-        loader = self._worker_loader
+class WorkerShare:
+    """The rows that a DataLoader's worker loads, and its position among them.
+
+    Parameters
+    ----------
+    view : View
+        Rows of all workers.
+    options : Options
+        The user's options.
+    epoch : torch.Tensor
+        Number of the epoch, in memory that processes share.
+    """
+
+    def __init__(self, view: View, options: Options, epoch: torch.Tensor) -> None:
+        self._view, self._options, self._epoch = view, options, epoch
+        self.progress = Progress(int(epoch))
+        """Position in the epoch that began last, or in that of a loaded state."""
+        self.resumed = False
+        """Whether the next iterator continues at `progress`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a worker process, including the rank, which is not known there."""
+        rank, world_size = find_rank(self._options.rank, self._options.world_size)
+        options = replace(self._options, rank=rank, world_size=world_size)
+        state = {name: value for name, value in self.__dict__.items() if name != "loader"}
+        return state | {"_options": options}
+
+    def start_epoch(self, loaded: Progress | None) -> Progress:
+        """Start the epoch, or resume it from a state that the iterator or the dataset loaded."""
+        self.progress = loaded or self.upcoming()
+        self.resumed = False
+        return self.progress
+
+    def upcoming(self) -> Progress:
+        """Return the progress at which the next iterator starts."""
+        return self.current() if self.resumed else Progress(int(self._epoch))
+
+    def current(self) -> Progress:
+        """Return the progress of this worker in the epoch of `set_epoch`."""
+        epoch = int(self._epoch)
+        return self.progress if self.progress.epoch == epoch else Progress(epoch)
+
+    def samples_from(self, progress: Progress) -> Iterator[Any]:
+        """Yield the samples of this worker from `progress` on, and update it.
+
+        `progress` counts samples of this worker, but the progress of the loader counts rows of all
+        workers and ranks.
+        """
+        piece, skip = divmod(progress.consumed, PIECE)
+        loader_progress = Progress(progress.epoch, piece * self.loader.shares.size)
+        for samples in self.loader.run_epoch(loader_progress, []):
+            for sample in samples[skip:]:
+                progress.consumed += 1
+                yield sample
+            skip = 0
+        if self.progress is progress:
+            self.progress = Progress(progress.epoch)  # the next iteration begins at the first row
+
+    def state(self, progress: Progress) -> dict[str, Any]:
+        """Return the state of this worker for some progress."""
+        parts = self.loader.resources
+        order = state_of(progress, parts.samples, parts.shuffle, parts.options.seed, parts.shares)
+        return {"order": order, "share": self._name}
+
+    def check(self, state: Mapping[str, Any]) -> Progress:
+        """Return the progress in a state of this worker. Raises OptionError for other states."""
+        parts = self.loader.resources
         check_keys(state, {"order": None, "share": None})
-        if state["share"] != _share(loader):
+        if state["share"] != self._name:
             raise OptionError(
-                f"The state is of {state['share']}, and this is {_share(loader)}. Use as many "
-                "workers and ranks, or view.pytorch(…), which goes on with any number of them."
+                f"The state belongs to {state['share']}, but this is {self._name}. Use the "
+                "same number of workers and ranks, or view.pytorch(…), which resumes with any "
+                "number of them."
             )
         return check_state(
-            state["order"], loader._samples, loader.shuffle, loader.options.seed, loader.shares
+            state["order"], parts.samples, parts.shuffle, parts.options.seed, parts.shares
         )
 
+    @property
+    def _name(self) -> str:
+        s = cast("WorkerShares", self.loader.shares)
+        return f"worker {s.worker} of {s.workers} of rank {s.rank} of {s.world_size}"
+
     @cached_property
-    def _worker_loader(self) -> TorchLoader:
-        """What makes this worker's share of the rows, from its share of the budget."""
+    def loader(self) -> Loader:
+        """Loader of this worker's rows, with its share of the memory budget."""
         info = torch.utils.data.get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
         options = replace(
@@ -304,22 +352,24 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
             num_workers=max(1, cores() // workers),
             memory_budget=self._options.budget // workers,
         )
-        loader = self._loader_of(options)
+        loader = _loader_of(self._view, options)
         s = loader.shares
-        loader.shares = WorkerShares(s.n, PIECE, s.rank, s.world_size, s.last, worker, workers)
+        loader.resources.shares = WorkerShares(
+            s.n, PIECE, s.rank, s.world_size, s.last, worker, workers
+        )
         return loader
 
 
 class SampleIterator:
-    """One time through a worker's share of a dataset.
+    """One iteration over a worker's share of a dataset.
 
-    torchdata's StatefulDataLoader keeps the state of the iterator beside that of the dataset. Only
-    the iterator's says that a share has come to its end: a worker may be there long before the
-    others, and must give nothing more in this epoch, and everything in the next.
+    torchdata's StatefulDataLoader stores the state of the iterator besides that of the dataset.
+    Only the iterator's state says that a share is exhausted: a worker may be finished long before
+    the others, and must then yield nothing more in this epoch, but everything in the next.
     """
 
-    def __init__(self, dataset: TorchIterableDataset) -> None:
-        self._dataset = dataset
+    def __init__(self, share: WorkerShare) -> None:
+        self._share = share
         self._progress: Progress | None = None
         self._samples: Iterator[Any] | None = None
 
@@ -328,34 +378,30 @@ class SampleIterator:
 
     def __next__(self) -> Any:
         if self._samples is None:
-            self._progress = self._dataset._started(self._progress)
-            self._samples = self._dataset._share_from(self._progress)
+            self._progress = self._share.start_epoch(self._progress)
+            self._samples = self._share.samples_from(self._progress)
         return next(self._samples)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where this iterator is, which may be the end of the epoch."""
-        return self._dataset._state(self._progress or self._dataset._upcoming())
+        """Return the position of this iterator, which may be the end of the epoch."""
+        return self._share.state(self._progress or self._share.upcoming())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where an iterator was. The dataset's next iterator starts at the first row.
+        """Continue where an iterator was. The dataset's next iterator starts at the first row.
 
         Raises OptionError for a state that `TorchIterableDataset.load_state_dict` refuses.
         """
-        self._progress, self._samples = self._dataset._checked(state), None
-        self._dataset._resumed = False
-
-
-def _share(loader: TorchLoader) -> str:
-    s = cast("WorkerShares", loader.shares)
-    return f"worker {s.worker} of {s.workers} of rank {s.rank} of {s.world_size}"
+        self._progress, self._samples = self._share.check(state), None
+        self._share.resumed = False
 
 
 @dataclass(frozen=True)
 class WorkerShares(Shares):
-    """How samples are shared by ranks, and those of a rank by its workers.
+    """The division of samples among ranks, and of a rank's samples among its workers.
 
-    Rank r takes the places r, r + W, … of the order, W being the world size; of those, worker w
-    takes every n-th from the w-th on. Ranks that ``"pad"`` take as many as each other.
+    Rank r takes the places r, r + W, … of the order, where W is the world size. Of those, worker w
+    of n takes every n-th place, beginning with the w-th. With ``"pad"``, all ranks take equally
+    many.
 
     Examples
     --------
@@ -365,35 +411,35 @@ class WorkerShares(Shares):
     """
 
     worker: int = 0
-    """Which worker of the rank."""
+    """Number of this worker in its rank."""
     workers: int = 1
-    """Of how many."""
+    """Number of workers in a rank."""
 
     @property
     def size(self) -> int:
-        """Rows of a piece of all workers of all ranks."""
+        """Number of rows in the pieces of all workers of all ranks."""
         return self.batch_size * self._stride
 
     def __len__(self) -> int:
         return -(-self._samples // self.batch_size)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the places in the order of a piece of all: from, to before."""
+        """Return the first place of all workers' pieces, and the one after their last."""
         return batch * self.size, min((batch + 1) * self.size, self._end)
 
     def rows(self, batch: int) -> range:
-        """Return the places in the order of this worker's piece."""
+        """Return the places of this worker's piece in the order."""
         start, stop = self.span(batch)
         return range(start + self._first, stop, self._stride)
 
     def of(self, places: Positions) -> Positions:
-        """Return this worker's part of a piece; in place of padding, what is read last."""
+        """Return this worker's piece. Padding repeats the last row."""
         mine = places[self._first :: self._stride]
-        missing = len(range(self._first, self._filled_up(len(places)), self._stride)) - len(mine)
+        missing = len(range(self._first, self._padded(len(places)), self._stride)) - len(mine)
         return np.append(mine, places[-1:].repeat(missing))
 
-    def _filled_up(self, places: int) -> int:
-        """Return how many places there are with the padding, the same for each rank."""
+    def _padded(self, places: int) -> int:
+        """Return the number of places including padding, which is a multiple of the ranks."""
         return places + (-places % self.world_size if self.last == "pad" else 0)
 
     @property
@@ -406,10 +452,10 @@ class WorkerShares(Shares):
 
     @property
     def _end(self) -> int:
-        """Places that are given out."""
+        """Place in the order at which the epoch ends, without padding."""
         return self.n - self.n % self.world_size if self.last == "drop" else self.n
 
     @property
     def _samples(self) -> int:
-        """Samples of this worker, padding included."""
-        return len(range(self._first, self._filled_up(self._end), self._stride))
+        """Number of samples of this worker, including padding."""
+        return len(range(self._first, self._padded(self._end), self._stride))

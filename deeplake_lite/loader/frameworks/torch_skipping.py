@@ -1,8 +1,8 @@
-"""What of a DataLoader `accelerate.skip_first_batches` takes apart, for the loader of tensors.
+"""The dataset and batch sampler of the PyTorch loader, for `accelerate.skip_first_batches`.
 
-It makes a DataLoader of the same dataset whose batch sampler leaves out the first batches. Here,
-the sampler counts batches, and the dataset starts the loader's epoch at the first that is asked
-for: batches that are left out are neither read nor made.
+That function creates a DataLoader with the same dataset, and a batch sampler that skips the first
+batches. Here, the sampler yields the numbers of batches, and the dataset starts the loader's epoch
+at the first number that is requested. So skipped batches are neither read nor made.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class Turn(NamedTuple):
-    """A batch, by how many come before it."""
+    """A batch of an epoch, by its number."""
 
     epoch: Epoch
-    """Of which it is a batch."""
+    """Epoch of the batch."""
     skipped: int
-    """Batches before it, counted from where the epoch starts or is resumed."""
+    """Number of batches before it, counted from where the epoch starts or is resumed."""
 
 
 class Epoch:
-    """An epoch of a loader that starts at the first batch that is asked for.
+    """An epoch of a loader that starts at the first batch that is requested.
 
     Parameters
     ----------
     loader : Loader
-        Whose epoch it is.
+        Loader of the batches.
     """
 
     def __init__(self, loader: Loader) -> None:
@@ -41,36 +41,36 @@ class Epoch:
         self._batches: Iterator[Any] | None = None
 
     def batch(self, skipped: int) -> Any:
-        """Return the next batch; the first time, the one behind those that are skipped."""
+        """Return the next batch. The first call starts the epoch after `skipped` batches."""
         if self._batches is None:
-            self._batches = self._loader._started_behind(skipped)
+            self._batches = self._loader.start_epoch_after(skipped)
         return next(self._batches)
 
     def end(self, skipped: int) -> None:
-        """End the epoch, all of whose batches were handed out or skipped."""
+        """End the epoch, after all of its batches were yielded or skipped."""
         if self._batches is None:
-            self._batches = self._loader._started_behind(skipped)
+            self._batches = self._loader.start_epoch_after(skipped)
         for _ in self._batches:
             pass
 
 
 class BatchNumbers(torch.utils.data.Sampler[Turn]):
-    """The batches of a loader's next epoch by number, as a batch sampler.
+    """A batch sampler that yields the batches of a loader's next epoch by number.
 
     Parameters
     ----------
     loader : Loader
-        Whose batches are counted.
+        Loader of the batches.
     """
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def __len__(self) -> int:
-        return self._loader._left
+        return self._loader.batches_left
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the loader's epoch that starts next, as trainers ask of samplers."""
+        """Set the number of the loader's next epoch. Trainers call this method of samplers."""
         self._loader.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[Turn]:
@@ -81,35 +81,35 @@ class BatchNumbers(torch.utils.data.Sampler[Turn]):
 
 
 class Batches(torch.utils.data.Dataset[Any]):
-    """The batches of a loader, for a DataLoader whose batch sampler counts them.
+    """The batches of a loader as a dataset, for a DataLoader with the sampler `BatchNumbers`.
 
     Parameters
     ----------
     loader : Loader
-        Whose batches they are.
+        Loader of the batches.
     """
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def __len__(self) -> int:
-        """Return how many rows an epoch has, as trainers that ask for it expect."""
+        """Return the number of rows in an epoch, which is what trainers expect."""
         return self._loader.shares.n
 
     def __getitem__(self, index: Any) -> Any:
-        """Refuse rows by number. Raises LoaderError."""
+        """Raise LoaderError: this dataset has no rows by number."""
         raise LoaderError(
-            f"The dataset of a loader has whole batches, in the loader's order, but row {index!r} "
-            "was asked for. view.pytorch_dataset() has rows by number, for a DataLoader."
+            "The dataset of a loader has only whole batches, in the loader's order, but row "
+            f"{index!r} was requested. For a DataLoader of rows, use view.pytorch_dataset()."
         )
 
     def __getitems__(self, turn: Turn) -> Any:
-        """Return a batch. Raises LoaderError for what is no turn of the loader's own sampler."""
+        """Return a batch. Raises LoaderError for indices of another sampler than `BatchNumbers`."""
         if not isinstance(turn, Turn):
             return self[turn]
         return turn.epoch.batch(turn.skipped)
 
 
 def whole(batch: Any) -> Any:
-    """Return a batch as it is: the loader has put it together."""
+    """Return a batch unchanged, because the loader has collated it."""
     return batch

@@ -1,1 +1,1 @@
-"""From the cells of some rows to a batch."""
+"""The steps that turn the cells of some rows into a batch."""

@@ -1,4 +1,4 @@
-"""Arrays of several rows as one: stacked, padded, or back to back."""
+"""Joining of the arrays of several rows: stacked, padded, or back to back."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NUMBERS = "biufcmM"
-"""Kinds of dtypes that make arrays: numbers and times."""
+"""Kinds of the dtypes that can be joined: numbers and times."""
 
 
 @dataclass(frozen=True)
 class RaggedBatch:
-    """Values of several rows that differ along their first axis, back to back."""
+    """The values of several rows that differ in length along their first axis, back to back."""
 
     values: NDArray[Any]
-    """(total, ...): of all rows."""
+    """Values of all rows, (total, ...)."""
     lengths: NDArray[np.int64]
-    """(rows,): how many are of each row."""
+    """Number of values in each row, (rows,)."""
 
     @property
     def nbytes(self) -> int:
-        """Memory of the values and their lengths, bytes."""
+        """Memory of the values and their lengths in bytes."""
         return self.values.nbytes + self.lengths.nbytes
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return the values of one row, from the end where it is below zero. Raises RowIndexError.
+        """Return the values of one row; negative numbers count from the end. Raises RowIndexError.
 
         >>> RaggedBatch(np.arange(5), np.array([2, 0, 3]))[-1]
         array([2, 3, 4])
@@ -52,12 +52,12 @@ class RaggedBatch:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """Where each row ends, and 0 before, (rows + 1,)."""
+        """0, and the end of each row in `values`, (rows + 1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
 
 def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
-    """Return values of one shape as one array. Raises OptionError for others.
+    """Return values of one shape as one array. Raises OptionError if their shapes differ.
 
     >>> stacked("x", [np.zeros(2), np.ones(2)]).shape
     (2, 2)
@@ -69,8 +69,9 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
-            f"stack takes values of one shape, got {shown} in {name!r}. Choose collate='pad', "
-            "'list' or 'ragged', size=(height, width) for pictures, or a transform that crops."
+            f"collate='stack' needs values of one shape, but those of {name!r} have the shapes "
+            f"{shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for images, or "
+            "a transform that crops."
         )
     if not arrays:
         return np.empty(0)
@@ -81,18 +82,18 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
 def padded(
     name: str, values: Sequence[Any], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return values as one array, zeros behind the shorter ones, and where they are.
+    """Return values padded with zeros to one array, and a mask that is True where values are.
 
     Parameters
     ----------
     name : str
-        Of the column, for errors.
+        Name of the column, for error messages.
     values : sequence of array_like
-        With as many axes each, of the same lengths behind those that vary.
+        Arrays of equally many axes. Those after the first `varying` ones have equal lengths.
     varying : int
-        Axes of a value that the mask has: those up to the last along which values may differ.
+        Number of axes that the mask covers: up to the last axis along which values may differ.
     least : tuple of int, optional
-        Shape that is filled up to where values are smaller.
+        Shape to pad to, at least.
 
     Examples
     --------
@@ -105,15 +106,15 @@ def padded(
     ndim = max(a.ndim for a in arrays)
     if any(a.ndim != ndim for a in arrays):
         raise OptionError(
-            f"pad takes values of as many axes, got some of fewer in {name!r}. Choose 'list', or a "
-            "transform that adds the axis."
+            "collate='pad' needs values with the same number of axes, but some values of "
+            f"{name!r} have fewer. Use collate='list', or a transform that adds the axis."
         )
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
-    if len(behind := sorted({shape[varying:] for shape in shapes})) > 1:
+    if len(rests := sorted({shape[varying:] for shape in shapes})) > 1:
         raise OptionError(
-            f"pad fills up the first {varying} axes of {name!r}, but rows differ in those behind: "
-            f"{behind[0]} and {behind[1]}. Convert pictures to the same channels with mode='RGB' "
-            "or mode='L', or choose 'list'."
+            f"collate='pad' pads the first {varying} axes of {name!r}, but rows also differ in the "
+            f"axes after those: {rests[0]} and {rests[1]}. Convert images to the same channels "
+            "with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
     out = aligned((len(arrays), *most), _dtype(arrays))
@@ -129,30 +130,36 @@ def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
     """Return values back to back along their first axis."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
-        raise OptionError(f"ragged takes arrays, got numbers in {name!r}. Choose 'stack'.")
-    if len({a.shape[1:] for a in arrays}) > 1:
         raise OptionError(
-            f"ragged takes values that differ along their first axis alone, got "
-            f"{arrays[0].shape} and others in {name!r}. Choose 'pad' or 'list'."
+            f"collate='ragged' needs arrays, but the values of {name!r} are numbers. Use "
+            "collate='stack'."
+        )
+    if len({a.shape[1:] for a in arrays}) > 1:
+        shape = arrays[0].shape
+        other = next(a.shape for a in arrays if a.shape[1:] != shape[1:])
+        raise OptionError(
+            "collate='ragged' needs values that differ only along their first axis, but those of "
+            f"{name!r} have shapes such as {shape} and {other}. Use collate='pad' or 'list'."
         )
     lengths = np.array([len(a) for a in arrays], np.int64)
     return RaggedBatch(np.concatenate(arrays) if arrays else np.empty(0), lengths)
 
 
 def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
-    """Return values as arrays of numbers or times; an empty list has the others' axes and dtype."""
+    """Return values as arrays of numbers or times. Raises OptionError for other values."""
     arrays = [as_array(name, value, how) for value in values]
     full = [a for a in arrays if a.size]
     if any(a.dtype.kind not in NUMBERS for a in full):
-        raise _no_array(name, how)
+        raise _not_an_array(name, how)
     if not full:
         return arrays
+    # NumPy makes float64 of shape (0,) of an empty list, which fits no other value.
     empty = np.empty((0, *full[0].shape[1:]), full[0].dtype)
     return [empty if a.shape == (0,) and a.dtype == float else a for a in arrays]
 
 
 def as_array(name: str, value: Any, how: str) -> NDArray[Any]:
-    """Return a value as an array. Raises OptionError for lists whose items differ in shape.
+    """Return a value as an array. Raises OptionError for a list whose items differ in shape.
 
     >>> as_array("x", [[1], [2]], "pad").shape
     (2, 1)
@@ -160,13 +167,13 @@ def as_array(name: str, value: Any, how: str) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise _no_array(name, how) from error
+        raise _not_an_array(name, how) from error
 
 
-def _no_array(name: str, how: str) -> OptionError:
+def _not_an_array(name: str, how: str) -> OptionError:
     return OptionError(
-        f"collate={how!r} needs an array of numbers from every row, but {name!r} has other "
-        "values, or items that differ in shape. Choose collate='list'."
+        f"collate={how!r} needs an array of numbers in every row, but {name!r} has other "
+        "values, or items that differ in shape. Use collate='list'."
     )
 
 
@@ -175,9 +182,10 @@ def _dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
 
 
 def as_numpy(value: Any) -> Any:
-    """Return an array of another framework as NumPy's, which shares its memory; others as they are.
+    """Return a tensor of PyTorch or JAX as a NumPy array that shares its memory.
 
-    What NumPy has no dtype for, or what is on a device, stays a tensor.
+    Other values are returned unchanged, as are tensors on a device and tensors whose dtype NumPy
+    does not have.
     """
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and isinstance(value, torch.Tensor):

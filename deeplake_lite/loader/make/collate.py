@@ -1,4 +1,4 @@
-"""From the values of samples to a batch: stacked, padded, as they are, or back to back."""
+"""Collation of the values of several rows: stacked, padded, as a list, or back to back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import ColumnRecipe
 
 CHOICES = ("stack", "pad", "list", "ragged")
-"""How values of several rows go together."""
+"""The ways to collate the values of several rows."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No columns."""
@@ -31,7 +31,7 @@ _NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64
 
 
 def fits(htype: Htype, how: Collate) -> bool:
-    """Tell whether a way that was chosen for all columns is one for this: pads are for arrays.
+    """Return whether a way of collating that is chosen for all columns applies to a type.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar, Text
     >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]
@@ -44,12 +44,12 @@ def fits(htype: Htype, how: Collate) -> bool:
 
 
 def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, Any]:
-    """Return a column as the batch has it, and what goes with it: which are null, which padded.
+    """Return a column's entries in the batch: its values, and masks of nulls and of padding.
 
     Raises
     ------
     OptionError
-        For values that cannot be put together so.
+        When the values cannot be collated in the chosen way.
     """
     how = recipe.collate
     if how is None:
@@ -60,21 +60,22 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
     if isinstance(values, np.ma.MaskedArray):
         values = values.data
     elif isinstance(values, list) and not valid.all():
-        values = _filled(name, values, recipe.blank, how)
-    out = _together(name, _typed(values, recipe), how, recipe.masked, recipe.most)
+        values = _fill_nulls(name, values, recipe.blank, how)
+    values = _typed_empty_lists(values, recipe)
+    out = _collate(name, values, how, recipe.masked, recipe.full_shape)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out
 
 
-def _typed(values: Any, recipe: ColumnRecipe) -> Any:
-    """Return values with those rows of lists that have no items as arrays of the items' dtype."""
+def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> Any:
+    """Return values with empty lists replaced by empty arrays of the items' dtype and shape."""
     if not isinstance(recipe.htype.layout, Nested):
         return values
     item = recipe.htype.layout.item.layout
     inner = item.shape if isinstance(item, Dense) else ()
-    nothing = np.zeros((0, *inner), recipe.htype.value_dtype or None)
-    return [value if len(value) else nothing for value in values]
+    empty = np.zeros((0, *inner), recipe.htype.value_dtype or None)
+    return [value if len(value) else empty for value in values]
 
 
 def collate_samples(
@@ -83,83 +84,93 @@ def collate_samples(
     columns: Mapping[str, ColumnRecipe] = NOTHING,
     untouched: Mapping[str, Any] = NOTHING,
 ) -> Any:
-    """Return samples that a transform gave as a batch: by key where they are mappings.
+    """Return the results of a transform as a batch, key by key if they are mappings.
 
-    What has one shape in all of them is stacked, other values are lists, unless `collate`, a way
-    for all arrays or a mapping of ways by key, says otherwise. Arrays of JAX are put together as
-    NumPy's; tensors of PyTorch as well, and where they are simply stacked stay tensors.
+    Values of one shape are stacked, and others become lists, unless `collate` says otherwise: one
+    way for all arrays, or a mapping of ways by key. JAX arrays and PyTorch tensors are collated as
+    NumPy arrays, but PyTorch tensors that are stacked by default stay tensors.
 
     Parameters
     ----------
     samples : list
         Mappings, tuples or arrays.
     collate : str or mapping, optional
-        As the user wants it.
+        The user's choice.
     columns : mapping
-        Recipes of columns: a key of that name brings what the column does, unless the samples have
-        it themselves.
+        Recipes of the columns. A key with the name of a column gets the same masks as the column,
+        unless the samples have keys of these names themselves.
     untouched : mapping
-        Values of those columns that the transform handed on as it got them.
+        Values of the columns that the transform returned unchanged.
 
     Raises
     ------
     OptionError
-        For samples that differ in their keys, and values that cannot be put together.
+        When samples differ in their keys, or values cannot be collated in the chosen way.
     """
     if not samples:
         return {}
     first = samples[0]
     if isinstance(first, tuple):
-        return tuple(_plain([sample[i] for sample in samples]) for i in range(len(first)))
+        return tuple(_stack_if_equal([sample[i] for sample in samples]) for i in range(len(first)))
     if not isinstance(first, Mapping):
-        return _plain(samples)
+        return _stack_if_equal(samples)
     out: dict[str, Any] = {}
     for key in first:
         if key in untouched:
-            found = collate_column(key, untouched[key], columns[key])
+            entries = collate_column(key, untouched[key], columns[key])
         else:
-            found = _loose(key, _of_key(samples, key), collate, columns.get(key))
-        out |= {name: value for name, value in found.items() if name == key or name not in first}
+            entries = _collate_key(key, _values_of(samples, key), collate, columns.get(key))
+        out |= {name: value for name, value in entries.items() if name == key or name not in first}
     return out
 
 
-def _of_key(samples: list[Any], key: str) -> list[Any]:
-    """Return the values of a key. Raises OptionError where a sample does not have it."""
+def _values_of(samples: list[Any], key: str) -> list[Any]:
+    """Return the values of a key. Raises OptionError if a sample does not have it."""
     for sample in samples:
         if not isinstance(sample, Mapping) or key not in sample:
-            got = sorted(map(str, sample)) if isinstance(sample, Mapping) else type(sample).__name__
+            actual = (
+                f"has only {sorted(map(str, sample))}" if isinstance(sample, Mapping)
+                else f"is of type {type(sample).__name__}"
+            )  # fmt: skip
             raise OptionError(
-                f"A transform gives the same keys for every sample, got one without {key!r}: "
-                f"{got}. Give None, or a collate function."
+                "A transform must return the same keys for every sample, but one sample has no "
+                f"{key!r}: it {actual}. Return None for a missing value, or pass a function as "
+                "collate=."
             )
     return [sample[key] for sample in samples]
 
 
-def _loose(
+def _collate_key(
     key: str, values: list[Any], collate: Any, recipe: ColumnRecipe | None
 ) -> dict[str, Any]:
-    """Return the values of a key of samples: its axes are not declared, so any may vary."""
-    given, values = values, list(map(as_numpy, values))
+    """Return the entries of a key in the batch, given the values that a transform returned.
+
+    Their shapes are not declared anywhere, so any axis may vary.
+    """
+    originals, values = values, list(map(as_numpy, values))
     valid = _valid(values)
-    there = [value for value, v in zip(values, valid.tolist(), strict=True) if v]
+    present = [value for value, v in zip(values, valid.tolist(), strict=True) if v]
     nullable = recipe is not None and recipe.htype.nullable
     how = collate.get(key) if isinstance(collate, Mapping) else None
-    if isinstance(collate, str) and there and all(_is_array(v) and v.ndim for v in there):
+    if isinstance(collate, str) and present and all(_is_array(v) and v.ndim for v in present):
         how = collate
-    if how is None and nullable and recipe is not None and recipe.stacks and _alike(there):
+    if how is None and nullable and recipe is not None and recipe.stacks and _stackable(present):
         how = "stack"
     if how in (None, "list"):
-        return {key: list(given) if how == "list" else _plain(given)}
+        return {key: list(originals) if how == "list" else _stack_if_equal(originals)}
     if nullable and recipe is not None and not valid.all():
-        values = _filled(key, values, recipe.blank, how)
-    varying = _varying([as_array(key, value, how) for value in there], recipe)
-    least = recipe.most if recipe is not None and varying == recipe.htype.varying else None
-    out = _together(key, values, how, varying, least)
+        values = _fill_nulls(key, values, recipe.blank, how)
+    varying = _varying([as_array(key, value, how) for value in present], recipe)
+    least = recipe.full_shape if recipe is not None and varying == recipe.htype.varying else None
+    out = _collate(key, values, how, varying, least)
     return {**out, f"{key}_valid": valid} if nullable else out
 
 
 def _varying(arrays: list[NDArray[Any]], recipe: ColumnRecipe | None) -> int:
-    """Return how many axes a mask has: as many as the column's, unless values differ behind."""
+    """Return the number of axes that a mask covers.
+
+    These are as many as the column's varying axes, unless the arrays differ in later axes too.
+    """
     most = max((a.ndim for a in arrays), default=0)
     own = most if recipe is None else recipe.htype.varying
     return own if len({a.shape[own:] for a in arrays}) <= 1 and own <= most else most
@@ -169,8 +180,8 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
 
 
-def _alike(values: list[Any]) -> bool:
-    """Tell whether values are numbers, or arrays of them, of one shape."""
+def _stackable(values: list[Any]) -> bool:
+    """Return whether values are numbers, or arrays of numbers, of one shape."""
     kinds = {np.asarray(v).dtype.kind for v in values if isinstance(v, _NUMERIC)}
     shapes = {np.shape(v) for v in values if isinstance(v, _NUMERIC)}
     return all(isinstance(v, _NUMERIC) for v in values) and (
@@ -178,10 +189,10 @@ def _alike(values: list[Any]) -> bool:
     )
 
 
-def _together(
+def _collate(
     name: str, values: Any, how: Collate, varying: int, least: tuple[int, ...] | None = None
 ) -> dict[str, Any]:
-    """Return values as they were asked for, and the mask where they are padded."""
+    """Return values that are collated in the given way, with a mask if they are padded."""
     if how == "list":
         return {name: list(values)}
     if how == "ragged":
@@ -192,8 +203,8 @@ def _together(
     return {name: value, f"{name}_mask": mask}
 
 
-def _plain(values: list[Any]) -> Any:
-    """Stack what has one shape and dtype; leave the rest a list."""
+def _stack_if_equal(values: list[Any]) -> Any:
+    """Return values stacked if they have one shape and dtype, and as a list otherwise."""
     torch = sys.modules.get("torch")
     if torch is not None and all(isinstance(v, torch.Tensor) for v in values):
         return torch.stack(values) if len({(v.shape, v.dtype) for v in values}) == 1 else values
@@ -202,8 +213,8 @@ def _plain(values: list[Any]) -> Any:
     if all(isinstance(v, bool | int | float | np.number | np.bool_) for v in values):
         return np.asarray(values)
     if isinstance(first, np.ndarray) and (first.dtype.kind in NUMBERS or first.dtype.isbuiltin > 1):
-        alike = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
-        return stacked("", values) if len(alike) == 1 else values
+        kinds = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
+        return stacked("", values) if len(kinds) == 1 else values
     return values
 
 
@@ -217,8 +228,8 @@ def _valid(values: Any) -> NDArray[np.bool_]:
     return np.array([value is not None for value in values], bool)
 
 
-def _filled(name: str, values: list[Any], blank: NDArray[Any], how: Collate) -> list[Any]:
-    """Return values with zeros in place of null where they are stacked, and no items elsewhere."""
+def _fill_nulls(name: str, values: list[Any], blank: NDArray[Any], how: Collate) -> list[Any]:
+    """Return values with nulls replaced: by zeros if they are stacked, else by empty arrays."""
     model = next((as_array(name, v, how) for v in values if v is not None), blank)
-    hole = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]
-    return [hole if value is None else value for value in values]
+    filler = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]
+    return [filler if value is None else value for value in values]

@@ -1,4 +1,4 @@
-"""From the cells of a column to its values: pixels are decoded where they lie in the batch."""
+"""Decoding of a column's cells. Pixels are decoded straight into the memory of the batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, tak
 from deeplake_lite.htypes.pixels import resized
 from deeplake_lite.loader.make.sizes import (
     each,
-    followed,
+    follow,
     in_mode,
     innermost,
     nearest,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.make.recipe import ColumnRecipe, Kept
+    from deeplake_lite.loader.make.recipe import CachedRows, ColumnRecipe
     from deeplake_lite.loader.make.sizes import Shapes
 
-type Failed = Callable[[Exception, int, str], None]
-"""Is told what went wrong, with the row and the column."""
+type ErrorHandler = Callable[[Exception, int, str], None]
+"""Called with an error, the row and the column. It raises, or the row is left out."""
 
 
 def decode_column(
@@ -41,28 +41,28 @@ def decode_column(
     recipe: ColumnRecipe,
     cells: Cells,
     good: NDArray[np.bool_],
-    failed: Failed,
-    kept: Kept | None = None,
+    handle_error: ErrorHandler,
+    cached: CachedRows | None = None,
     allow: tuple[str, ...] = (),
 ) -> Any:
-    """Return a column's values: an array along the rows, or a list with None where null.
+    """Return a column's values: an array with the rows as its first axis, or a list.
 
     Parameters
     ----------
     name : str
-        Of the column.
+        Name of the column.
     recipe : ColumnRecipe
-        How it becomes a part of the batch.
+        How the column becomes a part of the batch.
     cells : Cells
-        Of all rows.
+        Cells of all rows.
     good : ndarray, (rows,) bool
-        Rows to decode; those that fail become False.
-    failed : callable
-        Is told about them.
-    kept : Kept, optional
-        What earlier epochs have decoded.
+        Rows to decode. The entries of rows that fail are set to False.
+    handle_error : callable
+        Called for each row that fails.
+    cached : CachedRows, optional
+        Pixels of these rows that earlier epochs decoded.
     allow : tuple of str
-        Roots under which linked files are read.
+        Roots that linked files may be read from.
     """
     if isinstance(cells, DenseCells):
         return owned(decode_block(recipe.htype, cells))
@@ -71,8 +71,8 @@ def decode_column(
         into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
     values = into if into is not None else [None] * len(cells)
     missing = np.flatnonzero(good)
-    if kept is not None and into is not None:
-        missing = np.flatnonzero(good & ~kept.decoded.take(name, kept.positions, into))
+    if cached is not None and into is not None:
+        missing = np.flatnonzero(good & ~cached.cache.take(name, cached.positions, into))
     for row in missing.tolist():
         try:
             if into is not None:
@@ -80,15 +80,15 @@ def decode_column(
             else:
                 values[row] = decode_one(recipe, cells, row, allow)
         except Exception as error:
-            failed(error, row, name)
+            handle_error(error, row, name)
             good[row] = False
-    if kept is not None and into is not None and good.all() and len(missing):
-        kept.decoded.put(name, kept.positions[missing], into[missing])
+    if cached is not None and into is not None and good.all() and len(missing):
+        cached.cache.put(name, cached.positions[missing], into[missing])
     return values
 
 
 def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -> None:
-    """Decode a row's pixels to where they lie in the batch."""
+    """Decode a row's pixels into `out`, its place in the batch."""
     if recipe.mode is not None and not _is_in_mode(cells.shapes[row], out):
         put(decode_one(recipe, cells, row), out)
     elif recipe.size is None:
@@ -100,18 +100,18 @@ def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -
 
 
 def decode_sized(htype: Htype, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-    """Decode a picture and bring it to the height and width of `out`, at JPEG's least scale."""
-    kept = tuple(n for n in shape if n >= 0)
+    """Decode an image and resize it to the height and width of `out`."""
+    old = tuple(n for n in shape if n >= 0)
     height, width = out.shape[:2]
-    share = max(height / kept[0], width / kept[1])
-    side = int(np.ceil(share * max(kept[:2])))
-    small = share < 0.5
-    pixels = htype.decode_small(data, shape, side) if small else htype.decode(data, shape)
+    scale = max(height / old[0], width / old[1])
+    side = int(np.ceil(scale * max(old[:2])))
+    # JPEG decodes at 1/2, 1/4 or 1/8 of its size in a fraction of the time.
+    pixels = htype.decode_small(data, shape, side) if scale < 0.5 else htype.decode(data, shape)
     put(resized(pixels, height, width), out)
 
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
-    """Return a row's value; None where it is null."""
+    """Return a row's value, or None if it is null."""
     htype = recipe.htype
     value = decode_cell(htype, take(cells, np.array([row])), allow)
     if recipe.mode is not None:
@@ -120,24 +120,24 @@ def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, .
         return value
     height, width = recipe.size
     change = nearest if innermost(htype).is_mask else resized
-    return each(htype, value, lambda picture: change(picture, height, width))
+    return each(htype, value, lambda image: change(image, height, width))
 
 
 def _is_in_mode(shape: NDArray[np.int32], out: NDArray[Any]) -> bool:
-    """Tell whether a stored picture has the channels that are asked for."""
+    """Return whether a stored image has the channels of `out`."""
     return tuple(n for n in shape[2:].tolist() if n >= 0) == out.shape[2:]
 
 
-def follow_pictures(
+def follow_images(
     values: dict[str, Any],
     recipes: Mapping[str, ColumnRecipe],
     cells: Mapping[str, Cells],
     good: NDArray[np.bool_],
-    failed: Failed,
+    handle_error: ErrorHandler,
 ) -> None:
-    """Bring coordinates to the size that the picture of their row was brought to.
+    """Scale the coordinates of each row in the way in which its image was resized.
 
-    Rows where that is not possible are told to `failed`, and become False in `good`.
+    `handle_error` is called for rows where that fails, and their entries in `good` become False.
     """
     for name, recipe in recipes.items():
         if recipe.follows is None:
@@ -146,29 +146,29 @@ def follow_pictures(
         assert size is not None
         for row in np.flatnonzero(good).tolist():
             try:
-                values[name][row] = followed(recipe.htype, values[name][row], shapes[row], size)
+                values[name][row] = follow(recipe.htype, values[name][row], shapes[row], size)
             except ValueError as error:
-                failed(error, row, name)
+                handle_error(error, row, name)
                 good[row] = False
 
 
 def _shapes(cells: Cells) -> list[Shapes]:
-    """Return the height and width of the pictures of each row, as they are stored."""
+    """Return the stored height and width of the image of each row, nested as the cells are."""
     if isinstance(cells, NestedCells):
         items, ends = _shapes(cells.items), np.cumsum(cells.counts)
         starts = ends - cells.counts
         return [items[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    assert isinstance(cells, RaggedCells), "pictures are bytes of any length"
+    assert isinstance(cells, RaggedCells), "images are bytes of any length"
     return [(h, w) if h > 0 and w > 0 else None for h, w in cells.shapes[:, :2].tolist()]
 
 
 def advice(error: Exception, name: str) -> str:
-    """Return the way out of an error of a column, other than to leave the row out."""
+    """Return what the user can do about an error in a column, besides leaving the row out."""
     if isinstance(error, MisfitError):
         return (
-            f"Rows that differ in channels go together with mode='RGB', or mode='L'; those that "
-            f"differ in dtype, too, with collate={{{name!r}: 'list'}}"
+            "If rows differ in channels, convert them with mode='RGB' or mode='L'. If they also "
+            f"differ in dtype, use collate={{{name!r}: 'list'}}"
         )
     if isinstance(error, LakeError):
         return ""
-    return "Mend the row"
+    return "Fix the row"

@@ -1,8 +1,8 @@
-"""A user's function as a loader calls it: with what it draws from, and what is said where it fails.
+"""A user's function as a loader calls it: with seeded random generators, and with clear errors.
 
-What a transform draws depends on the seed, the epoch and the row alone. One with a parameter `rng`
-gets a generator of its own, and generators that it holds itself are seeded before each sample. So
-are the global ones, except in threads, which share them.
+The random numbers of a transform depend only on the seed, the epoch and the row. A transform with a
+parameter `rng` gets a generator of its own, and generators that it holds itself are seeded before
+each sample. So are the global generators, except in threads, which share them.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deeplake_lite.errors import LakeError, LoaderError, message_of
-from deeplake_lite.loader.make.chance import seed_globals
 from deeplake_lite.loader.make.generators import OwnGenerators
-from deeplake_lite.loader.order.order import mixed
+from deeplake_lite.loader.make.global_generators import seed_globals
+from deeplake_lite.loader.order.order import mix64
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 class FirstRow(NamedTuple):
-    """The first row of a batch."""
+    """The first row of a batch, by which error messages name the batch."""
 
     row_id: int
-    """Its id."""
-    place: str = "of no rows"
-    """Where it is, as people read it."""
+    """Id of the row."""
+    place: str = "no rows"
+    """Description for error messages."""
     position: int | None = None
-    """In its view."""
+    """Position in its view."""
     source: int | None = None
-    """Number of that view among those of a mix."""
+    """Number of its view in a mix."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """One function of a user.
+    """A function of the user, called with seeded generators.
 
     Parameters
     ----------
     option : str
-        What it was given as, such as ``"transform"``.
+        Option that the user passed it as, such as ``"transform"``.
     call : callable
         The function.
     seed : int
-        The user's.
+        The user's seed.
     seeds : bool
-        Whether the global generators are seeded for a function without `rng`.
+        Whether to seed the global generators for a function without a parameter `rng`.
 
     Examples
     --------
@@ -58,67 +58,67 @@ class Function:
     """
 
     option: str
-    """What it was given as."""
+    """Option that the user passed it as."""
     call: Callable[..., Any]
     """The function."""
     seed: int = 0
-    """The user's."""
+    """The user's seed."""
     seeds: bool = False
-    """Whether the global generators are seeded for a function without `rng`."""
+    """Whether to seed the global generators for a function without a parameter `rng`."""
 
     def __call__(self, value: Any, epoch: int, row_id: int) -> Any:
-        """Return what the function makes of a value. Raises LoaderError where it forgot to."""
-        drawn_from = mixed(self.seed, epoch, row_id)
+        """Return the function's result for a value. Raises LoaderError if it is None."""
+        sample_seed = mix64(self.seed, epoch, row_id)
         rng = {}
         if self._takes_rng:
-            rng = {"rng": np.random.Generator(np.random.PCG64(drawn_from))}
+            rng = {"rng": np.random.Generator(np.random.PCG64(sample_seed))}
         elif self.seeds:
-            seed_globals(drawn_from)
-        return returned(self.option, self._seeded(drawn_from, epoch, value, **rng))
+            seed_globals(sample_seed)
+        return check_returned(self.option, self._seeded(sample_seed, epoch, value, **rng))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs."""
+        """Return the fields alone: the cached properties hold locks, which do not pickle."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def of_batch(self, value: Any, epoch: int, first: FirstRow) -> Any:
-        """Return what it makes of a batch, or of its samples.
+    def call_on_batch(self, value: Any, epoch: int, first: FirstRow) -> Any:
+        """Return the function's result for a batch, or for its list of samples.
 
         Raises
         ------
         LoaderError
-            With the function and the batch that it fails on.
+            When the function fails. The message names the function and the batch.
         """
         try:
             return self(value, epoch, first.row_id)
         except Exception as error:
-            said = message_of(error).removesuffix(".")
+            message = message_of(error).removesuffix(".")
             raise LoaderError(
                 f"{self.option} failed on the batch that begins with {first.place}: "
-                f"{type(error).__name__}: {said}. {self.advice(error)}",
+                f"{type(error).__name__}: {message}. {self.advice(error)}",
                 row_id=first.row_id,
                 position=first.position,
                 source=first.source,
             ) from error
 
     def advice(self, error: Exception) -> str:
-        """Return the way out of an error of this function."""
+        """Return what the user can do about an error in this function."""
         if isinstance(error, LakeError):
-            return f"Mend your function {self.name}."
-        return f"Mend your function {self.name}: the traceback above leads to the line."
+            return f"Fix your function {self.name}."
+        return f"Fix your function {self.name}; the traceback above shows the line."
 
     @cached_property
     def name(self) -> str:
-        """What people call it.
+        """Name of the function in error messages, quoted.
 
         >>> Function("collate", len).name, Function("transform", np.vectorize(abs)).name
         ("'len'", "'vectorize'")
         """
-        found = getattr(self.call, "__qualname__", None) or type(self.call).__qualname__
-        return repr(found.rpartition("<locals>.")[2])
+        name = getattr(self.call, "__qualname__", None) or type(self.call).__qualname__
+        return repr(name.rpartition("<locals>.")[2])
 
     @cached_property
     def _seeded(self) -> OwnGenerators:
-        """The function, its own generators seeded at each call."""
+        """The function, with the generators that it holds seeded at each call."""
         return OwnGenerators(self.call)
 
     @cached_property
@@ -127,7 +127,7 @@ class Function:
 
 
 def takes_rng(function: Callable[..., Any]) -> bool:
-    """Tell whether a function has a parameter `rng`.
+    """Return whether a function has a parameter `rng`.
 
     >>> takes_rng(lambda sample, rng: sample), takes_rng(dict)
     (True, False)
@@ -138,12 +138,12 @@ def takes_rng(function: Callable[..., Any]) -> bool:
         return False
 
 
-def returned(option: str, value: Any) -> Any:
-    """Return what a user's function gave. Raises LoaderError where it forgot to.
+def check_returned(option: str, value: Any) -> Any:
+    """Return the result of a user's function. Raises LoaderError if it is None.
 
-    >>> returned("transform", {"x": 1})
+    >>> check_returned("transform", {"x": 1})
     {'x': 1}
     """
     if value is None:
-        raise LoaderError(f"{option} returned None. End it with `return` and what it makes.")
+        raise LoaderError(f"{option} returned None. End the function by returning its result.")
     return value

@@ -1,9 +1,9 @@
-"""The random generators that a user's function holds, and how each sample gets its own numbers.
+"""Random generators that a user's function holds: they are found, and seeded for each sample.
 
-Transforms of libraries keep a generator of their own and draw from it, sample after sample. Which
-sample gets which numbers then depends on which thread comes first. So these generators are seeded
-before every call. Threads call copies of an object; what cannot be copied, such as a closure, is
-called by one thread at a time.
+Transforms in libraries have a generator of their own and draw from it, sample after sample. Which
+numbers a sample gets then depends on the order in which threads run. So these generators are seeded
+before every call. Each thread calls a copy of the function object. If it cannot be copied, as is so
+for closures, one thread calls it at a time.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deeplake_lite.loader.order.order import mixed
+from deeplake_lite.loader.order.order import mix64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MOST_OBJECTS = 10_000
-"""Objects that a function is searched through for generators."""
+"""Most objects that are searched for generators, per function."""
 
 
 class Source(Protocol):
-    """A generator, whatever its library."""
+    """A random generator of any library."""
 
     def seed(self, number: int) -> None:
-        """Begin the numbers that belong to a seed."""
+        """Seed the generator."""
 
     def state(self) -> Any:
-        """Return where it is."""
+        """Return the state of the generator."""
 
     def restore(self, state: Any) -> None:
-        """Go back to where it was."""
+        """Set the state of the generator."""
 
 
-class _OfNumpy:
+class _NumpySource:
     def __init__(self, bits: np.random.BitGenerator) -> None:
         self._bits = bits
 
@@ -57,7 +57,7 @@ class _OfNumpy:
         self._bits.state = state
 
 
-class _OfPython:
+class _PythonSource:
     def __init__(self, generator: random.Random) -> None:
         self._generator = generator
 
@@ -71,7 +71,7 @@ class _OfPython:
         self._generator.setstate(state)
 
 
-class _OfTorch:
+class _TorchSource:
     def __init__(self, generator: Any) -> None:
         self._generator = generator
 
@@ -86,12 +86,12 @@ class _OfTorch:
 
 
 class OwnGenerators:
-    """Calls a function with the generators that it holds seeded for each call.
+    """Calls a function after seeding the generators that it holds.
 
     Parameters
     ----------
     function : callable
-        Of a user.
+        A function of the user.
 
     Examples
     --------
@@ -107,19 +107,23 @@ class OwnGenerators:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._sources, self._leaves = _found(function)
+        self._sources, self._leaves = _find_sources(function)
         self._copies = threading.local()
         self._lock = threading.Lock()
 
     def __call__(self, seed: int, epoch: int, value: Any, **rng: Any) -> Any:
-        """Return what the function makes of a value, its generators seeded; copied each epoch."""
+        """Return the function's result for a value, with seeded generators.
+
+        A new copy of the function is made in each epoch, so that changes which the user makes to
+        the function between two epochs take effect.
+        """
         if not self._sources:
             return self._function(value, **rng)
-        function, sources = self._copied(epoch)
+        function, sources = self._copy_of_thread(epoch)
         if function is not self._function:
             _seed(sources, seed)
             return function(value, **rng)
-        with self._lock:
+        with self._lock:  # all threads share the generators, and the user's code may as well
             before = [source.state() for source in sources]
             try:
                 _seed(sources, seed)
@@ -128,74 +132,81 @@ class OwnGenerators:
                 for source, state in zip(sources, before, strict=True):
                     source.restore(state)
 
-    def _copied(self, epoch: int) -> tuple[Callable[..., Any], list[Source]]:
-        """Return this thread's copy of the function; the function itself where that shares any."""
-        kept = getattr(self._copies, "kept", None)
-        if kept is None or kept[0] != epoch:
+    def _copy_of_thread(self, epoch: int) -> tuple[Callable[..., Any], list[Source]]:
+        """Return this thread's copy of the function, and the copy's generators.
+
+        Returns the function itself if a copy would share generators with it.
+        """
+        cached = getattr(self._copies, "cached", None)
+        if cached is None or cached[0] != epoch:
             own = {id(bits) for bits in _generators(self._function)}
             try:
                 copied = copy.deepcopy(self._function, {id(leaf): leaf for leaf in self._leaves})
-            except Exception:  # whatever an object of a user raises that is not to be copied
+            except Exception:  # an object that cannot be copied may raise anything
                 copied = self._function
-            found = list(_generators(copied))
-            if len(found) != len(own) or own & {id(bits) for bits in found}:
-                kept = epoch, self._function, self._sources
+            generators = list(_generators(copied))
+            # deepcopy returns functions and closures themselves, so a copy may share generators.
+            if len(generators) != len(own) or own & {id(bits) for bits in generators}:
+                cached = epoch, self._function, self._sources
             else:
-                kept = epoch, copied, _found(copied)[0]
-            self._copies.kept = kept
-        return kept[1], kept[2]
+                cached = epoch, copied, _find_sources(copied)[0]
+            self._copies.cached = cached
+        return cached[1], cached[2]
 
 
 def _seed(sources: list[Source], seed: int) -> None:
     for number, source in enumerate(sources):
-        source.seed(mixed(seed, number))
+        source.seed(mix64(seed, number))
 
 
-def _found(function: Any) -> tuple[list[Source], list[Any]]:
-    """Return the generators of a function, and arrays that need no copy, in a fixed order."""
+def _find_sources(function: Any) -> tuple[list[Source], list[Any]]:
+    """Return the generators of a function in a fixed order, and its arrays, which need no copy."""
     leaves = [value for value in _reachable(function) if isinstance(value, np.ndarray)]
     return [_source(value) for value in _generators(function)], leaves
 
 
 def _source(value: Any) -> Source:
     if isinstance(value, np.random.BitGenerator):
-        return _OfNumpy(value)
-    return _OfPython(value) if isinstance(value, random.Random) else _OfTorch(value)
+        return _NumpySource(value)
+    return _PythonSource(value) if isinstance(value, random.Random) else _TorchSource(value)
 
 
 def _generators(function: Any) -> Iterator[Any]:
-    """Yield the generators that a function holds, each once: NumPy's as their bit generators."""
+    """Yield the generators that a function holds, each once; those of NumPy as bit generators.
+
+    The global generators of NumPy and torch are not among them.
+    """
     torch, seen = sys.modules.get("torch"), set[int]()
-    own = {id(np.random.mtrand._rand._bit_generator)}
+    shared = {id(np.random.get_bit_generator())}
     for value in _reachable(function):
-        found = value
+        generator = value
         if isinstance(value, np.random.Generator):
-            found = value.bit_generator
+            generator = value.bit_generator
         elif isinstance(value, np.random.RandomState):
-            found = value._bit_generator
+            generator = value._bit_generator  # noqa: SLF001 # NumPy has no public name for it
         elif torch is not None and isinstance(value, torch.Generator):
             if value is torch.default_generator or value.device.type != "cpu":
                 continue
         elif not isinstance(value, random.Random | np.random.BitGenerator):
             continue
-        if id(found) not in seen and id(found) not in own:
-            seen.add(id(found))
-            yield found
+        if id(generator) not in seen and id(generator) not in shared:
+            seen.add(id(generator))
+            yield generator
 
 
 def _reachable(function: Any) -> Iterator[Any]:
-    """Yield objects that a function holds, itself first, nearest first."""
+    """Yield a function and the objects that it refers to, in breadth-first order."""
     queue, seen = [function], set[int]()
     for value in queue:
         if id(value) in seen or len(seen) > MOST_OBJECTS:
             continue
         seen.add(id(value))
         yield value
-        queue += _held(value)
+        queue += _references(value)
 
 
-def _held(value: Any) -> list[Any]:
-    """Return what an object holds: attributes, items, what functions close over, and name."""
+def _references(value: Any) -> list[Any]:
+    """Return the objects that an object refers to: attributes, items, closures and globals."""
     if isinstance(value, str | bytes | int | float | np.ndarray | type | ModuleType):
         return []
     if isinstance(value, Mapping):
@@ -207,46 +218,47 @@ def _held(value: Any) -> list[Any]:
     if inspect.ismethod(value):
         return [value.__self__, value.__func__]
     if inspect.isfunction(value):
-        return _of_function(value)
+        return _references_of_function(value)
     slots = [n for kind in type(value).__mro__ for n in getattr(kind, "__slots__", ())]
-    there = [getattr(value, n, None) for n in slots if isinstance(n, str)]
-    return [*getattr(value, "__dict__", {}).values(), *there, *_of_class(type(value))]
+    slot_values = [getattr(value, n, None) for n in slots if isinstance(n, str)]
+    attributes = getattr(value, "__dict__", {}).values()
+    return [*attributes, *slot_values, *_references_of_class(type(value))]
 
 
-def _of_class(kind: type) -> list[Any]:
-    """Return attributes and methods of a user's class."""
+def _references_of_class(kind: type) -> list[Any]:
+    """Return the attributes and methods of a user's class."""
     return [v for k in kind.__mro__ if _is_users(k.__module__) for v in vars(k).values()]
 
 
-def _of_function(function: Any) -> list[Any]:
-    """Return what a function closes over, its defaults, and what it names if it is a user's."""
+def _references_of_function(function: Any) -> list[Any]:
+    """Return the closure and the defaults of a function, and for a user's function its globals."""
     cells = [c.cell_contents for c in function.__closure__ or () if _is_full(c)]
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     wrapped = list(vars(function).values())
-    named = _named(function) if _is_users(function.__module__) else []
+    named = _globals_of(function) if _is_users(function.__module__) else []
     return [*cells, *defaults, *wrapped, *named]
 
 
-def _named(function: Any) -> list[Any]:
-    """Return the global objects that a function names, also those in modules of the user's."""
-    names, found = _names(function.__code__), []
+def _globals_of(function: Any) -> list[Any]:
+    """Return the global objects that a function names, including those in the user's modules."""
+    names, objects = _names(function.__code__), []
     for value in (function.__globals__.get(name) for name in names):
         if isinstance(value, ModuleType):
             is_users = _is_users(value.__name__)
-            found += [vars(value)[name] for name in names if is_users and name in vars(value)]
+            objects += [vars(value)[name] for name in names if is_users and name in vars(value)]
         elif not type(value).__module__.startswith("deeplake_lite."):  # a lake has no transforms
-            found.append(value)
-    return found
+            objects.append(value)
+    return objects
 
 
 def _names(code: CodeType) -> list[str]:
-    """Return the names in code and in the functions within it."""
+    """Return the names in a code object and in the functions that it contains."""
     inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _names(part)]
     return [*code.co_names, *inner]
 
 
 def _is_users(module: str | None) -> bool:
-    """Tell whether a module is none of Python's and of the packages that are installed.
+    """Return whether a module belongs neither to Python nor to an installed package.
 
     >>> _is_users("__main__"), _is_users("random"), _is_users("numpy")
     (True, False, False)
@@ -259,11 +271,11 @@ def _is_users(module: str | None) -> bool:
 
 
 _INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-"""Folders of packages."""
+"""Folders of installed packages."""
 
 
 def _is_full(cell: Any) -> bool:
     try:
         return cell.cell_contents is not None
-    except ValueError:  # of a name that has no value yet
+    except ValueError:  # the variable has no value yet
         return False

@@ -1,7 +1,7 @@
-"""From the cells of a batch to what the user gets: decode, transform, collate.
+"""Recipes: how the cells of a batch are decoded, transformed and collated.
 
-A recipe is plain data, so that a worker process can follow it. Pixels are decoded where they lie in
-the batch; nothing is copied after that unless a transform gives something else.
+A recipe is plain data, so that it can be sent to a worker process. Pixels are decoded straight into
+the memory of the batch, and not copied after that unless a transform returns other arrays.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.layouts import Dense, Nested
-from deeplake_lite.loader.make.chance import globals_kept
+from deeplake_lite.loader.make.builder import BatchBuilder
 from deeplake_lite.loader.make.functions import Function
-from deeplake_lite.loader.make.making import Making
+from deeplake_lite.loader.make.global_generators import preserved_globals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.make.decoded import Decoded
+    from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.order.order import Positions
     from deeplake_lite.loader.order.places import Rows
 
@@ -37,27 +37,27 @@ class ColumnRecipe:
     """How a column becomes a part of the batch."""
 
     htype: Htype
-    """What the cells mean."""
+    """Type of the column."""
     shape: tuple[int, ...] | None = None
-    """Of every row, where it is the same; None where they differ."""
+    """Shape of every value, or None if they differ."""
     collate: Collate | None = None
-    """As the user wants it; None for stack where `shape` is known and list otherwise."""
+    """The user's choice. None stacks values of a known `shape`, and makes lists of others."""
     size: tuple[int, int] | None = None
-    """Height and width that pictures are brought to, pixels."""
+    """Height and width in pixels that images are resized to."""
     mode: str | None = None
-    """What pictures are converted to: ``"RGB"``, ``"L"`` or ``"RGBA"``."""
+    """Mode that images are converted to: ``"RGB"``, ``"L"`` or ``"RGBA"``."""
     dtype: str | None = None
-    """Of decoded values, where `shape` is known, or where nulls need it."""
-    most: tuple[int, ...] | None = None
-    """Shape that ``"pad"`` fills up to, and that nulls are stacked in: one for all batches."""
+    """Dtype of decoded values, if `shape` is known or if nulls need it."""
+    full_shape: tuple[int, ...] | None = None
+    """Shape that values are padded to, and of nulls in a stack. It is the same for all batches."""
     of_one_shape: bool = False
     """Whether all values have one shape, so that ``"pad"`` needs no mask."""
     follows: str | None = None
-    """The picture that coordinates go with, where it is brought to another size."""
+    """Name of the resized image column that coordinates are scaled with."""
 
     @property
     def stacks(self) -> bool:
-        """Whether all values have one shape, so that they are stacked unless the user wants else.
+        """Whether all values have one shape, so that they are stacked by default.
 
         >>> from deeplake_lite.htypes import Image, Mask, Scalar
         >>> [ColumnRecipe(htype).stacks for htype in (Scalar("int8"), Image())]
@@ -73,7 +73,7 @@ class ColumnRecipe:
 
     @property
     def masked(self) -> int:
-        """Axes of a value that the mask of ``"pad"`` has; 0 for no mask.
+        """Number of a value's axes that the mask of ``"pad"`` covers; 0 without a mask.
 
         >>> from deeplake_lite.htypes import Boxes
         >>> ColumnRecipe(Boxes()).masked, ColumnRecipe(Boxes(), of_one_shape=True).masked
@@ -83,152 +83,155 @@ class ColumnRecipe:
 
     @property
     def blank(self) -> NDArray[Any]:
-        """What stands under null where a batch has no other value.
+        """The value that stands for null in a batch without other values.
 
         >>> from deeplake_lite.htypes import Boxes
-        >>> ColumnRecipe(Boxes()).blank.shape, ColumnRecipe(Boxes(), most=(2, 4)).blank.shape
+        >>> ColumnRecipe(Boxes()).blank.shape, ColumnRecipe(Boxes(), full_shape=(2, 4)).blank.shape
         ((0, 4), (2, 4))
         """
         plain = np.asarray(self.htype.blank)
         dtype = self.dtype or self.htype.value_dtype or plain.dtype
-        return np.zeros(plain.shape if self.most is None else self.most, dtype)
+        return np.zeros(plain.shape if self.full_shape is None else self.full_shape, dtype)
 
 
 @dataclass(frozen=True)
 class Job:
-    """Rows that become a batch."""
+    """The rows of one batch, before they are decoded."""
 
     cells: Mapping[str, Cells]
-    """By column, and the rows' ids where something depends on them."""
+    """Cells by column, with the ids of the rows if anything depends on them."""
     own: int
-    """Rows before the padding."""
+    """Number of rows before the padding."""
     where: Rows
-    """Which rows they are."""
-    kept: Kept | None = None
-    """What earlier epochs have decoded."""
+    """Origin of the rows, for error messages."""
+    cached: CachedRows | None = None
+    """Pixels of these rows that earlier epochs decoded."""
 
     @property
     def rows(self) -> int:
-        """How many, padding included."""
+        """Number of rows, including padding."""
         return len(next(iter(self.cells.values()))) if self.cells else 0
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A row that was left out."""
+    """A row that was left out because of an error."""
 
     row_id: int
-    """The same on every branch and in every version."""
+    """Id of the row, the same on every branch and in every version."""
     column: str | None
-    """What did not decode; None where the transform failed."""
+    """Column that could not be decoded; None if the transform failed."""
     error: str
-    """Type and message."""
+    """Type and message of the error."""
     position: int
-    """Of the row in its view."""
+    """Position of the row in its view."""
     source: int | None = None
-    """Number of that view among those of a mix."""
+    """Number of its view in a mix."""
 
 
 @dataclass
-class Made:
-    """A batch, and how it was made."""
+class BatchResult:
+    """A finished batch, with the rows that it lacks and the time that it took."""
 
     batch: Any = None
-    """By column; None where every row was left out."""
+    """Values by column; None if every row was left out."""
     rows: int = 0
-    """Of it, without padding."""
+    """Number of rows without padding."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Spent in each stage."""
+    """Seconds spent in each stage."""
     skipped: list[Skipped] = field(default_factory=list)
-    """Rows that failed."""
+    """Rows that were left out because of errors."""
 
     def skip(self, row_id: int, column: str | None, error: Exception, job: Job, row: int) -> None:
-        """Note a row that is left out."""
-        said = f"{type(error).__name__}: {message_of(error)}"
+        """Record a row that is left out."""
+        message = f"{type(error).__name__}: {message_of(error)}"
         position, source = int(job.where.positions[row]), job.where.source(row)
-        self.skipped.append(Skipped(row_id, column, said, position, source))
+        self.skipped.append(Skipped(row_id, column, message, position, source))
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What earlier epochs have decoded, and which rows a batch is of."""
+class CachedRows:
+    """The rows of a batch in the loader's cache of decoded pixels."""
 
-    decoded: Decoded
-    """Of the loader."""
+    cache: DecodedCache
+    """Cache of the loader."""
     positions: Positions
-    """Of the batch's rows."""
+    """Positions of the batch's rows in the view."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How batches are made."""
+    """How a loader makes batches."""
 
     columns: Mapping[str, ColumnRecipe]
-    """By name, in order."""
+    """Recipes of the columns by name, in order."""
     seed: int = 0
-    """The user's."""
+    """The user's seed."""
     transform: Callable[..., Any] | None = None
-    """Per sample."""
+    """The user's function of a sample."""
     batch_transform: Callable[..., Any] | None = None
-    """Per batch."""
+    """The user's function of a batch."""
     collate: Callable[[list[Any]], Any] | Mapping[str, Collate] | Collate | None = None
-    """The user's own, of samples; or how what a transform gives goes together."""
+    """The user's function of a list of samples, or how to collate the results of a transform."""
     skip: bool = False
     """Whether rows that fail are left out."""
     allow: tuple[str, ...] = ()
-    """Roots under which linked files are read."""
+    """Roots that linked files may be read from."""
     row_ids: bool = False
-    """Whether batches have the rows' ids."""
+    """Whether batches have the ids of the rows."""
     padding: bool = False
     """Whether batches have a mask of padded rows."""
     seeds: bool = False
-    """Whether the global generators are seeded for transforms without `rng`."""
+    """Whether to seed the global generators for functions without a parameter `rng`."""
     sample_ids: bool = False
-    """Whether samples have the rows' ids that the user's own `collate` puts together."""
+    """Whether the samples passed to the user's `collate` have the ids of the rows."""
 
-    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
-        """Make batches up to the first that fails, and return its error."""
-        made: list[Made] = []
-        with globals_kept() if self.seeds else nullcontext():
+    def make_all(
+        self, jobs: Sequence[Job], epoch: int
+    ) -> tuple[Sequence[BatchResult], Exception | None]:
+        """Make batches up to the first that fails, and return them with its error."""
+        results: list[BatchResult] = []
+        with preserved_globals() if self.seeds else nullcontext():
             for job in jobs:
                 try:
-                    made.append(self.make(job, epoch))
+                    results.append(self.make(job, epoch))
                 except Exception as error:
-                    return made, error
-        return made, None
+                    return results, error
+        return results, None
 
-    def make(self, job: Job, epoch: int) -> Made:
+    def make(self, job: Job, epoch: int) -> BatchResult:
         """Make a batch.
 
         Parameters
         ----------
         job : Job
-            Its rows, as they are stored.
+            The stored cells of its rows.
         epoch : int
-            What the transform's random numbers depend on, with the seed and the row's id.
+            Number of the epoch. Random numbers of transforms depend on it.
 
         Raises
         ------
         LoaderError
-            With the row and the column that failed, or the function.
+            When a row cannot be decoded, or a function of the user fails. The message names the
+            row and the column, or the function.
         """
-        made = Made()
-        Making(self, job, epoch, made).run()
-        return made
+        result = BatchResult()
+        BatchBuilder(self, job, epoch, result).run()
+        return result
 
     @cached_property
-    def of_samples(self) -> Function:
-        """The transform."""
+    def sample_function(self) -> Function:
+        """The user's function of a sample."""
         return self._function("transform", self.transform)
 
     @cached_property
-    def of_batches(self) -> Function:
-        """The transform of batches."""
+    def batch_function(self) -> Function:
+        """The user's function of a batch."""
         return self._function("batch_transform", self.batch_transform)
 
     @cached_property
-    def of_collating(self) -> Function:
-        """The user's own way to put samples together."""
+    def collate_function(self) -> Function:
+        """The user's function of a list of samples."""
         return self._function("collate", self.collate)
 
     def _function(self, option: str, call: Any) -> Function:

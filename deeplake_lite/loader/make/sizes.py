@@ -1,8 +1,8 @@
-"""What goes with a picture that is brought to another size: boxes, points, outlines and masks.
+"""Resizing of images, and of the boxes, points, outlines and masks that belong to them.
 
-Numbers that count pixels are multiplied, as the picture's sides are; masks take the nearest pixel,
-as classes have no values between them. In a `Sequence`, each item is changed; where the pictures
-are a sequence too, items go with the picture of the same number.
+Coordinates in pixels are multiplied by the same factors as the sides of the image. Masks take the
+nearest pixel, because there are no values between two classes. In a `Sequence`, each item is
+changed; if the images are a sequence too, each item belongs to the image with the same number.
 """
 
 from __future__ import annotations
@@ -24,50 +24,54 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the picture that the columns in pixels go with; None where none is resized.
+def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
+    """Return the image column that columns in pixels belong to; None if none is resized.
 
     Parameters
     ----------
     fields : iterable of Field
         All columns.
     resized : collection of str
-        Names of the pictures that are brought to another size.
+        Names of the image columns that are resized.
 
     Raises
     ------
     OptionError
-        Where it is not clear which picture that is.
+        When it is not clear which image column that is.
     """
-    given = list(fields)
-    pixels = [f for f in given if counts_pixels(_linked(f.htype))]
-    pictures = [f.name for f in given if _linked(f.htype).is_image]
+    columns = list(fields)
+    pixels = [f for f in columns if counts_pixels(_linked(f.htype))]
+    images = [f.name for f in columns if _linked(f.htype).is_image]
     if not resized or not pixels:
         return None
-    links = [f.name for f in pixels if _linked(f.htype) is not innermost(f.htype)]
-    if len(pictures) > 1 or links:
-        what = (links or [pixels[0].name])[0]
+    links = [f for f in pixels if _linked(f.htype) is not innermost(f.htype)]
+    if len(images) > 1 or links:
+        unclear = (links or pixels)[0]
+        reason = (
+            "its values are links" if links
+            else f"there are several image columns, {', '.join(map(repr, images))}"
+        )  # fmt: skip
         raise OptionError(
-            f"size= changes {', '.join(map(repr, sorted(resized)))}, and {what!r} counts pixels: "
-            f"of which picture is not clear, as there are {', '.join(map(repr, pictures))} and "
-            f"{'links to values' if links else pixels[0].htype}. Choose columns= "
-            "with one picture and what belongs to it, or resize in a transform."
+            f"size= resizes {', '.join(map(repr, sorted(resized)))}, but it is not clear which "
+            f"image {unclear.name!r} ({unclear.htype}) belongs to, because {reason}. Choose "
+            "columns= with one image column and the columns that belong to it, or resize in a "
+            "transform."
         )
-    return pictures[0]
+    return images[0]
 
 
-def is_of_pictures(htype: Htype) -> bool:
-    """Tell whether values are pictures, or sequences of them.
+def is_of_images(htype: Htype) -> bool:
+    """Return whether values are images, or sequences of images.
 
     >>> from deeplake_lite.htypes import Image, Mask, Sequence
-    >>> [is_of_pictures(h) for h in (Image(), Sequence(Image()), Mask())]
+    >>> [is_of_images(h) for h in (Image(), Sequence(Image()), Mask())]
     [True, True, False]
     """
     return innermost(htype).is_image
 
 
 def innermost(htype: Htype) -> Htype:
-    """Return the type of the items of a sequence, in any depth.
+    """Return the type of the items of a sequence, nested to any depth.
 
     >>> from deeplake_lite.htypes import Mask, Sequence
     >>> innermost(Sequence(Sequence(Mask())))
@@ -79,7 +83,7 @@ def innermost(htype: Htype) -> Htype:
 
 
 def depth(htype: Htype) -> int:
-    """Return how many sequences are nested around the innermost type.
+    """Return the number of sequences around the innermost type.
 
     >>> from deeplake_lite.htypes import Mask, Sequence
     >>> [depth(h) for h in (Mask(), Sequence(Mask()), Sequence(Sequence(Mask())))]
@@ -89,10 +93,10 @@ def depth(htype: Htype) -> int:
 
 
 def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> Any:
-    """Change a value, or each item of a sequence; what is null stays so.
+    """Apply a function to a value, or to each item of a sequence. Null stays null.
 
     >>> from deeplake_lite.htypes import Image, Sequence
-    >>> each(Sequence(Image()), [1, None, 3], lambda picture: -picture)
+    >>> each(Sequence(Image()), [1, None, 3], lambda image: -image)
     [-1, None, -3]
     """
     if value is None:
@@ -103,42 +107,43 @@ def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 type Shapes = tuple[int, int] | list[Shapes] | None
-"""Height and width of a picture, or of each of a sequence; None where null."""
+"""Height and width of an image, or of each image in a sequence; None for null."""
 
 
-def followed(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> Any:
-    """Return coordinates, or sequences of them, as their pictures are brought to a size.
+def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> Any:
+    """Return coordinates, or sequences of them, for images that are resized to `size`.
 
     Raises
     ------
     OptionError
-        For sequences of other lengths, and coordinates of several pictures that differ in size.
+        When sequences have different lengths, or one value belongs to images that differ in size.
 
     Examples
     --------
     >>> from deeplake_lite.htypes import Boxes, Sequence
     >>> boxes = np.array([[0, 0, 2, 2]])
-    >>> [b.tolist() for b in followed(Sequence(Boxes()), [boxes] * 2, [(4, 4), (8, 2)], (8, 8))]
+    >>> [b.tolist() for b in follow(Sequence(Boxes()), [boxes] * 2, [(4, 4), (8, 2)], (8, 8))]
     [[[0, 0, 4, 4]], [[0, 0, 8, 2]]]
     """
     if value is None or shapes is None:
         return value
     if htype.item is not None:
         if not isinstance(shapes, list):
-            return [followed(htype.item, item, shapes, size) for item in value]
+            return [follow(htype.item, item, shapes, size) for item in value]
         if len(value) != len(shapes):
             raise OptionError(
-                "Items of a sequence go with the picture of the same number as size= changes it, "
-                f"but there are {len(value)} items and {len(shapes)} pictures. Choose columns= "
-                "with one picture and what belongs to it, or resize in a transform."
+                "With size=, each item of a sequence must belong to the image with the same "
+                f"number, but there are {len(value)} items and {len(shapes)} images. Choose "
+                "columns= with one image column and the columns that belong to it, or resize in a "
+                "transform."
             )
-        return [followed(htype.item, v, s, size) for v, s in zip(value, shapes, strict=True)]
+        return [follow(htype.item, v, s, size) for v, s in zip(value, shapes, strict=True)]
     different = {*_flat(shapes)}
     if len(different) > 1:
         raise OptionError(
-            "Coordinates of several pictures follow them to another size where all have the same, "
-            f"but they have {sorted(different)}. Keep a Sequence of coordinates, one item for "
-            "each picture, or resize in a transform."
+            "With size=, coordinates that belong to several images need images of one size, "
+            f"but theirs are {sorted(different)}. Store a Sequence of coordinates with one item "
+            "per image, or resize in a transform."
         )
     for height, width in different:
         return scaled(htype, value, size[0] / height, size[1] / width)
@@ -154,7 +159,7 @@ def _flat(shapes: Shapes) -> Iterator[tuple[int, int]]:
 
 
 def counts_pixels(htype: Htype) -> bool:
-    """Tell whether values mean other pixels once their picture has another size.
+    """Return whether values are in pixels, so that they change when their image is resized.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Mask
     >>> [counts_pixels(h) for h in (Boxes(), Boxes(units="fraction"), Mask(), Image())]
@@ -166,16 +171,16 @@ def counts_pixels(htype: Htype) -> bool:
 
 
 def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
-    """Return coordinates, their heights and widths multiplied.
+    """Return coordinates that are multiplied by factors.
 
     Parameters
     ----------
     htype : Htype
-        What the value is: a type of coordinates.
+        Type of the coordinates.
     value : ndarray or list of ndarray
-        In pixels; outlines are a list.
+        Coordinates in pixels. Polygons are a list of outlines.
     y, x : float
-        Factors of heights and of widths.
+        Factors for vertical and for horizontal coordinates.
 
     Examples
     --------
@@ -192,7 +197,7 @@ def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
 
 
 def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
-    """Return a mask (h, w), or masks (n, h, w), at another size: each pixel the nearest.
+    """Return a mask (h, w), or masks (n, h, w), resized by the nearest pixel.
 
     >>> nearest(np.array([[1, 2], [3, 4]], "uint8"), 4, 2)
     array([[1, 2],
@@ -208,7 +213,7 @@ def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 
 
 def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[Any, ...]:
-    """Return the shape of a picture or mask once it is brought to a size.
+    """Return the shape of an image or mask, or of a sequence of them, after resizing.
 
     >>> from deeplake_lite.htypes import Image, Mask, Sequence
     >>> sized(Mask("instance"), (None, 9, 9), (4, 5)), sized(Image(), (None, None, 3), (4, 5))
@@ -222,7 +227,7 @@ def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[A
 
 
 def axes_in_mode(htype: Htype, axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:
-    """Return the shape of a picture, or of a sequence of them, in a mode.
+    """Return the shape of an image, or of a sequence of images, after conversion to a mode.
 
     >>> from deeplake_lite.htypes import Image
     >>> axes_in_mode(Image(), (8, (9, 12), (1, 3)), "RGB"), axes_in_mode(Image(), (), "L")
@@ -234,7 +239,7 @@ def axes_in_mode(htype: Htype, axes: tuple[Any, ...], mode: str) -> tuple[Any, .
 
 
 def in_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
-    """Return a picture in a mode, by Pillow's rules.
+    """Return an image converted to a mode by Pillow's rules. None leaves it unchanged.
 
     >>> in_mode(np.array([[7]], "uint8"), "RGB").tolist(), in_mode(np.zeros((2, 3)), None).shape
     ([[[7, 7, 7]]], (2, 3))
@@ -245,12 +250,12 @@ def in_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
 
 
 def _times(value: NDArray[Any], factors: list[float]) -> NDArray[Any]:
-    found = value * np.array(factors, np.float64)
-    return (np.rint(found) if value.dtype.kind in "iu" else found).astype(value.dtype)
+    product = value * np.array(factors, np.float64)
+    return (np.rint(product) if value.dtype.kind in "iu" else product).astype(value.dtype)
 
 
 def _linked(htype: Htype) -> Htype:
-    """Return the type of the items of a sequence, or of what a link leads to."""
+    """Return the type of the items of a sequence, or of the values behind a link."""
     while (inner := htype.item or htype.target) is not None:
         htype = inner
     return htype

@@ -1,1 +1,1 @@
-"""In which order rows come, and who gets which: functions of numbers, nothing is read."""
+"""The order of the rows in an epoch, and their division into batches and ranks. No I/O."""

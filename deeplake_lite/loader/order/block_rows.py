@@ -1,18 +1,18 @@
-"""How many rows are read, held and shuffled together as a block."""
+"""The number of rows in a block, the unit in which rows are read, held and shuffled."""
 
 from __future__ import annotations
 
 import math
 
 BLOCK_BYTES = 4 * 2**20
-"""Stored size of a block, about."""
+"""Approximate stored size of a block."""
 
 MOST_ROWS = 65_536
-"""Rows of a block at the most."""
+"""Most rows in a block."""
 
 
 def rows_of_block(row_bytes: float) -> int:
-    """Return how many rows make a block: a power of two, about `BLOCK_BYTES` of them.
+    """Return the number of rows in a block: a power of two that makes about `BLOCK_BYTES`.
 
     >>> rows_of_block(20_000), rows_of_block(1)
     (128, 65536)

@@ -1,9 +1,13 @@
-"""In which order an epoch takes the rows: a pure function of how many, the seed and the epoch.
+"""The order of the rows in an epoch: a pure function of their number, the seed and the epoch.
 
-A permutation is a Feistel network over the least product of two numbers, one a power of two, that
-holds the range, walked along its cycles until it is within range: nothing is stored, and any part
-of it is computed alone. ``exact`` permutes all rows; ``block`` permutes blocks of rows, and then
-the rows within windows of blocks.
+A permutation is a Feistel network. Its domain is the smallest range of ``high << bits`` numbers
+that contains the rows, so a number may leave the range of the rows; it is then permuted again until
+it is back (cycle walking). Nothing is stored, and any part of a permutation can be computed alone.
+``exact`` permutes all rows. ``block`` permutes blocks of rows, and then the rows within windows of
+blocks.
+
+References: Luby, Rackoff, How to Construct Pseudorandom Permutations from Pseudorandom Functions
+(1988); Black, Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking.
 """
 
 from __future__ import annotations
@@ -18,23 +22,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PART = 65_536
-"""Positions that are computed at a time."""
+"""Number of positions that are computed at a time."""
 
 ROUNDS = 6
-"""Rounds of the network; four leave traces that tests of 1,003 rows find."""
+"""Rounds of the network. With four, statistical tests on 1,003 rows find a pattern."""
 
 SMALL = 1_000
-"""Ranges of fewer numbers take four times the rounds: each has little to mix."""
+"""Smaller ranges take four times as many rounds, because each round mixes only a few bits."""
 
 _MASK = 2**64 - 1
 
 type Positions = NDArray[np.int64]
 
 
-def mixed(*numbers: int) -> int:
-    """Return 64 bits that depend on all numbers: splitmix64, one number after the other.
+def mix64(*numbers: int) -> int:
+    """Return 64 bits that depend on all numbers and their order, mixed with splitmix64.
 
-    >>> mixed(0, 1) != mixed(1, 0)
+    >>> mix64(0, 1) != mix64(1, 0)
     True
     """
     z = 0
@@ -53,9 +57,9 @@ class Permutation:
     Parameters
     ----------
     n : int
-        Up to 2**62.
+        Size of the range, at most 2**62.
     key : int
-        64 bits; another key, another permutation.
+        64 bits. Each key gives another permutation.
 
     Examples
     --------
@@ -64,12 +68,12 @@ class Permutation:
     """
 
     n: int
-    """How many numbers."""
+    """Size of the range."""
     key: int
-    """What it depends on."""
+    """64 bits that determine the permutation."""
 
     def __call__(self, x: Positions) -> Positions:
-        """Return where numbers of ``range(n)`` go."""
+        """Return the images of numbers in ``range(n)``."""
         out = np.empty(len(x), np.int64)
         for start in range(0, len(x), PART):
             part = x[start : start + PART]
@@ -77,7 +81,7 @@ class Permutation:
         return out
 
     def _walk(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Follow the network's cycles from within range to the next number within range."""
+        """Apply the network until every number is back in ``range(n)`` (cycle walking)."""
         x = self._network(x)
         out = np.flatnonzero(x >= self.n)
         while len(out):
@@ -87,7 +91,7 @@ class Permutation:
         return x
 
     def _network(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Permute ``range(high << bits)``: each half is changed by what the other one is."""
+        """Permute ``range(high << bits)``: each half is changed by a hash of the other half."""
         kind, bits, high = self._dtype.type, self._low_bits, self._dtype.type(self._high)
         half = kind(self._dtype.itemsize * 4)
         left, right = x >> kind(bits), x & kind((1 << bits) - 1)
@@ -100,13 +104,14 @@ class Permutation:
             h *= high
             h >>= half
             left += h
-            np.minimum(left, left - high, out=left)  # modulo: what is below wraps to far above
+            # modulo `high`: a negative difference wraps to a large number, so that `left` is less
+            np.minimum(left, left - high, out=left)
         left <<= kind(bits)
         left |= right
         return np.asarray(left)
 
     def _hash(self, x: NDArray[Any], number: int) -> NDArray[Any]:
-        """Return numbers whose high bits depend on all of x, and on the round."""
+        """Return numbers whose high bits depend on all bits of x and on the round."""
         kind, size = self._dtype.type, self._dtype.itemsize * 8
         h = x + kind(self._keys[number])
         h *= kind(0x9E3779B97F4A7C15 >> 64 - size | 1)
@@ -116,12 +121,12 @@ class Permutation:
 
     @cached_property
     def _low_bits(self) -> int:
-        """Bits of the right half."""
+        """Number of bits in the right half."""
         return max(1, (self.n - 1).bit_length() // 2)
 
     @cached_property
     def _high(self) -> int:
-        """How many numbers the left half has: as few as will do."""
+        """Number of values of the left half: the smallest that covers the range."""
         return max(1, -(-self.n >> self._low_bits))
 
     @cached_property
@@ -132,80 +137,80 @@ class Permutation:
     def _keys(self) -> tuple[int, ...]:
         size = self._dtype.itemsize * 8
         rounds = ROUNDS * 4 if self.n < SMALL else ROUNDS
-        return tuple(mixed(self.key, number) >> 64 - size for number in range(rounds))
+        return tuple(mix64(self.key, number) >> 64 - size for number in range(rounds))
 
 
 @dataclass(frozen=True)
 class Order:
-    """The order of one epoch: as they are, unless a subclass says otherwise.
+    """The order of one epoch. This class keeps the order of the view; subclasses shuffle.
 
     Parameters
     ----------
     n : int
-        Rows.
+        Number of rows.
     seed, epoch : int
-        What the order depends on.
+        Numbers that the order depends on.
     """
 
     n: int
-    """Rows."""
+    """Number of rows."""
     seed: int = 0
-    """The user's."""
+    """The user's seed."""
     epoch: int = 0
-    """From 0."""
+    """Number of the epoch, from 0."""
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of rows, from the `start`-th of the epoch to before `stop`."""
+        """Return the positions in the view of the rows at places `start` to `stop` - 1."""
         return np.arange(start, min(stop, self.n))
 
     def after(self, block: int, rows: int) -> int:
-        """Return how far the epoch has come when no row of a block of `rows` comes any more."""
+        """Return the place in the order after which no row of a block of `rows` rows comes."""
         return min(self.n, (block + 1) * rows)
 
 
 @dataclass(frozen=True)
 class ExactOrder(Order):
-    """Every order of the rows is as likely as any other."""
+    """A permutation of all rows."""
 
     @cached_property
     def _permutation(self) -> Permutation:
-        return Permutation(self.n, mixed(self.seed, self.epoch))
+        return Permutation(self.n, mix64(self.seed, self.epoch))
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of rows, from the `start`-th of the epoch to before `stop`."""
+        """Return the positions in the view of the rows at places `start` to `stop` - 1."""
         return self._permutation(np.arange(start, min(stop, self.n)))
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
-        """Return the end of the epoch: any row may be the last."""
+        """Return the end of the epoch, because any row may come last."""
         return self.n
 
 
 @dataclass(frozen=True)
 class BlockOrder(Order):
-    """Blocks in any order; the rows of some blocks that follow each other then, in any order.
+    """A permutation of blocks, and of the rows within each window of consecutive blocks.
 
     Parameters
     ----------
     block : int
-        Rows of a block.
+        Number of rows in a block.
     window : int
-        Blocks whose rows are mixed.
+        Number of blocks in a window.
     """
 
     block: int = 4096
-    """Rows of a block."""
+    """Number of rows in a block."""
     window: int = 64
-    """Blocks whose rows are mixed."""
+    """Number of blocks in a window."""
 
     @cached_property
     def _blocks(self) -> Positions:
-        """The blocks in their order, (blocks,)."""
+        """Numbers of the blocks in the order of the epoch, (blocks,)."""
         count = -(-self.n // self.block)
-        return Permutation(count, mixed(self.seed, self.epoch))(np.arange(count))
+        return Permutation(count, mix64(self.seed, self.epoch))(np.arange(count))
 
     @cached_property
     def _starts(self) -> Positions:
-        """Where each window begins, (windows + 1,)."""
+        """Places at which the windows begin, and the end, (windows + 1,)."""
         sizes = np.full(len(self._blocks), self.block)
         sizes[self._blocks == len(sizes) - 1] = self.n - (len(sizes) - 1) * self.block
         if not self.n:
@@ -214,38 +219,40 @@ class BlockOrder(Order):
         return np.concatenate([[0], ends]).astype(np.int64)
 
     @cached_property
-    def _turns(self) -> Positions:
-        """The window of each block, (blocks,)."""
-        turns = np.empty(len(self._blocks), np.int64)
-        turns[self._blocks] = np.arange(len(turns)) // self.window
-        return turns
+    def _window_of(self) -> Positions:
+        """Number of the window of each block, (blocks,)."""
+        windows = np.empty(len(self._blocks), np.int64)
+        windows[self._blocks] = np.arange(len(windows)) // self.window
+        return windows
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of rows, from the `start`-th of the epoch to before `stop`."""
+        """Return the positions in the view of the rows at places `start` to `stop` - 1."""
         stop = min(stop, self.n)
-        found, window = [np.empty(0, np.int64)], np.searchsorted(self._starts, start, "right") - 1
+        parts, window = [np.empty(0, np.int64)], np.searchsorted(self._starts, start, "right") - 1
         while start < stop:
             end = min(stop, int(self._starts[window + 1]))
-            found.append(self._within(int(window), start, end))
+            parts.append(self._within(int(window), start, end))
             start, window = end, window + 1
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:
-        """Return how far the epoch has come when no row of a block of `rows` comes any more."""
+        """Return the place in the order after which no row of a block of `rows` rows comes."""
         first, last = block * rows // self.block, ((block + 1) * rows - 1) // self.block
-        return int(self._starts[self._turns[first : last + 1].max() + 1])
+        return int(self._starts[self._window_of[first : last + 1].max() + 1])
 
     def _within(self, window: int, start: int, stop: int) -> Positions:
-        """Return the positions of rows of one window."""
+        """Return the positions of the rows at places `start` to `stop` - 1, all in one window."""
         first = int(self._starts[window])
         size = int(self._starts[window + 1]) - first
-        key = mixed(self.seed, self.epoch, window)
-        chosen = Permutation(size, key)(np.arange(start - first, stop - first))
+        key = mix64(self.seed, self.epoch, window)
+        offsets = Permutation(size, key)(np.arange(start - first, stop - first))
         blocks = self._blocks[window * self.window : (window + 1) * self.window]
+        # The last block of the view may be short. The window has no rows for the gap behind it, so
+        # offsets after that block are shifted by the gap.
         short = np.flatnonzero(blocks == len(self._blocks) - 1)
-        if len(short) and self.n % self.block:  # those behind the short block move up
+        if len(short) and self.n % self.block:
             gap = self.block - self.n % self.block
-            chosen = np.where(
-                chosen >= (int(short[0]) + 1) * self.block - gap, chosen + gap, chosen
+            offsets = np.where(
+                offsets >= (int(short[0]) + 1) * self.block - gap, offsets + gap, offsets
             )
-        return np.asarray(blocks[chosen // self.block] * self.block + chosen % self.block)
+        return np.asarray(blocks[offsets // self.block] * self.block + offsets % self.block)

@@ -1,4 +1,4 @@
-"""Where an epoch is, and where each batch's rows are in its order."""
+"""The progress of an epoch, and the rows of each batch by their place in the order."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Progress:
-    """How far an epoch has come."""
+    """The progress of an epoch."""
 
     epoch: int
-    """From 0."""
+    """Number of the epoch, from 0."""
     consumed: int = 0
-    """Rows that all ranks together have handed out."""
+    """Number of rows that all ranks together have yielded."""
 
 
 class Places:
-    """The rows of an epoch by their place in its order; a part of them is computed at a time."""
+    """The rows of an epoch by their place in its order, computed in parts and cached."""
 
     def __init__(self, order: Order) -> None:
         self.order = order
@@ -34,7 +34,7 @@ class Places:
         self._lock = threading.Lock()
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of the rows at places from `start` to before `stop`."""
+        """Return the positions of the rows at places `start` to `stop` - 1."""
         first, last = start // PART, (stop - 1) // PART
         parts = [self._part(number) for number in range(first, last + 1)]
         whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -42,45 +42,45 @@ class Places:
 
     def _part(self, number: int) -> Positions:
         with self._lock:
-            found = self._parts.get(number)
-            if found is None:
-                found = self._parts[number] = self.order.at(number * PART, (number + 1) * PART)
+            part = self._parts.get(number)
+            if part is None:
+                part = self._parts[number] = self.order.at(number * PART, (number + 1) * PART)
                 for old in [n for n in self._parts if n < number - 2]:
                     del self._parts[old]
-            return found
+            return part
 
 
 @dataclass(frozen=True)
 class Task:
-    """Some batches that follow each other."""
+    """Consecutive batches that are made together."""
 
     first: int
     """Number of the first batch in the epoch."""
     count: int
-    """How many."""
+    """Number of batches."""
 
 
 def positions_of(places: Places, shares: Shares, batch: int) -> tuple[Positions, int]:
-    """Return the rows of this rank's part of a batch, and how many are not padding."""
+    """Return the rows of this rank's part of a batch, and how many of them are not padding."""
     start, stop = shares.span(batch)
     return shares.of(places.at(start, stop)), len(shares.rows(batch))
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Where rows are, to say which one failed."""
+    """The origin of rows, for error messages."""
 
     positions: Positions
-    """Of each, in its view."""
+    """Position of each row in its view."""
     sources: Positions | None = None
-    """Numbers of their views, where several are mixed."""
+    """Number of the view of each row in a mix; None without a mix."""
 
     def source(self, row: int) -> int | None:
-        """Return the number of a row's view, where several are mixed."""
+        """Return the number of a row's view in a mix; None without a mix."""
         return None if self.sources is None else int(self.sources[row])
 
     def place(self, row: int, row_id: int) -> str:
-        """Say which row it is.
+        """Return a description of a row for error messages.
 
         >>> Rows(np.array([5, 1200])).place(1, row_id=77)
         'row 1200 of the view (row id 77)'

@@ -1,8 +1,9 @@
-"""In which order an epoch takes rows of several views, in fixed proportions: arithmetic only.
+"""The order of the rows of a mix: several views in fixed proportions. Arithmetic only.
 
-An epoch is cut into parts. Each has its quota of every view, and a permutation says at which places
-of the part they come. So the number of rows that a view has given before any place is a product and
-a count within one part, and its row there is the next of its own epoch: nothing is remembered.
+An epoch is cut into parts. Each view has a quota of rows in every part, and a permutation says at
+which places of the part they come. So the number of rows that a view provides before any place is a
+product plus a count within one part. That number is also the view's place in an epoch of its own,
+so no state is needed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.loader.order.order import PART, Order, Permutation, Positions, mixed
+from deeplake_lite.loader.order.order import PART, Order, Permutation, Positions, mix64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
-    """Share `size` places by weight, exactly as far as integers go: by largest remainder.
+    """Divide `size` places in proportion to weights, by the method of the largest remainder.
 
     Parameters
     ----------
     weights : sequence of Fraction
-        They add up to 1.
+        Weights that add up to 1.
     size : int
-        Places.
+        Number of places.
 
     Examples
     --------
@@ -40,67 +41,67 @@ def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
     ((7, 3), (4, 3, 3))
     """
     exact = [weight * size for weight in weights]
-    found = [int(share) for share in exact]
-    by_rest = sorted(range(len(exact)), key=lambda i: (found[i] - exact[i], i))
-    for i in by_rest[: size - sum(found)]:
-        found[i] += 1
-    return tuple(found)
+    counts = [int(share) for share in exact]
+    by_rest = sorted(range(len(exact)), key=lambda i: (counts[i] - exact[i], i))
+    for i in by_rest[: size - sum(counts)]:
+        counts[i] += 1
+    return tuple(counts)
 
 
 @dataclass(frozen=True)
 class MixOrder(Order):
-    """Rows of several views, as positions in all of them end to end.
+    """Rows of several views. Positions count the rows of all views, one view after the other.
 
-    Each view goes through its own epochs, one after the other, each in a new order; they go on
-    where the epoch of the mix before this one left them.
+    Each view goes through epochs of its own, each in a new order. They continue from one epoch of
+    the mix to the next.
 
     Parameters
     ----------
     rows : tuple of int
-        Of each view.
+        Number of rows of each view.
     weights : tuple of Fraction
-        Its share.
+        Share of each view.
     shuffles : tuple of Shuffle
-        How it is shuffled.
+        How each view is shuffled.
     """
 
     rows: tuple[int, ...] = ()
-    """Of each view."""
+    """Number of rows of each view."""
     weights: tuple[Fraction, ...] = ()
-    """Its share; they add up to 1."""
+    """Share of each view. They add up to 1."""
     shuffles: tuple[Shuffle, ...] = ()
-    """How it is shuffled."""
+    """How each view is shuffled."""
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of rows, from the `start`-th of the epoch to before `stop`."""
+        """Return the positions of the rows at places `start` to `stop` - 1."""
         stop = min(stop, self.n)
-        found = [np.empty(0, np.int64)]
+        parts = [np.empty(0, np.int64)]
         for number in range(start // PART, -(-stop // PART)):
             first = number * PART
-            found.append(self._part(number)[max(0, start - first) : stop - first])
-        return np.concatenate(found)
+            parts.append(self._part(number)[max(0, start - first) : stop - first])
+        return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
-        """Return the end of the epoch: any row may be the last."""
+        """Return the end of the epoch, because any row may come last."""
         return self.n
 
     @cached_property
-    def _of_epoch(self) -> tuple[int, ...]:
-        """How many rows each view gives in an epoch."""
+    def _rows_per_epoch(self) -> tuple[int, ...]:
+        """Number of rows that each view provides in an epoch."""
         whole, rest = divmod(self.n, PART)
         pairs = zip(quotas(self.weights, PART), quotas(self.weights, rest), strict=True)
         return tuple(whole * a + b for a, b in pairs)
 
     def _before(self, number: int) -> tuple[int, ...]:
-        """Return how many rows each view has given before a part."""
-        pairs = zip(self._of_epoch, quotas(self.weights, PART), strict=True)
+        """Return the number of rows that each view provides before a part, in all epochs so far."""
+        pairs = zip(self._rows_per_epoch, quotas(self.weights, PART), strict=True)
         return tuple(self.epoch * a + number * b for a, b in pairs)
 
     def _views(self, number: int) -> Positions:
-        """Return whose turn it is at each place of a part."""
+        """Return the number of the view that provides the row, for each place of a part."""
         size = max(0, min(PART, self.n - number * PART))
-        turns = Permutation(size, mixed(self.seed, self.epoch, number))(np.arange(size))
-        return np.searchsorted(np.cumsum(quotas(self.weights, size)), turns, side="right")
+        places = Permutation(size, mix64(self.seed, self.epoch, number))(np.arange(size))
+        return np.searchsorted(np.cumsum(quotas(self.weights, size)), places, side="right")
 
     def _part(self, number: int) -> Positions:
         views = self._views(number)
@@ -108,42 +109,42 @@ class MixOrder(Order):
         starts = accumulate(self.rows, initial=0)
         for view, (start, first) in enumerate(zip(starts, self._before(number), strict=False)):
             mine = np.flatnonzero(views == view)
-            out[mine] = start + self._taken(view, first, first + len(mine))
+            out[mine] = start + self._rows_of(view, first, first + len(mine))
         return out
 
-    def _taken(self, view: int, start: int, stop: int) -> Positions:
-        """Return the rows of one view from the `start`-th that it gives to before `stop`."""
-        rows, seed = self.rows[view], mixed(self.seed, view)
-        found = [np.empty(0, np.int64)]
+    def _rows_of(self, view: int, start: int, stop: int) -> Positions:
+        """Return the rows `start` to `stop` - 1 of one view, counted over all of its epochs."""
+        rows, seed = self.rows[view], mix64(self.seed, view)
+        parts = [np.empty(0, np.int64)]
         while start < stop:
             epoch, first = divmod(start, rows)
             end = min(rows, first + stop - start)
-            found.append(self.shuffles[view].order(rows, seed, epoch).at(first, end))
+            parts.append(self.shuffles[view].order(rows, seed, epoch).at(first, end))
             start += end - first
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
 class MixShuffle:
-    """How the rows of several views are shuffled, and mixed."""
+    """The way in which the rows of several views are shuffled and mixed."""
 
     rows: tuple[int, ...]
-    """Of each view."""
+    """Number of rows of each view."""
     weights: tuple[Fraction, ...]
-    """Its share; they add up to 1."""
+    """Share of each view. They add up to 1."""
     shuffles: tuple[Shuffle, ...]
-    """How it is shuffled."""
+    """How each view is shuffled."""
     kind: str = "mix"
-    """What it is."""
+    """Name of this kind of shuffle."""
     window_rows: int = 0
-    """No window: any row may come at any place."""
+    """0: there is no window, because any row may come at any place."""
 
     def order(self, n: int, seed: int, epoch: int) -> MixOrder:
         """Return the order of an epoch of `n` rows."""
         return MixOrder(n, seed, epoch, self.rows, self.weights, self.shuffles)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what an order depends on."""
+        """Return everything that the order depends on, besides the seed and the epoch."""
         of = [shuffle.to_json() for shuffle in self.shuffles]
         return {"kind": self.kind, "weights": [float(w) for w in self.weights], "of": of}
 

@@ -1,8 +1,8 @@
-"""Which rows of an epoch's order each batch of each rank takes: arithmetic only.
+"""The division of an epoch into batches and ranks. Arithmetic only.
 
-The global batch k is places ``k × G`` to ``(k + 1) × G`` of the order, G being ``batch_size ×
-world_size``; rank r takes every ``world_size``-th of them from the r-th on. So the global batch is
-the same set of rows for every world size of the same G.
+With G = ``batch_size × world_size``, global batch k has the places ``k × G`` to ``(k + 1) × G - 1``
+of the order. Rank r takes every ``world_size``-th of them, beginning with the r-th. So a global
+batch is the same set of rows for every world size with the same G.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shares:
-    """How an epoch is cut into batches.
+    """The division of an epoch into batches.
 
     Parameters
     ----------
     n : int
-        Rows of the epoch.
+        Number of rows in the epoch.
     batch_size : int
-        Rows of a batch of one rank.
+        Number of rows in a batch of one rank.
     rank, world_size : int
-        Which of how many.
+        Number of this rank, and number of ranks.
     last : {"uneven", "drop", "pad"}
-        Of the last batch: as many rows as there are, none, or as many as in the others.
+        Whether the last batch has the rows that are left, is dropped, or is padded to full size.
 
     Examples
     --------
@@ -38,24 +38,24 @@ class Shares:
     """
 
     n: int
-    """Rows of the epoch."""
+    """Number of rows in the epoch."""
     batch_size: int
-    """Rows of a batch of one rank."""
+    """Number of rows in a batch of one rank."""
     rank: int = 0
-    """Which rank."""
+    """Number of this rank."""
     world_size: int = 1
-    """Of how many."""
+    """Number of ranks."""
     last: Last = "uneven"
-    """Of the last batch."""
+    """Whether the last batch has the rows that are left, is dropped, or is padded to full size."""
 
     @property
     def size(self) -> int:
-        """Rows of a batch of all ranks."""
+        """Number of rows in a global batch, of all ranks together."""
         return self.batch_size * self.world_size
 
     @property
     def end(self) -> int:
-        """The place in the order at which the epoch ends, for all ranks.
+        """Place in the order at which the epoch ends, for all ranks.
 
         >>> Shares(10, 4, last="drop").end, Shares(10, 4).end
         (8, 10)
@@ -69,7 +69,7 @@ class Shares:
         return whole + (self.last == "pad" or rest > self.rank)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the places in the order of a batch of all ranks: from, to before."""
+        """Return the first place of a global batch in the order, and the one after its last."""
         return batch * self.size, min((batch + 1) * self.size, self.n)
 
     def rows(self, batch: int) -> range:
@@ -78,7 +78,7 @@ class Shares:
         return range(start + self.rank, stop, self.world_size)
 
     def of(self, places: Positions) -> Positions:
-        """Return this rank's part of a batch of all ranks; padded with what is read anyway."""
+        """Return this rank's part of a global batch. Padding repeats rows that are read anyway."""
         mine = places[self.rank :: self.world_size]
         missing = self.batch_size - len(mine)
         if self.last != "pad" or not missing:

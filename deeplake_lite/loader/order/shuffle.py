@@ -1,4 +1,4 @@
-"""How rows are shuffled: which way fits the size of the data, and the order of each epoch."""
+"""Shuffles: the choice between them by the size of the data, and the order of each epoch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deeplake_lite.loader.order.block_rows import rows_of_block
 from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
 
 EXACT_BYTES = 8 * 2**30
-"""Views up to this size, as stored, are shuffled exactly unless the user says otherwise."""
+"""Views of up to this stored size are shuffled exactly by default."""
 
 WINDOW_BYTES = 256 * 2**20
-"""Rows that a shuffle by blocks mixes, as stored."""
+"""Stored size of the rows in a window, which a block shuffle mixes."""
 
 LEAST_WINDOW = 8
-"""Blocks whose rows it mixes at the least."""
+"""Least number of blocks in a window."""
 
 
 class Stored(Protocol):
@@ -28,21 +28,21 @@ class Stored(Protocol):
 
     @property
     def row_bytes(self) -> float:
-        """Stored size of a row, bytes, about."""
+        """Approximate stored size of a row in bytes."""
         ...
 
 
 class Shuffling(Protocol):
-    """How rows are shuffled, epoch by epoch."""
+    """The way in which rows are shuffled, epoch by epoch."""
 
     @property
     def kind(self) -> str:
-        """Such as ``"exact"``."""
+        """Name of the shuffle, such as ``"exact"``."""
         ...
 
     @property
     def window_rows(self) -> int:
-        """Rows that an order goes through before it leaves them for good; 0 if it never does."""
+        """Number of rows in a window, after which none of them comes again; 0 without windows."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -50,35 +50,39 @@ class Shuffling(Protocol):
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """Return what an order depends on."""
+        """Return everything that the order depends on, besides the seed and the epoch."""
         ...
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """How the rows of a view are shuffled.
+    """The way in which the rows of a view are shuffled.
 
     Parameters
     ----------
     kind : {"none", "exact", "block"}
+        Name of the shuffle.
     block, window : int
-        Rows of a block, and blocks of a window, of ``"block"``.
+        With ``"block"``, the number of rows in a block, and of blocks in a window.
     why : str
-        Why it is this one, for people.
+        Reason for the choice, shown to users.
     """
 
     kind: str
     """``"none"``, ``"exact"`` or ``"block"``."""
     block: int = 0
-    """Rows of a block."""
+    """Number of rows in a block."""
     window: int = 0
-    """Blocks whose rows are mixed."""
+    """Number of blocks in a window."""
     why: str = ""
-    """For people."""
+    """Reason for the choice, shown to users."""
 
     @classmethod
-    def chosen(cls, wanted: bool | str, samples: Stored) -> Shuffle:
-        """Return what the user wants, or what fits the size of the data: by fixed constants.
+    def choose(cls, wanted: bool | str, samples: Stored) -> Shuffle:
+        """Return the shuffle that the user wants, or for True, one that fits the size of the data.
+
+        The choice depends only on the data and on constants, never on the machine: otherwise the
+        order of an epoch would differ between machines.
 
         Raises
         ------
@@ -96,21 +100,21 @@ class Shuffle:
         total = samples.row_bytes * len(samples)
         size = f"{total / 2**30:.3g} GiB"
         if wanted == "exact":
-            return cls("exact", why="as asked for")
+            return cls("exact", why="as requested")
         if wanted is True and total <= EXACT_BYTES:
-            return cls("exact", why=f"{size} are no more than {EXACT_BYTES // 2**30} GiB")
+            return cls("exact", why=f"{size} is not more than {EXACT_BYTES // 2**30} GiB")
         block = rows_of_block(samples.row_bytes)
         window = max(LEAST_WINDOW, int(WINDOW_BYTES / (block * samples.row_bytes)))
         why = (
-            "as asked for"
+            "as requested"
             if wanted == "block"
-            else f"{size} are more than {EXACT_BYTES // 2**30} GiB"
+            else f"{size} is more than {EXACT_BYTES // 2**30} GiB"
         )
         return cls("block", block, window, why)
 
     @property
     def window_rows(self) -> int:
-        """Rows that an order goes through before it leaves them for good; 0 if it never does."""
+        """Number of rows in a window, after which none of them comes again; 0 without windows."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -122,7 +126,7 @@ class Shuffle:
         return Order(n, seed, epoch)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what an order depends on."""
+        """Return everything that the order depends on, besides the seed and the epoch."""
         return {"kind": self.kind, "block": self.block, "window": self.window}
 
     def __str__(self) -> str:

@@ -1,54 +1,77 @@
-"""Which rank this process is, of how many: from the framework, or from what launched it."""
+"""The rank of this process and the number of ranks, as the framework or the launcher says."""
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import OptionError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def found_rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Return rank and world size: as given, else as torch, JAX, torchrun or SLURM say, else 0 of 1.
 
-    Frameworks that are not loaded are not asked. Raises OptionError for wrong variables.
+type Rank = tuple[int, int]
+"""The rank of a process, and the number of ranks."""
 
-    >>> found_rank(1, 4)
+
+def find_rank(
+    rank: int | None, world_size: int | None, ask: Callable[[], Rank | None] = lambda: None
+) -> Rank:
+    """Return the rank and the world size: the arguments, or those of torch, JAX, torchrun or SLURM.
+
+    Without any of them, they are 0 and 1. Frameworks that are not loaded are not imported.
+
+    Parameters
+    ----------
+    rank, world_size : int, optional
+        What the user has set. Both are needed.
+    ask : callable
+        Returns the rank that another framework reports, or None. It comes first.
+
+    Raises
+    ------
+    OptionError
+        When environment variables have invalid values.
+
+    >>> find_rank(1, 4)
     (1, 4)
     """
     if rank is not None and world_size is not None:
         return rank, world_size
-    return _of_torch() or _of_jax() or _of_environment() or (0, 1)
+    return ask() or _from_torch() or _from_jax() or _from_environment() or (0, 1)
 
 
-def _of_torch() -> tuple[int, int] | None:
+def _from_torch() -> Rank | None:
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
     return distributed.get_rank(), distributed.get_world_size()
 
 
-def _of_jax() -> tuple[int, int] | None:
-    """Ask JAX, unless that would start its backends in a process that is alone."""
+def _from_jax() -> Rank | None:
     jax = sys.modules.get("jax")
+    # `process_index` starts JAX's backends, so it is only called in a distributed run.
     if jax is None or not jax.distributed.is_initialized():
         return None
     return jax.process_index(), jax.process_count()
 
 
-def _of_environment() -> tuple[int, int] | None:
+def _from_environment() -> Rank | None:
     for rank, size in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")):
         if rank in os.environ and size in os.environ:
-            return _told(rank, size)
+            return _read_variables(rank, size)
     return None
 
 
-def _told(rank: str, size: str) -> tuple[int, int]:
-    """Return what two variables say. Raises OptionError where they say nothing."""
-    told, of = os.environ[rank], os.environ[size]
-    if not (told.isdecimal() and of.isdecimal() and int(told) < int(of)):
+def _read_variables(rank_name: str, size_name: str) -> Rank:
+    """Return the values of two environment variables. Raises OptionError if they are invalid."""
+    rank, size = os.environ[rank_name], os.environ[size_name]
+    if not (rank.isdecimal() and size.isdecimal() and int(rank) < int(size)):
         raise OptionError(
-            f"{rank} and {size} say which process this is of how many, got {rank}={told!r} and "
-            f"{size}={of!r}. Unset them, or give rank= and world_size=."
+            f"The variables {rank_name} and {size_name} must be the rank of this process and the "
+            f"number of ranks, but they are {rank_name}={rank!r} and {size_name}={size!r}. Unset "
+            "them, or pass rank= and world_size=."
         )
-    return int(told), int(of)
+    return int(rank), int(size)

@@ -1,1 +1,1 @@
-"""Rows as they are stored: read ahead of their batch, and held."""
+"""Reading of stored rows ahead of their batch, and the memory that holds them."""

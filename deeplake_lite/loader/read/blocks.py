@@ -1,4 +1,4 @@
-"""The rows that are coming up, read ahead block by block, and kept as `holding` has decided."""
+"""Reading ahead: the rows of the next batches, read block by block and held by a `BlockPolicy`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import aligned
-from deeplake_lite.loader.read.held import Block, Bytes, are_large, gathered
-from deeplake_lite.loader.read.holding import LARGE_ROW, Holding
+from deeplake_lite.loader.read.block_cells import Block, PackedCells, are_large, gather
+from deeplake_lite.loader.read.block_policy import LARGE_ROW, BlockPolicy
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
 
 if TYPE_CHECKING:
@@ -28,54 +28,55 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 EARLY = 2
-"""Batches that do not wait for blocks in the beginning: their rows are read alone."""
+"""Number of first batches that do not wait for blocks: their rows are read alone."""
 
 EARLY_SHARE = 4
-"""Part of the memory of blocks that such batches may take beside them: one of so many."""
+"""The rows of these batches may take one of this many parts of the memory for blocks."""
 
 FEW_BYTES = 16 * 2**20
-"""Size of blocks that are as well waited for."""
+"""If a batch needs blocks of up to this size, waiting for them takes hardly longer."""
 
 MOST_MAPPED = 4_096
-"""Blocks of files that are mapped at a time: the system has a limit."""
+"""Most blocks that are memory-mapped at a time. Operating systems limit the number of mappings."""
 
 
 class Fetched(NamedTuple):
     """Rows that were read."""
 
     cells: dict[str, Cells]
-    """By column."""
+    """Cells by column."""
     nbytes: int
-    """Of all of them."""
+    """Size of all cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Rows that were asked for."""
+    """A request for the rows of a batch, which are being read."""
 
     positions: Positions
-    """Of the view."""
+    """Positions in the view."""
     blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
-    """Those that the rows are in, where they are held."""
+    """Blocks that contain the rows, by number."""
     alone: Future[Fetched] | None = None
-    """Those that are read by themselves; None where all come from blocks."""
+    """Rows that are read without their blocks; None if all rows come from blocks."""
 
 
 class Blocks:
-    """The rows of one loader, as they are read and held.
+    """The rows of one loader: reads them ahead in blocks, and holds blocks in memory.
 
     Parameters
     ----------
     samples : Samples
-        What is read.
+        Rows to read.
     readers : Readers
-        Who reads.
+        Threads that read.
     limit : int
-        Bytes that may be held.
+        Most bytes to hold.
     window : int
-        Rows that an order goes through before it leaves them for good; 0 where it never does.
+        Number of rows in a window of the order, after which none of them comes again; 0 if the
+        order has no windows.
     disk : Disk, optional
-        Where blocks are kept as files.
+        Cache of blocks as files.
     """
 
     def __init__(
@@ -87,93 +88,93 @@ class Blocks:
         disk: Disk | None = None,
     ) -> None:
         self.samples, self._readers, self._disk = samples, readers, disk
-        holding = Holding.of(samples, limit, window, on_disk=disk is not None)
-        self.mode, self.rows, self.count = holding.mode, holding.rows, holding.count
-        self._kept, self._most, self._limit = holding.kept, holding.most, limit
+        policy = BlockPolicy.of(samples, limit, window, on_disk=disk is not None)
+        self.mode, self.rows, self.count = policy.mode, policy.rows, policy.count
+        self._cached, self._most, self._limit = policy.cached, policy.most, limit
         self._nbytes = min(self.rows, len(samples)) * samples.row_bytes
-        self._found: dict[int, Future[Block]] = {}
-        self._whole: dict[str, DenseCells | RaggedCells] = {}
+        self._futures: dict[int, Future[Block]] = {}  # blocks in memory, or being read
+        self._whole: dict[str, DenseCells | RaggedCells] = {}  # all rows, in mode "whole"
         self._large: dict[str, bool] = {}
         self._read_once: set[int] = set()
         self._early = EARLY
         self._lock = threading.Lock()
         self._alone: dict[Future[Fetched], bool] = {}
         self.tally = Tally(self.count)
-        """What was read, and what is held."""
+        """Counters of reads and of memory."""
 
     @property
     def complete(self) -> bool:
-        """Whether every row is in memory, so that `request` has nothing to do."""
+        """Whether every row is in memory, so that `request` need not be called."""
         return self.mode == "whole" and len(self._read_once) == self.count
 
     def request(self, positions: Positions, order: Order, done: int, coming: Order) -> Request:
-        """Begin to read rows that are coming up; what is no longer needed may make room.
+        """Begin to read the rows of a batch. Blocks that are needed last may be dropped.
 
         Parameters
         ----------
         positions : ndarray, (rows,) int64
-            Of the view.
+            Positions in the view.
         order, coming : Order
-            Of this epoch and of the next.
+            Orders of this epoch and of the next.
         done : int
-            Places of this epoch's order whose rows have been taken.
+            Place in this epoch's order up to which rows have been taken.
         """
         blocks: dict[int, Future[Block]] = {}
         number = positions // self.rows
-        self.tally.ask(number)
-        needed = [block for block in np.unique(number).tolist() if block < self._kept]
+        self.tally.request(number)
+        needed = [block for block in np.unique(number).tolist() if block < self._cached]
         if self._have_room(positions) and self._is_early(needed):
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
-            if _failed(self._found.get(block)) or self._has_changed(block):
+            if _failed(self._futures.get(block)) or self._has_changed(block):
                 self._drop(block)  # it is read again: the network may be back
-            if block not in self._found:
+            if block not in self._futures:
                 self._make_room(order, done, coming)
-                self._found[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
-            blocks[block] = self._found[block]
-        alone = positions[number >= self._kept]
+                self._futures[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
+            blocks[block] = self._futures[block]
+        alone = positions[number >= self._cached]
         if not len(alone):
             return Request(positions, blocks)
         return Request(positions, blocks, self._begin_alone(alone))
 
     def _has_changed(self, block: int) -> bool:
-        """Tell whether a block is mapped from a file that was changed since."""
-        read = self._found.get(block)
+        """Return whether a block is mapped from a file that has changed since."""
+        read = self._futures.get(block)
         if self._disk is None or read is None or not read.done():
             return False
         return self._disk.has_changed(*self._span(block))
 
     def _span(self, block: int) -> tuple[int, int]:
-        """Return the rows of a block, from and to."""
+        """Return the first row of a block, and the one after its last."""
         return block * self.rows, min((block + 1) * self.rows, len(self.samples))
 
     def _is_early(self, needed: Sequence[int]) -> bool:
-        """Tell whether a batch is one of the first, and would wait for many blocks."""
+        """Return whether a batch is one of the first, and would wait long for its blocks."""
         computed = self.samples.computed
         if self._early <= 0 or not (computed or self.samples.row_bytes >= LARGE_ROW):
             return False
         self._early -= 1
-        missing = sum(block not in self._found for block in needed)
+        missing = sum(block not in self._futures for block in needed)
         return computed or self._nbytes * missing > FEW_BYTES
 
     def _have_room(self, positions: Positions) -> bool:
-        """Tell whether some batches fit beside the blocks that are held."""
+        """Return whether the first batches fit in memory besides the blocks."""
         return self.samples.row_bytes * len(positions) * EARLY <= self._limit // EARLY_SHARE
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
-        """Begin to read some rows by themselves."""
+        """Begin to read some rows without their blocks."""
         nbytes = self.samples.row_bytes * len(positions)
         read = self._readers.submit(self._read_alone, positions, nbytes=nbytes)
         self._alone[read] = True
         return read
 
     def release(self, request: Request) -> None:
-        """Let go of rows that were read by themselves: their batch is made, or never will be."""
+        """Stop counting rows that were read alone: their batch is made, or never will be."""
         if request.alone is not None and self._alone.pop(request.alone, False):
             request.alone.add_done_callback(self._release)
 
     def take(self, request: Request) -> dict[str, Cells]:
-        """Wait for rows that were asked for, and return their cells by column, in their order."""
+        """Wait for the rows of a request, and return their cells by column, in their order."""
         positions = request.positions
         blocks = {number: block.result() for number, block in request.blocks.items()}
         if self.mode == "whole" and request.alone is None:
@@ -182,7 +183,7 @@ class Blocks:
         if request.alone is not None:
             alone = request.alone.result().cells
         return {
-            name: gathered(
+            name: gather(
                 {number: block[name] for number, block in blocks.items()},
                 positions // self.rows,
                 positions % self.rows,
@@ -192,16 +193,16 @@ class Blocks:
         }
 
     def _of_all(self, name: str, positions: Positions) -> Cells:
-        """Return cells of a column that is all in memory."""
+        """Return cells of a column of which all rows are in memory."""
         whole = self._whole.get(name)
         if whole is not None:
             return _rows_of(whole, positions)
         number = positions // self.rows
-        blocks = {b: self._found[b].result()[name] for b in set(number.tolist())}
-        return gathered(blocks, number, positions % self.rows, None)
+        blocks = {b: self._futures[b].result()[name] for b in set(number.tolist())}
+        return gather(blocks, number, positions % self.rows, None)
 
     def _places(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return where the rows of columns go that are held as one array, by column."""
+        """Return the slices that rows are read into, for the columns that are held as one array."""
         with self._lock:
             return {
                 name: whole.values[start:stop]
@@ -217,47 +218,48 @@ class Blocks:
         return Fetched(cells, nbytes)
 
     def _read_alone(self, positions: Positions) -> Fetched:
-        """Read some rows by themselves: they are held until they are released."""
-        found = self._fetch(positions)
-        self.tally.hold(found.nbytes)
-        return found
+        """Read some rows without their blocks. They are held until they are released."""
+        rows = self._fetch(positions)
+        self.tally.hold(rows.nbytes)
+        return rows
 
     def _release(self, alone: Future[Fetched]) -> None:
         if not alone.cancelled() and alone.exception() is None:
             self.tally.hold(-alone.result().nbytes)
 
     def _read(self, block: int) -> Block:
-        """Read a block; columns of one shape go where the whole column is held."""
+        """Read a block. In mode ``"whole"``, cells go to the array of the whole column instead."""
         start, stop = self._span(block)
-        if self._disk is not None and (kept := self._disk.load(start, stop)) is not None:
-            self.tally.keep(block, 0)
-            return kept
+        if self._disk is not None and (mapped := self._disk.load(start, stop)) is not None:
+            self.tally.add(block, 0)
+            return mapped
         cells, nbytes = self._fetch(np.arange(start, stop), self._places(start, stop))
         if self._disk is not None:
             self._disk.save(start, stop, cells)
-            if (kept := self._disk.load(start, stop)) is not None:
-                self.tally.keep(block, 0)
-                return kept
-        found: Block = {}
-        for name, some in cells.items():
-            if isinstance(some, RaggedCells) and not self._is_large(name, some):
-                found[name] = Bytes.of(some)
-            elif isinstance(some, DenseCells | RaggedCells) and self.mode == "whole":
-                self._put(name, start, stop, some)
+            # The mapped file replaces the cells, so that the block takes no memory of the process.
+            if (mapped := self._disk.load(start, stop)) is not None:
+                self.tally.add(block, 0)
+                return mapped
+        held: Block = {}
+        for name, column in cells.items():
+            if isinstance(column, RaggedCells) and not self._is_large(name, column):
+                held[name] = PackedCells.of(column)
+            elif isinstance(column, DenseCells | RaggedCells) and self.mode == "whole":
+                self._put(name, start, stop, column)
             else:
-                found[name] = some
-        self.tally.keep(block, nbytes)
+                held[name] = column
+        self.tally.add(block, nbytes)
         with self._lock:
             self._read_once.add(block)
-        return found
+        return held
 
     def _is_large(self, name: str, cells: RaggedCells) -> bool:
-        """Tell whether a column's cells are held one by one: the first that are read decide."""
+        """Return whether a column's cells are held unpacked. The first block decides for all."""
         with self._lock:
             return self._large.setdefault(name, are_large(cells))
 
     def _put(self, name: str, start: int, stop: int, cells: DenseCells | RaggedCells) -> None:
-        """Put a block's cells where those of all rows are held."""
+        """Copy a block's cells to those of the whole column."""
         with self._lock:
             whole = self._whole.get(name)
             if whole is None:
@@ -266,7 +268,7 @@ class Blocks:
                 whole = self._whole[name] = _room_for(cells, len(self.samples), nullable=nullable)
         match whole, cells:
             case DenseCells(), DenseCells():
-                if not np.may_share_memory(whole.values, cells.values):
+                if not np.may_share_memory(whole.values, cells.values):  # not read into it
                     whole.values[start:stop] = cells.values
             case RaggedCells(), RaggedCells():
                 cast("list[Any]", whole.buffers)[start:stop] = cells.buffers
@@ -275,9 +277,9 @@ class Blocks:
             whole.valid[start:stop] = cells.valid
 
     def _make_room(self, order: Order, done: int, coming: Order) -> None:
-        """Drop blocks where there are too many: of a window, those needed last; of files, any."""
-        if self.mode == "disk" and len(self._found) >= MOST_MAPPED:
-            self._drop(next(iter(self._found)))
+        """Drop blocks if there are too many: those of windows that are needed last, or any file."""
+        if self.mode == "disk" and len(self._futures) >= MOST_MAPPED:
+            self._drop(next(iter(self._futures)))
         if self.mode != "window":
             return
 
@@ -285,19 +287,20 @@ class Blocks:
             after = order.after(block, self.rows)
             return after if after > done else order.n + coming.after(block, self.rows)
 
-        read = sorted((b for b, read in self._found.items() if read.done()), key=needed)
-        while len(self._found) >= self._most and read:  # what a request needs, it holds
+        # A request holds references to its blocks, so dropping a block that is in use is safe.
+        read = sorted((b for b, read in self._futures.items() if read.done()), key=needed)
+        while len(self._futures) >= self._most and read:
             self._drop(read.pop())
 
     def _drop(self, block: int) -> None:
-        del self._found[block]
+        del self._futures[block]
         self.tally.drop(block)
 
 
 def _room_for(
     cells: DenseCells | RaggedCells, count: int, *, nullable: bool
 ) -> DenseCells | RaggedCells:
-    """Return room for the cells of so many rows."""
+    """Allocate cells for `count` rows, of the kind of the given cells."""
     valid = np.ones(count, bool) if nullable else None
     if isinstance(cells, DenseCells):
         return DenseCells(np.empty((count, *cells.values.shape[1:]), cells.values.dtype), valid)
@@ -305,7 +308,7 @@ def _room_for(
 
 
 def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
-    """Return some rows' cells."""
+    """Return the cells of some rows of a whole column."""
     valid = None if whole.valid is None else whole.valid[positions]
     if valid is not None and valid.all():
         valid = None
@@ -318,5 +321,5 @@ def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
 
 
 def _failed(read: Future[Block] | None) -> bool:
-    """Tell whether a read is to be tried again."""
+    """Return whether a read has failed or was cancelled, so that it is worth trying again."""
     return read is not None and read.done() and (read.cancelled() or read.exception() is not None)

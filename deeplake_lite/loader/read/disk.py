@@ -1,14 +1,15 @@
-"""Blocks kept as files on this machine, for lakes that are far away: read once, mapped ever after.
+"""The disk cache: blocks as local files, for lakes in remote stores. They are memory-mapped.
 
-There is a folder per view (its fingerprint) and release of the package, and a file per block, which
-says what must be in it. When the files take more than half of the free disk, the folders that were
-used longest ago are removed. Rows that another process might compute differently have a folder that
-is removed with its loader.
+There is one folder per view (named by its fingerprint) and release of the package, with one file
+per block; `array_file` describes the files. When the files take more than half of the free disk
+space, the folders that were used longest ago are removed. If another process might compute the
+rows differently, the folder belongs to one loader and is removed with it.
 
-A file is compared with its hashes when it is mapped, and again when its inode, size or time of
-change is another than then, which is looked at before each use. Not covered are a change within the
-same tick of the file system's clock, one by somebody who sets the time back, and one while a batch
-is copied: where a file is cut short just then, the system ends the process with SIGBUS.
+A file is compared with its hashes when it is first mapped, and again if its inode, size or
+modification time has changed, which is checked before each use. Three kinds of changes are not
+noticed: one within the same tick of the file system's clock, one that resets the modification time,
+and one while a batch is copied. If a file is truncated just then, the system ends the process with
+SIGBUS.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ import xxhash
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
-from deeplake_lite.loader.read import sealed
-from deeplake_lite.loader.read.held import Bytes
+from deeplake_lite.loader.read import array_file
+from deeplake_lite.loader.read.block_cells import PackedCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,39 +38,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.read.held import Block, Held
+    from deeplake_lite.loader.read.block_cells import Block, StoredCells
     from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
-"""Part of what the disk has free, or is taken by blocks already, that blocks may take."""
+"""Most space that blocks may take, as a share of the free space plus the blocks' own."""
 
 UNFINISHED = "."
-"""What the name of a block begins with while it is written."""
+"""Prefix of a block's file name while the file is written."""
 
 ABANDONED = 3600.0
-"""Seconds after which one that is not finished never will be."""
+"""Unfinished files older than this many seconds are from processes that were killed."""
 
 
 def cache_folder() -> Path:
-    """Return where blocks are kept: below ``$XDG_CACHE_HOME``, or ``~/.cache``."""
+    """Return the folder of all cached blocks: below ``$XDG_CACHE_HOME``, or ``~/.cache``."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "deeplake_lite" / "blocks"
 
 
 class Disk:
-    """The blocks of one view, as files.
+    """The blocks of one view as files.
 
     Parameters
     ----------
     key : str
-        What tells the view and its columns from others.
+        Identifies the view and its columns.
     folder : Path
-        Of all views.
+        Folder of the blocks of all views.
 
     Raises
     ------
     LoaderError
-        For a folder that cannot be written.
+        When the folder is not writable.
     """
 
     def __init__(self, key: str, folder: Path) -> None:
@@ -82,97 +83,98 @@ class Disk:
             _make_room(folder, self._folder)
         except OSError as error:
             raise LoaderError(
-                f"cache='disk' keeps files below {folder}, got {type(error).__name__}: {error}. "
-                "Set XDG_CACHE_HOME to a folder that can be written, or take cache='encoded'."
+                f"cache='disk' stores files in {folder}, but that failed with "
+                f"{type(error).__name__}: {error}. Set XDG_CACHE_HOME to a writable folder, or use "
+                "cache='encoded'."
             ) from error
 
     @classmethod
     def of(cls, samples: Samples) -> Self:
-        """Return the place of some columns of a view.
+        """Return the cache for some columns of a view.
 
-        Another release of this package has other places, as its functions may give other values.
-        Rows that another process might compute otherwise have a place of their own, which is
-        removed when nobody uses it any more.
+        Each release of this package has caches of its own, because its functions may compute other
+        values. If another process might compute the rows differently, the cache is not shared with
+        other loaders, and is removed when it is garbage-collected.
         """
         words = [metadata.version("deeplake-lite"), samples.fingerprint, *samples.names]
         key = xxhash.xxh3_128_hexdigest("\0".join(words).encode())
         if samples.repeatable:
             return cls(key, cache_folder())
-        own = cls(uuid4().hex, cache_folder())
-        weakref.finalize(own, _remove, own._folder, os.getpid())
-        return own
+        private = cls(uuid4().hex, cache_folder())
+        weakref.finalize(private, _remove, private._folder, os.getpid())
+        return private
 
     def load(self, start: int, stop: int) -> Block | None:
-        """Return a block of rows, mapped; None where it is not kept as it was saved.
+        """Return a block of rows, memory-mapped, or None if it is missing or damaged.
 
-        Its bytes are compared with their hashes the first time.
+        The first time, its bytes are compared with their hashes.
         """
-        place = self._place(start, stop)
+        path = self._path(start, stop)
         try:
-            state = _state(place)
-            check = self._checked.get(place) != state
-            arrays = sealed.read(Path(place), self._name(start, stop), check=check)
+            state = _state(path)
+            check = self._checked.get(path) != state
+            arrays = array_file.read(Path(path), self._key_of(start, stop), check=check)
         except (OSError, ValueError):
-            self._checked.pop(place, None)
+            self._checked.pop(path, None)
             return None
-        self._checked[place] = state
+        self._checked[path] = state
         stems = {name.split(".")[0] for name in arrays}
-        return {bytes.fromhex(name).decode(): _held(name, arrays) for name in stems}
+        return {bytes.fromhex(name).decode(): _joined(name, arrays) for name in stems}
 
     def has_changed(self, start: int, stop: int) -> bool:
-        """Tell whether the file of a block is another than when it was loaded.
+        """Return whether the file of a block has changed since it was loaded.
 
-        One that was removed stays mapped as it was.
+        A file that was removed has not changed: its bytes stay mapped.
         """
-        place = self._place(start, stop)
+        path = self._path(start, stop)
         try:
-            return self._checked.get(place) not in (None, _state(place))
+            return self._checked.get(path) not in (None, _state(path))
         except OSError:
             return False
 
     def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
-        """Keep a block of rows, in place of one that did not load; none where the disk refuses."""
+        """Store a block of rows, replacing a damaged one. If the disk refuses, store nothing."""
         arrays = {
             part: array
-            for name, some in cells.items()
-            for part, array in _arrays(name.encode().hex(), some)
+            for name, column in cells.items()
+            for part, array in _arrays(name.encode().hex(), column)
         }
         temporary = self._folder / f"{UNFINISHED}{uuid4().hex}"
         with suppress(OSError):
             try:
-                sealed.write(temporary, self._name(start, stop), arrays)
-                temporary.replace(self._place(start, stop))
+                array_file.write(temporary, self._key_of(start, stop), arrays)
+                temporary.replace(self._path(start, stop))
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
 
-    def _place(self, start: int, stop: int) -> str:
+    def _path(self, start: int, stop: int) -> str:
         return f"{self._folder}/{start}-{stop}"
 
-    def _name(self, start: int, stop: int) -> str:
-        """Return what a block's file says that it is."""
+    def _key_of(self, start: int, stop: int) -> str:
+        """Return the key in a block's file."""
         return f"{self._key} {start}-{stop}"
 
 
 def _remove(folder: Path, pid: int) -> None:
-    """Remove the folder of a loader that is gone; a fork leaves it to the process that made it."""
+    """Remove a loader's private folder, but not from a fork of the process that created it."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _state(file: str) -> tuple[int, ...]:
-    """Return what tells a file from one that was changed, or put in its place."""
-    found = os.stat(file)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    """Return numbers that change when a file is changed or replaced."""
+    stat = os.stat(file)
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def _arrays(name: str, cells: Held | Cells) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays that cells are made of."""
+def _arrays(name: str, cells: StoredCells | Cells) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays that make up the cells of a column, with their names in the file."""
     match cells:
         case RaggedCells():
-            yield from _arrays(name, Bytes.of(cells))
+            yield from _arrays(name, PackedCells.of(cells))
             return
-        case Bytes(data, starts, shapes):
+        case PackedCells(data, starts, shapes):
             yield from ((f"{name}.data", data), (f"{name}.starts", starts))
             yield f"{name}.shapes", shapes
         case DenseCells(values):
@@ -184,20 +186,20 @@ def _arrays(name: str, cells: Held | Cells) -> Iterator[tuple[str, NDArray[Any]]
         yield f"{name}.valid", cells.valid
 
 
-def _held(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
-    """Return what `_arrays` took apart."""
+def _joined(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
+    """Return the cells of a column from their arrays: the inverse of `_arrays`."""
     valid = arrays.get(f"{name}.valid")
     if f"{name}.data" in arrays:
         data, starts, shapes = (arrays[f"{name}.{part}"] for part in ("data", "starts", "shapes"))
-        found = Bytes(data, starts, shapes, valid)
-        return found.cells() if item else found
+        packed = PackedCells(data, starts, shapes, valid)
+        return packed.cells() if item else packed
     if f"{name}.values" in arrays:
         return DenseCells(arrays[f"{name}.values"], valid)
-    return NestedCells(arrays[f"{name}.counts"], _held(f"{name}.items", arrays, item=True), valid)
+    return NestedCells(arrays[f"{name}.counts"], _joined(f"{name}.items", arrays, item=True), valid)
 
 
 def _make_room(folder: Path, own: Path) -> None:
-    """Remove other views' blocks, those used longest ago first, while all take too much."""
+    """Remove other views' blocks until all take less than their share, the oldest ones first."""
     views = sorted((p for p in folder.iterdir() if p.is_dir()), key=_last_used)
     sizes = {view: _size(view) for view in views}
     limit = SHARE * (shutil.disk_usage(folder).free + sum(sizes.values()))
@@ -210,25 +212,25 @@ def _make_room(folder: Path, own: Path) -> None:
 
 
 def _clear(own: Path) -> None:
-    """Remove what processes that were killed have begun to write."""
-    for begun in own.glob(f"{UNFINISHED}*"):
-        if time.time() - _last_used(begun) > ABANDONED:
-            begun.unlink(missing_ok=True)
+    """Remove unfinished files of processes that were killed."""
+    for file in own.glob(f"{UNFINISHED}*"):
+        if time.time() - _last_used(file) > ABANDONED:
+            file.unlink(missing_ok=True)
 
 
-def _last_used(view: Path) -> float:
-    """Return when a folder was used; 0 where another process has just removed them."""
+def _last_used(path: Path) -> float:
+    """Return when a file or folder was last used; 0 if another process has just removed it."""
     try:
-        return view.stat().st_mtime
+        return path.stat().st_mtime
     except OSError:
         return 0.0
 
 
 def _size(folder: Path) -> int:
-    """Return what the files below a folder take, without those that go meanwhile."""
+    """Return the size of all files in a folder, without files that are removed meanwhile."""
     total = 0
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                total += os.stat(os.path.join(place, name)).st_size
+                total += os.stat(os.path.join(parent, name)).st_size
     return total

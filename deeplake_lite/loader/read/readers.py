@@ -1,4 +1,4 @@
-"""Threads that read: few where the store answers at once, many where each answer takes its time."""
+"""Threads that read: a few if the store responds quickly, many if its latency is high."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CLOSED = (
-    "A loader that was closed makes no more batches of that epoch. Begin another: iter(loader)."
+    "The loader was closed, so it makes no more batches of this epoch. Start another with "
+    "iter(loader)."
 )
-"""Message of the error that an epoch under way ends with."""
+"""Message of the error that ends a running epoch when its loader is closed."""
 
 LEAST, MOST = 2, 32
-"""Reads at a time."""
+"""Least and most reads at a time."""
 
 LOCAL_SECONDS = 0.02
-"""A read that takes no longer leaves nothing to be won: more at a time are slower on a disk."""
+"""Latency of a local disk. Below it, more reads at a time do not help; on a disk, they harm."""
 
 LOCAL_RATE = 400e6
-"""Bytes per second that a disk gives: what they take at that rate is no latency."""
+"""Bytes per second that a local disk reads. The time that takes is not counted as latency."""
 
 
 class Readers:
-    """Runs reads in the order in which they come, as many at a time as their latency suggests."""
+    """Runs reads in the order of their submission. The higher the latency, the more at a time."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")
@@ -40,9 +41,9 @@ class Readers:
         self._closed = False
 
     def submit[T](self, read: Callable[..., T], *args: object, nbytes: float = 0) -> Future[T]:
-        """Run a read of about `nbytes` as soon as its turn has come.
+        """Run a read of about `nbytes` bytes when its turn comes.
 
-        Raises RuntimeError once they are closed.
+        Raises RuntimeError after `close`.
         """
         future: Future[T] = Future()
         with self._lock:
@@ -53,7 +54,7 @@ class Readers:
         return future
 
     def close(self) -> None:
-        """Drop what has not begun."""
+        """Cancel the reads that have not begun. Running reads finish."""
         with self._lock:
             self._closed = True
             dropped, self._waiting = self._waiting, deque()
@@ -63,7 +64,7 @@ class Readers:
         self._pool.shutdown(wait=False)
 
     def _start(self) -> None:
-        """Give threads as many reads as may run: a thread for each that waits is too many."""
+        """Start waiting reads until `width` of them run."""
         while self._waiting and self._running < self.width:
             future, read, usual = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
@@ -73,11 +74,11 @@ class Readers:
     def _run(self, future: Future[Any], read: Callable[[], Any], usual: float) -> None:
         started = time.perf_counter()
         try:
-            found = read()
+            rows = read()
         except BaseException as error:
             future.set_exception(error)
         else:
-            future.set_result(found)
+            future.set_result(rows)
         took = time.perf_counter() - started - usual
         with self._lock:
             self._running -= 1
@@ -87,7 +88,9 @@ class Readers:
 
 
 def width_for(seconds: float, width: int) -> int:
-    """Return how many reads to run at a time after one took so long: towards a 2.5th per ms.
+    """Return the number of reads to run at a time, given the latency of the last one.
+
+    It rises at once to one read per 2.5 ms of latency, and falls slowly, by a quarter per read.
 
     >>> width_for(0.002, 2), width_for(0.06, 2), width_for(0.001, 16)
     (2, 24, 12)

@@ -1,7 +1,7 @@
-"""What a loader reads: rows as cells, and what is known of them beforehand.
+"""The rows that a loader reads, as cells, and their properties that are known beforehand.
 
-`Samples` is what the loader asks for; `ViewSamples` are the rows of a view. Those of several views
-end to end are in `mix`.
+`Samples` is the interface for the loader, and `ViewSamples` are the rows of a view. The rows of a
+mix are in `mix_samples`.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW_ID = "_row_id"
-"""Name of the rows' ids."""
+"""Key of the ids of the rows."""
 
 UNKNOWN = -1
-"""In place of an id that nothing depended on."""
+"""Stands for an id that was not read because nothing depends on it."""
 
 PROBES, COMPUTED_PROBES = 65_536, 64
-"""Rows whose size is looked at, to know about that of all: a few large ones among them count."""
+"""Numbers of rows whose sizes are read to estimate the average: enough to meet rare large rows."""
 
 SHAPE_ROWS = 2**20
-"""Rows whose shapes are looked at at a time."""
+"""Number of rows whose shapes are read at a time."""
 
 
 class Samples(Protocol):
-    """Rows that can be read by position, and some of their columns."""
+    """Rows that can be read by position, with some of their columns."""
 
     def __len__(self) -> int: ...
 
     @property
     def epoch_rows(self) -> int:
-        """How many rows an epoch takes."""
+        """Number of rows in an epoch."""
         ...
 
     @property
@@ -68,43 +68,43 @@ class Samples(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `read` gives: the columns, and perhaps `ROW_ID`."""
+        """Names of the columns that `read` returns: those of a batch, and `ROW_ID` with ids."""
         ...
 
     @property
     def sources(self) -> tuple[View, ...]:
-        """The views whose rows they are."""
+        """The views that the rows come from."""
         ...
 
     @property
     def row_bytes(self) -> float:
-        """Stored size of a row, bytes, about."""
+        """Approximate stored size of a row in bytes."""
         ...
 
     @property
     def computed(self) -> bool:
-        """Whether something is computed for a row whenever it is read."""
+        """Whether a query computes some column whenever a row is read."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """What tells these rows from others."""
+        """Hash that identifies these rows."""
         ...
 
     @property
     def repeatable(self) -> bool:
-        """Whether any process reads the same cells where the fingerprint is the same.
+        """Whether every process with the same fingerprint reads the same cells.
 
-        They may differ where a query calls functions of the user's.
+        That is not certain if a query calls functions of the user.
         """
         ...
 
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
-        """Return the cells of some rows, by name; those of one shape in an array of `into`, if so.
+        """Return the cells of some rows by column, if possible in the arrays of `into`.
 
-        Whoever reads looks whether they are there: not every column can be read so.
+        Not every column can be read into an array. The caller compares the memory of the result.
         """
         ...
 
@@ -113,59 +113,60 @@ class Samples(Protocol):
         ...
 
     def where(self, positions: Positions) -> Rows:
-        """Return where rows are in their views, to say which one failed."""
+        """Return the views of some rows, and their positions there, for error messages."""
         ...
 
     def only(self, names: Sequence[str]) -> Samples:
-        """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
+        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
         ...
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape that a column has in every row; None where they differ, or are null."""
+        """Return the shape of a column's values; None if they differ or some are null."""
         ...
 
     def of_one_shape(self, f: Field) -> bool:
-        """Tell whether every cell of a column has one shape, of those rows too that are not here.
+        """Return whether all cells of a column have one shape, in the whole version.
 
-        So parts of one version agree on it. Of what is computed, nothing is known beforehand.
+        Rows outside of the view count too, so that all views of a version agree. For computed
+        columns, the result is False, because their shapes are not known beforehand.
         """
         ...
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values: per axis a size, or from least to most."""
+        """Return the shape of a column's values: for each axis its size, or (least, most)."""
         ...
 
-    def shuffled(self, wanted: bool | str) -> Shuffling:
-        """Return how the rows are shuffled, as the user wants it."""
+    def choose_shuffle(self, wanted: bool | str) -> Shuffling:
+        """Return the shuffle that the user wants. Raises OptionError."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class ViewSamples:
-    """The rows of a view, and those of its columns that are asked for.
+    """The rows of a view, with those of its columns that are loaded.
 
     Parameters
     ----------
     view : View
-        Pinned to a version; columns that are not asked for are not in it.
+        View with only the loaded columns, pinned to a version.
     with_ids : bool
-        Whether the rows' ids are read along.
+        Whether the ids of the rows are read too.
     among : tuple of str
-        The columns that there were to choose from.
+        All columns of the original view.
     """
 
     view: View
-    """What is read."""
+    """View with only the loaded columns, pinned to a version."""
     with_ids: bool = False
-    """Whether the rows' ids are read along."""
+    """Whether the ids of the rows are read too."""
     among: tuple[str, ...] = ()
-    """The columns that there were to choose from: of the view that was given."""
+    """All columns of the original view."""
 
     @classmethod
     def of(
         cls, view: View, columns: Sequence[str] | None = None, *, with_ids: bool = False
     ) -> ViewSamples:
-        """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
+        """Return the rows of a view, pinned to its current version. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
         return cls(view.select(names), with_ids, view.columns)
 
@@ -174,7 +175,7 @@ class ViewSamples:
 
     @property
     def epoch_rows(self) -> int:
-        """How many rows an epoch takes: all."""
+        """Number of rows in an epoch: all of them."""
         return len(self)
 
     @property
@@ -183,12 +184,12 @@ class ViewSamples:
         return (self.view,)
 
     def only(self, names: Sequence[str]) -> ViewSamples:
-        """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
+        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
         return ViewSamples.of(self.view, names)
 
-    def shuffled(self, wanted: bool | str) -> Shuffle:
-        """Return how the rows are shuffled, as the user wants it. Raises OptionError."""
-        return Shuffle.chosen(wanted, self)
+    def choose_shuffle(self, wanted: bool | str) -> Shuffle:
+        """Return the shuffle that the user wants. Raises OptionError."""
+        return Shuffle.choose(wanted, self)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -197,19 +198,19 @@ class ViewSamples:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `read` gives: the columns, and perhaps `ROW_ID`."""
+        """Names of the columns that `read` returns: those of a batch, and `ROW_ID` with ids."""
         names = tuple(f.name for f in self.fields)
         return (*names, ROW_ID) if self.with_ids else names
 
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
-        """Return the cells of some rows, by name.
+        """Return the cells of some rows by column.
 
         Raises
         ------
         DamagedError
-            With the column and the row.
+            When a cell is damaged. The error names its column and row.
         """
         cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions, into))
         if self.with_ids:
@@ -222,30 +223,30 @@ class ViewSamples:
         return table.ids(slots)
 
     def where(self, positions: Positions) -> Rows:
-        """Return where rows are in the view."""
+        """Return the positions of some rows, for error messages."""
         return Rows(positions)
 
     @cached_property
     def row_bytes(self) -> float:
-        """Stored size of a row, bytes, as some rows have it that lie evenly among all."""
+        """Approximate stored size of a row in bytes: the average of evenly spaced rows."""
         if not len(self):
             return 1.0
         return max(1.0, sum(map(self._cell_bytes, self.fields)))
 
     @property
     def computed(self) -> bool:
-        """Whether something is computed for a row whenever it is read."""
+        """Whether a query computes some column whenever a row is read."""
         return any(is_computed(self.view, f) for f in self.fields)
 
     def _cell_bytes(self, f: Field) -> float:
-        """Return the size of a column's cell, bytes, on average."""
+        """Return the average size of a column's cells in bytes."""
         most = COMPUTED_PROBES if is_computed(self.view, f) else PROBES
         probes = np.linspace(0, len(self) - 1, min(most, len(self))).astype(np.int64)
         table, slots = self.view.rows.locate(probes)
         return float(table.sizes(f.id, slots).mean())
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape that a column has in every row; None where they differ, or are null."""
+        """Return the shape of a column's values; None if they differ or some are null."""
         layout = f.htype.layout
         if isinstance(layout, Dense):
             return layout.shape
@@ -256,13 +257,13 @@ class ViewSamples:
             first = shapes[0] if first is None else first
             if (shapes != first).any():
                 return None
-        kept = tuple(n for n in cast("np.ndarray", first).tolist() if n >= 0)
-        return kept or None
+        shape = tuple(n for n in cast("np.ndarray", first).tolist() if n >= 0)
+        return shape or None
 
     def of_one_shape(self, f: Field) -> bool:
-        """Tell whether every cell of a column has one shape, of those rows too that are not here.
+        """Return whether all cells of a column have one shape, in the whole version.
 
-        Deleted rows count until `optimize` drops them.
+        Deleted rows count until `optimize` removes them.
         """
         if isinstance(f.htype.layout, Dense):
             return True
@@ -278,46 +279,46 @@ class ViewSamples:
         return first is not None
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values: per axis a size, or from least to most."""
+        """Return the shape of a column's values: for each axis its size, or (least, most)."""
         if isinstance(f.htype.layout, Dense):
             return f.htype.axes or ()
         extremes: list[np.ndarray] = []
         for shapes in self._shapes(f):
-            there = shapes[(shapes >= 0).any(axis=1)]
-            if len(there):
-                extremes += [there.min(axis=0), there.max(axis=0)]
+            valid = shapes[(shapes >= 0).any(axis=1)]
+            if len(valid):
+                extremes += [valid.min(axis=0), valid.max(axis=0)]
         return seen_axes(f.htype, np.stack(extremes)) if extremes else f.htype.axes or ()
 
     def _shapes(self, f: Field) -> Iterator[np.ndarray]:
-        """Yield the shapes of a column's cells, some rows at a time."""
+        """Yield the shapes of a column's cells in parts, each (rows, ndim)."""
         for span in chunks.spans(len(self), SHAPE_ROWS):
             table, slots = self.view.rows.locate(np.arange(span.start, span.stop))
             yield table.shapes(f.id, slots)
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells the given view from others: its version, its rows, its columns, its query.
+        """Hash of the original view: its version, rows, columns and query.
 
-        Which of the columns are read is no part of it: the order does not depend on that.
+        It does not depend on which of the columns are loaded, because the order does not either.
 
         Raises
         ------
         UncommittedError
-            For edits that are not committed: they are nobody's version yet.
+            When the view has uncommitted edits, which belong to no version yet.
         """
         self.view.rows.check_committed("A loader's state, like its cache on disk,")
         return fingerprint(self.view, self.among)
 
     @property
     def repeatable(self) -> bool:
-        """Whether any process reads the same cells where the fingerprint is the same."""
+        """Whether every process with the same fingerprint reads the same cells."""
         sources = (source_of(self.view, f)[0] for f in self.fields)
         computed = any(isinstance(table, VirtualTable) for table in sources)
         return not computed or _is_repeatable(self.view)
 
 
 def _is_repeatable(view: View) -> bool:
-    """Tell whether a query, and those of its sources, give the same in any process."""
+    """Return whether a query and the queries of its sources have the same result in any process."""
     question = question_of(view)
     return question is None or (
         question.repeatable and all(map(_is_repeatable, _read_by(question)))
@@ -332,7 +333,7 @@ def _read_by(question: Question) -> Iterator[View]:
 
 
 def _keeps_shapes(layout: Layout) -> bool:
-    """Tell whether the shape of a cell's value is known without reading it."""
+    """Return whether a layout stores the shapes of its cells, apart from their bytes."""
     match layout:
         case Ragged(ndim=ndim):
             return ndim > 0
@@ -342,7 +343,7 @@ def _keeps_shapes(layout: Layout) -> bool:
 
 
 def fingerprint(view: View, columns: Sequence[str]) -> str:
-    """Return what tells a view from others, also those of other queries in the same words."""
+    """Return a hash of a view, its query, and the sources and parameters of the query."""
     digest = xxhash.xxh3_128(view.version.encode())
     question = question_of(view)
     if question is not None:
@@ -350,7 +351,8 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         digest.update(json.dumps(words, default=str).encode())
         for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
-    if isinstance(view.rows.table, VirtualTable):  # a function of the user's may give other rows
+    # The same query may find other rows, if it calls a function of the user.
+    if isinstance(view.rows.table, VirtualTable):
         for positions in view.rows.table.positions():
             digest.update(np.ascontiguousarray(positions))
     digest.update("\0".join(columns).encode())

@@ -1,4 +1,4 @@
-"""What a loader has read and what it holds: counted by the threads that read and make batches."""
+"""Counters of what a loader has read and of the memory that it uses."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
 
 class Counts(NamedTuple):
-    """Of one loader, since its rows were first asked for."""
+    """Counts of one loader since its first request for rows."""
 
     reads: int = 0
-    """Blocks, and batches of single rows, that were read."""
+    """Number of reads: of blocks, and of single rows for a batch."""
     reading: float = 0.0
-    """Seconds spent in them, of all reading threads together."""
+    """Seconds spent in these reads, summed over all reading threads."""
     bytes: int = 0
-    """Of the cells that were read, encoded as they are."""
+    """Size of the encoded cells that were read."""
     rows: int = 0
-    """That were read, again or for the first time."""
+    """Number of rows that were read. Rows that are read again count again."""
     asked: int = 0
-    """Rows that were asked for ahead of their batch."""
+    """Number of rows that were requested ahead of their batch."""
     missed: int = 0
-    """Those of them that were not in memory."""
+    """Number of requested rows that were not in memory."""
 
 
 class Tally:
-    """Counters of what is read, and of the memory that rows and batches take.
+    """Counters of what is read, and of the memory that rows and batches take. Thread-safe.
 
     Parameters
     ----------
     blocks : int
-        Blocks of the view.
+        Number of blocks in the view.
 
     Examples
     --------
     >>> tally = Tally(blocks=2)
-    >>> tally.ask(np.array([0, 0, 1]))
+    >>> tally.request(np.array([0, 0, 1]))
     >>> tally.read(1.5, nbytes=300, rows=10)
-    >>> tally.keep(0, 300)
-    >>> tally.ask(np.array([0, 1, 1]))
+    >>> tally.add(0, 300)
+    >>> tally.request(np.array([0, 1, 1]))
     >>> tally.counts.asked, tally.counts.missed, tally.counts.bytes, tally.held
     (6, 5, 300, 300)
     """
@@ -56,62 +56,62 @@ class Tally:
         self._reads, self._reading = 0, 0.0
         self._bytes = self._rows = self._asked = self._missed = 0
         self.held = self.peak = 0
-        """Bytes in memory, now and at the most since `rest`."""
+        """Bytes in memory: now, and at most since the last `reset_peak`."""
         self._ready = np.zeros(blocks, bool)
         self._sizes: dict[int, int] = {}
         self._lock = threading.Lock()
 
     @property
     def counts(self) -> Counts:
-        """What was counted until now."""
+        """The counts so far."""
         with self._lock:
             return Counts(
                 self._reads, self._reading, self._bytes, self._rows, self._asked, self._missed
             )
 
-    def ask(self, blocks: Positions) -> None:
-        """Note that rows of these blocks are asked for."""
+    def request(self, blocks: Positions) -> None:
+        """Count requested rows, given the block of each row."""
         ready = int(np.count_nonzero(self._ready.take(blocks)))
         with self._lock:
             self._asked += len(blocks)
             self._missed += len(blocks) - ready
 
     def read(self, seconds: float, *, nbytes: int, rows: int) -> None:
-        """Note that rows were read."""
+        """Count rows that were read."""
         with self._lock:
             self._reads += 1
             self._reading += seconds
             self._bytes += nbytes
             self._rows += rows
 
-    def keep(self, block: int, nbytes: int) -> None:
-        """Note that a block is in memory, and what it takes."""
+    def add(self, block: int, nbytes: int) -> None:
+        """Count a block that is in memory from now on."""
         with self._lock:
             self._sizes[block] = nbytes
             self._ready[block] = True
         self.hold(nbytes)
 
     def drop(self, block: int) -> None:
-        """Note that a block makes room."""
+        """Count a block that is removed from memory."""
         with self._lock:
             size = self._sizes.pop(block, 0)
             self._ready[block] = False
         self.hold(-size)
 
     def hold(self, nbytes: int) -> None:
-        """Note that so much more is held, or less where it is below zero."""
+        """Count memory that is held in addition, or freed if the number is negative."""
         with self._lock:
             self.held += nbytes
             self.peak = max(self.peak, self.held)
 
-    def rest(self) -> None:
-        """Let the peak begin at what is held now."""
+    def reset_peak(self) -> None:
+        """Set the peak to the memory that is held now."""
         with self._lock:
             self.peak = self.held
 
 
 def nbytes_of(cells: Mapping[str, Cells]) -> int:
-    """Return the size of cells, encoded as they are.
+    """Return the size of encoded cells in bytes.
 
     >>> nbytes_of({"a": RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32))})
     3

@@ -1,1 +1,1 @@
-"""Where a loader is, what it spends its time on, and how well it shuffles."""
+"""Reports on a loader: its progress, the time that it takes, and the quality of its shuffle."""

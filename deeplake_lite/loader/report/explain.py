@@ -1,6 +1,6 @@
-"""What a loader spends its time on, and the setting that would help: one sentence.
+"""Explanations of a loader's speed: the bottleneck, and a setting that would help, in a sentence.
 
-What was measured and how the loader is set go in, the sentence comes out; nothing is read here.
+An explanation is a function of the statistics and of the loader's options. No I/O.
 """
 
 from __future__ import annotations
@@ -21,56 +21,54 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 READY = 0.1
-"""Share of the time that a user may wait for batches before the loader counts as slow."""
+"""If users wait for batches for a smaller share of the time, the loader is fast enough."""
 
 AGAIN = 0.1
-"""Rows that are read again, as a share of those handed over, from which memory is too small."""
+"""If more rows than this share are read again, the memory budget is too small."""
 
 LEAST_SECONDS = 1.0
-"""Of an epoch under way, for it to be explained rather than the one before."""
+"""If the current epoch has run for less time, the one before is explained instead."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """How a loader is set, and what it loads."""
+    """The options of a loader, and the data that it loads."""
 
     options: Options
-    """As the user gave them."""
+    """The user's options."""
     shuffle: str = "none"
-    """Its kind."""
+    """Kind of the shuffle."""
     mode: str = "whole"
-    """How blocks are held."""
+    """Mode in which blocks are held, see `block_policy`."""
     rows: int = 0
-    """Of the view."""
+    """Number of rows in the view."""
     stored: float = 0.0
-    """Size of all rows, bytes, about."""
-    pictures: Mapping[str, str] = field(default_factory=dict)
-    """Columns of pictures, and their codecs; "mask" for masks."""
+    """Approximate stored size of all rows in bytes."""
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Codecs of the image columns by name; "mask" for columns of masks."""
     batches: int | None = None
-    """Of an epoch."""
+    """Number of batches in an epoch."""
     computed: bool = False
-    """Whether something is computed for a row whenever it is read."""
+    """Whether a query computes some column whenever a row is read."""
 
     @classmethod
     def of(
         cls, samples: Samples, options: Options, shuffle: str, mode: str, batches: int
     ) -> Situation:
-        """Look at what is loaded."""
+        """Return the situation of a loader."""
         pixels = {f.name: f.htype.pixels for f in samples.fields}
-        pictures = {
+        images = {
             name: of.codec if of.is_image else "mask"
             for name, of in pixels.items()
             if of is not None
         }
         stored = samples.row_bytes * len(samples)
-        return cls(
-            options, shuffle, mode, len(samples), stored, pictures, batches, samples.computed
-        )
+        return cls(options, shuffle, mode, len(samples), stored, images, batches, samples.computed)
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What most time is spent on, as a sentence; prints with the seconds below it.
+    """The bottleneck of a loader as a sentence. It prints with the seconds of all stages.
 
     Examples
     --------
@@ -80,11 +78,11 @@ class Explanation:
     """
 
     bottleneck: str
-    """One of the stages, ``"training"``, ``"memory"``, or empty when nothing was loaded."""
+    """Name of a stage, ``"training"`` or ``"memory"``; empty if nothing was loaded."""
     sentence: str
-    """For people."""
+    """The explanation for users."""
     stats: Stats
-    """What it is about."""
+    """Statistics of the epoch that is explained."""
 
     def __str__(self) -> str:
         return self.sentence
@@ -97,25 +95,26 @@ class Explanation:
         return page_of("Bottleneck", self.sentence, lines)
 
 
-def explained(stats: Stats, situation: Situation) -> Explanation:
-    """Name the bottleneck.
+def explain_stats(stats: Stats, situation: Situation) -> Explanation:
+    """Return the bottleneck of the current or last epoch.
 
     >>> from deeplake_lite.loader.options import Options
     >>> epoch = Stats(wall=10.0, read=1.0, transform=8.0, collate=1.0, stall=9.0, batches=5)
-    >>> print(explained(Stats(epochs=(epoch,)), Situation(Options(batch_size=8, transform=dict))))
-    Your transform takes 80 % of the workers' time: workers='processes' ...
+    >>> situation = Situation(Options(batch_size=8, transform=dict))
+    >>> print(explain_stats(Stats(epochs=(epoch,)), situation))
+    Your transform takes 80 % of the workers' time. Options: workers='processes' ...
     """
-    told = _told(stats.epochs)
-    if told is None or not told.batches:
-        return Explanation("", _nothing(situation), Stats())
-    what = _bottleneck(told, situation)
-    seconds = told.read if what == "memory" else told.seconds.get(what, 0.0)
-    share = f"{100 * seconds / (told.busy or 1.0):.0f} % of the workers' time"
-    return Explanation(what, _SENTENCES[what](share, told, situation), told)
+    epoch = _epoch_to_explain(stats.epochs)
+    if epoch is None or not epoch.batches:
+        return Explanation("", _explain_nothing(situation), Stats())
+    bottleneck = _bottleneck(epoch, situation)
+    seconds = epoch.read if bottleneck == "memory" else epoch.seconds.get(bottleneck, 0.0)
+    share = f"{100 * seconds / (epoch.busy or 1.0):.0f} % of the workers' time"
+    return Explanation(bottleneck, _SENTENCES[bottleneck](share, epoch, situation), epoch)
 
 
-def _nothing(situation: Situation) -> str:
-    """Say why nothing was loaded."""
+def _explain_nothing(situation: Situation) -> str:
+    """Return the reason why nothing was loaded."""
     if not situation.rows:
         return "There is nothing to load: the view has no rows."
     if situation.batches == 0:
@@ -123,18 +122,19 @@ def _nothing(situation: Situation) -> str:
             f"There is nothing to load: {counted(situation.rows, 'row')} fill no batch of "
             f"batch_size={situation.options.batch_size}, and last='drop' leaves them out."
         )
-    return "Nothing has been loaded yet: go through some batches, and ask again."
+    return "Nothing has been loaded yet. Iterate over some batches, and call explain() again."
 
 
-def _told(epochs: tuple[Stats, ...]) -> Stats | None:
-    """Return the epoch to speak of."""
+def _epoch_to_explain(epochs: tuple[Stats, ...]) -> Stats | None:
+    """Return the last epoch, or the one before if the last has just begun."""
     if len(epochs) > 1 and epochs[-1].wall < LEAST_SECONDS:
-        few = epochs[-1].batches < epochs[-2].batches / 2
-        return epochs[-2] if few else epochs[-1]
+        has_just_begun = epochs[-1].batches < epochs[-2].batches / 2
+        return epochs[-2] if has_just_begun else epochs[-1]
     return epochs[-1] if epochs else None
 
 
 def _bottleneck(stats: Stats, situation: Situation) -> str:
+    """Return the name of the slowest stage, ``"training"`` or ``"memory"``."""
     if stats.stall < READY * stats.wall:
         return "training"
     slowest = max(STAGES[:-1], key=stats.seconds.__getitem__)
@@ -144,7 +144,7 @@ def _bottleneck(stats: Stats, situation: Situation) -> str:
 
 
 def _reads_again(stats: Stats, situation: Situation) -> bool:
-    """Tell whether more was read than once, or what an earlier epoch had read, for want of room."""
+    """Return whether rows are read again because they did not fit in memory."""
     if situation.mode in ("whole", "disk") or situation.options.cache is None:
         return False
     later = bool(stats.epoch) and stats.rows_read > AGAIN * stats.samples
@@ -158,7 +158,7 @@ def _training(_share: str, stats: Stats, _situation: Situation) -> str:
     away = 100 * (1 - stats.stall / stats.wall)
     return (
         "Your training step is slower than the loader: batches were ready for it, and it took "
-        f"{away:.0f} % of the time. Nothing to gain here."
+        f"{away:.0f} % of the time. A faster loader would gain nothing."
     )
 
 
@@ -169,44 +169,44 @@ def _read(share: str, stats: Stats, situation: Situation) -> str:
     elif situation.mode == "whole":
         advice.append("later epochs take the rows from memory")
     if o.columns is None:
-        advice.append("columns= names those you need")
+        advice.append("columns= loads only the columns you need")
     if situation.mode == "rows" and situation.shuffle == "exact":
         advice.append("shuffle='block' reads whole blocks")
     if o.cache != "disk":
-        what = "what was computed" if situation.computed else "rows that come from far away"
-        advice.append(f"cache='disk' keeps {what}")
+        rows = "computed values" if situation.computed else "rows from remote stores"
+        advice.append(f"cache='disk' stores {rows} on this machine")
     speed = f"{words.size(round(stats.bytes_read / stats.wall))}/s"
-    told = _list(advice) or "a store that is nearer would help"
-    who = "Computing the query's columns" if situation.computed else "The reader"
-    return f"{who} is slow: {share} goes into waiting for it, at {speed}; {told}."
+    way_out = f"Options: {_list(advice)}" if advice else "A nearer store would help"
+    stage = "Computing the query's columns" if situation.computed else "Reading"
+    return f"{stage} is slow: workers wait for it for {share}, at {speed}. {way_out}."
 
 
 def _memory(share: str, _stats: Stats, situation: Situation) -> str:
     return (
-        f"The memory budget is too small: blocks are read again, and {share} goes into waiting for "
-        f"them; memory_budget={words.size(situation.options.budget)} now, and about "
+        f"The memory budget is too small: blocks are read again, and workers wait for them for "
+        f"{share}. memory_budget is {words.size(situation.options.budget)}; about "
         f"{words.size(round(1.3 * situation.stored))} would hold all rows."
     )
 
 
 def _decode(share: str, _stats: Stats, situation: Situation) -> str:
     o, advice = situation.options, list[str]()
-    codecs = set(situation.pictures.values())
-    if any(o.size_of(name) is None for name, c in situation.pictures.items() if c != "mask"):
+    codecs = set(situation.images.values())
+    if any(o.size_of(name) is None for name, c in situation.images.items() if c != "mask"):
         advice.append("size= decodes at the size you need")
     if o.cache != "decoded" and o.workers == "threads" and codecs:
-        advice.append("cache='decoded' decodes once, as far as the memory goes")
-    return f"Decoding {_what(codecs)} takes {share}: {_list([*advice, _more(o)])}."
+        advice.append("cache='decoded' decodes once, as far as memory allows")
+    return f"Decoding {_name(codecs)} takes {share}. Options: {_list([*advice, _more(o)])}."
 
 
-def _what(codecs: set[str]) -> str:
-    """Say what is decoded.
+def _name(codecs: set[str]) -> str:
+    """Return a name for the values that are decoded.
 
-    >>> _what({"jpeg", "mask"}), _what({"auto"}), _what(set())
-    ('JPEG and masks', 'pictures', 'values')
+    >>> _name({"jpeg", "mask"}), _name({"auto"}), _name(set())
+    ('JPEG and masks', 'images', 'values')
     """
     files = sorted(codec.upper() for codec in codecs - {"auto", "mask"})
-    files += ["pictures"] if "auto" in codecs else []
+    files += ["images"] if "auto" in codecs else []
     files += ["masks"] if "mask" in codecs else []
     return " and ".join(files) or "values"
 
@@ -217,28 +217,28 @@ def _transform(share: str, _stats: Stats, situation: Situation) -> str:
     if o.workers == "threads":
         advice.append("workers='processes' runs Python on all cores")
     if o.transform is not None:
-        advice.append("batch_transform= does it for a batch at a time")
-    return f"Your {name} takes {share}: {_list([*advice, _more(o)])}."
+        advice.append("batch_transform= runs once per batch")
+    return f"Your {name} takes {share}. Options: {_list([*advice, _more(o)])}."
 
 
 def _collate(share: str, _stats: Stats, situation: Situation) -> str:
     o = situation.options
     if callable(o.collate):
-        advice = ["collate='stack', 'pad', 'list' or 'ragged' do it without Python"]
-        who = "Your collate function takes"
+        advice = ["collate='stack', 'pad', 'list' or 'ragged' needs no Python code"]
+        stage = "Your collate function"
     else:
-        advice = ["collate='list' or 'ragged' copies least", "size= brings pictures to one shape"]
-        who = "Collating takes"
-    return f"{who} {share}: {_list([*advice, _more(o)])}."
+        advice = ["collate='list' or 'ragged' copies least", "size= gives all images one shape"]
+        stage = "Collating"
+    return f"{stage} takes {share}. Options: {_list([*advice, _more(o)])}."
 
 
 def _hand_over(share: str, _stats: Stats, situation: Situation) -> str:
-    way = (
-        "an epoch of one batch is mostly the start of threads"
+    reason = (
+        "In an epoch of one batch, most of the time is spent starting threads"
         if situation.batches == 1
-        else f"a larger batch_size than {situation.options.batch_size} has less of it"
+        else f"A batch_size larger than {situation.options.batch_size} reduces that share"
     )
-    return f"Handing batches over takes {share}, more than making them: {way}."
+    return f"Handing batches over takes {share}, more than making them. {reason}."
 
 
 _SENTENCES = {
@@ -249,14 +249,14 @@ _SENTENCES = {
 
 
 def _more(options: Options) -> str:
-    """Say how more workers would come."""
+    """Return the advice to use more workers."""
     if options.threads < cores():
         return f"num_workers={cores()} uses all cores"
-    return "more cores, with num_workers= as many"
+    return "a machine with more cores, and as many num_workers"
 
 
 def _list(parts: list[str]) -> str:
-    """Join advice as people write it.
+    """Join phrases with commas and "or".
 
     >>> _list(["a", "b", "c"])
     'a, b, or c'

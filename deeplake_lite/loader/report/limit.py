@@ -1,7 +1,7 @@
-"""How fast batches could be at best: the decoder alone, over rows that are in memory.
+"""The decode limit: how fast batches could be at best, with the decoder alone.
 
-The loader's own decoder, with as many threads, into batches that were allocated beforehand; nothing
-is read, transformed, collated or handed over.
+The loader's own decoder runs in as many threads, on rows in memory, into batches that are allocated
+beforehand. Nothing is read, transformed, collated or handed over.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MOST_BYTES = 256 * 2**20
-"""Size of the rows that are decoded, as stored."""
+"""Most stored bytes of the rows that are decoded."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What the decoder can do.
+    """The measured speed of the decoder.
 
     Examples
     --------
@@ -41,33 +41,33 @@ class Limit:
     """
 
     samples: int
-    """Rows that were decoded, some of them several times."""
+    """Number of rows that were decoded. Rows that are decoded again count again."""
     seconds: float
-    """That it took."""
+    """Seconds that it took."""
     threads: int
-    """That decoded."""
+    """Number of threads."""
 
     @property
     def samples_per_second(self) -> float:
-        """Rows by time."""
+        """Number of rows per second."""
         return self.samples / self.seconds
 
 
 def decode_limit(
     samples: Samples, recipe: Recipe, batch_size: int, threads: int, seconds: float = 1.0
 ) -> Limit:
-    """Measure how fast rows are decoded, for some seconds; `Loader.decode_limit` does it for its.
+    """Measure how fast rows are decoded. `Loader.decode_limit` calls this for its own rows.
 
     Parameters
     ----------
     samples : Samples
-        There are some; the first ones are read for this.
+        Rows to decode, at least one. The first ones are read.
     recipe : Recipe
         How they are decoded.
     batch_size, threads : int
-        Rows at a time, and who decodes them.
+        Number of rows in a batch, and of threads.
     seconds : float
-        How long, at the least a batch per thread.
+        How long to measure. Each thread decodes at least one batch.
     """
     batches = _batches(samples, recipe, batch_size)
     turns, until = itertools.count(), 0.0
@@ -87,7 +87,7 @@ def decode_limit(
 
 
 def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cells]]:
-    """Read the first rows, and divide them into batches."""
+    """Read the first rows, and return them in batches."""
     rows = int(min(len(samples), max(size, MOST_BYTES / samples.row_bytes)))
     cells = samples.read(np.arange(rows))
     parts = [np.arange(i, min(i + size, rows)) for i in range(0, rows, size)]
@@ -95,7 +95,7 @@ def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cell
 
 
 def _allocated(recipe: Recipe, size: int) -> dict[str, Any]:
-    """Return arrays for the columns that are decoded into one."""
+    """Return arrays for the columns that are decoded straight into the batch."""
     return {
         name: aligned((size, *column.shape), np.dtype(column.dtype))
         for name, column in recipe.columns.items()
@@ -104,17 +104,17 @@ def _allocated(recipe: Recipe, size: int) -> dict[str, Any]:
 
 
 def _decode(recipe: Recipe, cells: Mapping[str, Cells], own: Mapping[str, Any]) -> int:
-    """Decode a batch; return how many rows it has."""
+    """Decode a batch, and return its number of rows."""
     count = 0
     for name, column in recipe.columns.items():
-        some, into = cells[name], own.get(name)
-        count = len(some)
-        if isinstance(some, DenseCells):
-            decode_block(column.htype, some)
-        elif isinstance(some, RaggedCells) and into is not None:
+        column_cells, into = cells[name], own.get(name)
+        count = len(column_cells)
+        if isinstance(column_cells, DenseCells):
+            decode_block(column.htype, column_cells)
+        elif isinstance(column_cells, RaggedCells) and into is not None:
             for row in range(count):
-                decode_into(column, some, row, into[row])
+                decode_into(column, column_cells, row, into[row])
         else:
             for row in range(count):
-                decode_one(column, some, row, recipe.allow)
+                decode_one(column, column_cells, row, recipe.allow)
     return count

@@ -1,9 +1,9 @@
-"""The clock of an epoch under way: who is at what, and what the user does meanwhile.
+"""Time measurement during an epoch: how long workers are in each stage, and how long users wait.
 
-Two things are told to it: when the user leaves with a batch and is back for the next, and when a
-task begins and ends, with the seconds that its stages took. A worker without a task waits for the
-user while the user is away, and for the hand-over while the user waits; summed over all workers,
-both follow from the tasks alone, so that it does not matter which worker has made what.
+A meter is called when the user gets a batch and asks for the next one, and when a task begins and
+ends, with the seconds that its stages took. A worker without a task waits for the user while the
+user is away, and for the hand-over while the user waits. The sums of both over all workers follow
+from the times of the tasks alone, so it does not matter which worker runs which task.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from deeplake_lite.loader.tree import nbytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.make.recipe import BatchResult
     from deeplake_lite.loader.read.tally import Tally
 
 OWN = STAGES[:4]
 """Stages that tasks measure themselves."""
 
 MOST_EPOCHS = 100
-"""Epochs that are told one by one."""
+"""Number of last epochs whose statistics are kept separately."""
 
 
 class Meter:
@@ -37,16 +37,16 @@ class Meter:
     Parameters
     ----------
     epoch : int
-        Its number.
+        Number of the epoch.
     workers : int
-        Who make batches at the same time: threads or processes, at least 1.
+        Number of threads or processes that make batches, at least 1.
     tally : Tally
-        What is read and held.
+        Counters of reads and of memory.
     began : float, optional
-        When, if not now.
-    lanes : int, optional
-        Tasks that may be under way at the same time: more than workers where threads ask worker
-        processes, each of which does one task while others wait for it.
+        Time at which the epoch began, if not now.
+    max_tasks : int, optional
+        Most tasks at a time. With worker processes, there are more tasks than workers: while a
+        worker does one task, another waits for it.
     """
 
     def __init__(
@@ -55,15 +55,17 @@ class Meter:
         workers: int,
         tally: Tally,
         began: float | None = None,
-        lanes: int | None = None,
+        max_tasks: int | None = None,
     ) -> None:
         self._epoch, self._workers, self._tally = epoch, max(1, workers), tally
-        self._lanes = self._most = max(1, self._workers if lanes is None else lanes)
+        self._tasks = self._max_tasks = max(1, self._workers if max_tasks is None else max_tasks)
         self._counts = tally.counts
-        tally.rest()
+        tally.reset_peak()
         self._began = clock.now() if began is None else began
         self._ended = 0.0
-        self._gone: tuple[float, float] = (0.0, 0.0)  # seconds away before, and since when, or 0
+        # Seconds that the user was away before, and the time since the user is away, or 0. They are
+        # one tuple, so that other threads read both at once.
+        self._gone: tuple[float, float] = (0.0, 0.0)
         self._lock = threading.Lock()
         self._seconds: dict[str, float] = defaultdict(float)
         self._busy = self._busy_away = 0.0
@@ -74,55 +76,55 @@ class Meter:
     # ---- the user
 
     def leave(self, number: int, rows: int) -> None:
-        """Note that the user gets a batch, and works on it from now on."""
+        """Record that the user gets a batch, and works on it from now on."""
         self._samples += rows
         self._batches += 1
         self._tally.hold(-self._waiting_bytes.pop(number, 0))
         self._gone = self._gone[0], clock.now()
 
     def back(self) -> None:
-        """Note that the user asks for the next."""
+        """Record that the user asks for the next batch."""
         before, since = self._gone
         if since:
             self._gone = before + clock.now() - since, 0.0
 
     def _away(self, now: float) -> float:
-        """Return how long the user has been away, of all the time until now."""
+        """Return how many seconds the user has been away until now."""
         before, since = self._gone
         return before + max(0.0, now - since) if since else before
 
     # ---- the workers
 
     def limit(self, tasks: int) -> None:
-        """Note how many tasks memory has room for: lanes beyond them wait for what is read."""
-        self._lanes = max(1, min(self._most, tasks))
+        """Set the number of tasks that fit in memory, at most `max_tasks`."""
+        self._tasks = max(1, min(self._max_tasks, tasks))
 
     def begin(self, task: int, now: float | None = None) -> None:
-        """Note that a worker begins to make batches."""
+        """Record that a worker begins a task, named by the number of its first batch."""
         now = clock.now() if now is None else now
         with self._lock:
             self._open[task] = now, self._away(now)
 
-    def end(self, task: int, made: Sequence[Made], now: float | None = None) -> None:
-        """Note that it has made them, the first of them number `task`; none where it has failed."""
+    def end(self, task: int, results: Sequence[BatchResult], now: float | None = None) -> None:
+        """Record that a worker ends a task, with the batches that it has made."""
         now = clock.now() if now is None else now
         away = self._away(now)
-        size = nbytes(made[0].batch) if made else 0
+        size = nbytes(results[0].batch) if results else 0
         with self._lock:
             if self._ended:
                 return
             began, away_then = self._open.pop(task)
             self._busy += now - began
             self._busy_away += away - away_then
-            for one in made:
-                for stage, spent in one.seconds.items():
+            for result in results:
+                for stage, spent in result.seconds.items():
                     self._seconds[stage] += spent
                 self._waiting_bytes[task] = size
                 task += 1
-        self._tally.hold(size * len(made))
+        self._tally.hold(size * len(results))
 
     def stop(self) -> None:
-        """Note that the epoch has ended, or was left."""
+        """Record that the epoch has ended, or was abandoned."""
         self.back()
         with self._lock:
             self._ended = clock.now()
@@ -130,12 +132,12 @@ class Meter:
             self._waiting_bytes.clear()
         self._tally.hold(-left)
 
-    # ---- what came of it
+    # ---- results
 
     def stats(self) -> Stats:
-        """Return what was measured until now.
+        """Return the statistics of the epoch until now.
 
-        Time in tasks that have not ended is divided among the stages as that of those before.
+        The time of unfinished tasks is divided among the stages like that of finished tasks.
         """
         with self._lock:
             now = self._ended or clock.now()
@@ -146,13 +148,13 @@ class Meter:
         unfinished_away = sum(away - then for _, then in open_)
         scale = 1 + unfinished / busy if busy else 1.0
         wall = now - self._began
-        spent = _divided(
+        spent = _divide(
             {stage: seconds.get(stage, 0.0) * scale for stage in OWN},
-            gaps=self._lanes * away - busy_away - unfinished_away,
-            tasks=busy + unfinished,
+            gaps=self._tasks * away - busy_away - unfinished_away,
+            busy=busy + unfinished,
             wall=wall,
             workers=self._workers,
-            lanes=self._lanes,
+            tasks=self._tasks,
         )
         c, d = self._tally.counts, self._counts
         return Stats(
@@ -175,7 +177,7 @@ class Meter:
 
 
 class Meters:
-    """Those of all epochs of a loader."""
+    """The meters of all epochs of a loader."""
 
     def __init__(self) -> None:
         self._before = Stats()
@@ -183,12 +185,12 @@ class Meters:
         self._running: list[Meter] = []
 
     def begin(self, meter: Meter) -> Meter:
-        """Note that an epoch is measured."""
+        """Add the meter of an epoch that begins, and return it."""
         self._running.append(meter)
         return meter
 
     def stop(self, meter: Meter) -> None:
-        """End the measuring of an epoch."""
+        """Stop the meter of an epoch, and keep its statistics."""
         meter.stop()
         self._running.remove(meter)
         self._past.append(meter.stats())
@@ -196,49 +198,56 @@ class Meters:
             self._before = Stats.total([self._before, self._past.popleft()])
 
     def stats(self) -> Stats:
-        """Return all epochs together, the one under way up to now."""
+        """Return the statistics of all epochs, including running ones up to now."""
         epochs = (*self._past, *(meter.stats() for meter in self._running))
         return replace(Stats.total([self._before, *epochs]), epochs=epochs)
 
 
-def _divided(
-    told: dict[str, float], *, gaps: float, tasks: float, wall: float, workers: int, lanes: int
+def _divide(
+    measured: dict[str, float], *, gaps: float, busy: float, wall: float, workers: int, tasks: int
 ) -> dict[str, float]:
-    """Return the seconds of each stage, of the average worker.
+    """Return the seconds that the average worker spent in each stage.
 
-    A worker that does not decode, transform or collate is idle, for the reasons for which tasks
-    wait, or are not there. Where every lane is a worker, that is what was measured; where several
-    lanes lead to one worker, a task that waits for another's work waits for nothing.
+    A worker that does not decode, transform or collate is idle. Its idle time is divided by the
+    reasons for which tasks wait, or are missing. With one task per worker, these are the measured
+    times. With several tasks per worker, a task also waits for the worker to finish another one,
+    which is not idle time.
 
     Parameters
     ----------
-    told : dict
-        Seconds in the stages that tasks measure, of all of them.
-    gaps, tasks : float
-        Seconds of all lanes without a task while the user was away, and with one.
+    measured : dict
+        Seconds in the stages that tasks measure, summed over all tasks.
+    gaps : float
+        Seconds, summed over all task slots, without a task while the user was away.
+    busy : float
+        Seconds, summed over all task slots, with a task.
+    wall : float
+        Seconds since the epoch began.
+    workers, tasks : int
+        Number of workers, and of task slots: tasks that may run at a time.
 
     Examples
     --------
-    >>> told = {"read": 1.0, "decode": 4.0, "transform": 0.0, "collate": 0.0}
-    >>> alike = _divided(told, gaps=2.0, tasks=6.0, wall=5.0, workers=2, lanes=2)
-    >>> {stage: round(s, 2) for stage, s in alike.items()}
+    >>> measured = {"read": 1.0, "decode": 4.0, "transform": 0.0, "collate": 0.0}
+    >>> seconds = _divide(measured, gaps=2.0, busy=6.0, wall=5.0, workers=2, tasks=2)
+    >>> {stage: round(s, 2) for stage, s in seconds.items()}
     {'read': 0.5, 'decode': 2.0, 'transform': 0.0, 'collate': 0.0, 'hand_over': 1.5, 'waiting': 1.0}
     """
-    work = {stage: s for stage, s in told.items() if stage != "read"}
-    busy = sum(work.values())
+    work = {stage: s for stage, s in measured.items() if stage != "read"}
+    working = sum(work.values())
     gaps = max(0.0, gaps)
-    behind = max(0.0, tasks - told["read"] - busy)
-    if lanes > workers:
-        behind = max(0.0, behind - busy)
-    over = max(0.0, lanes * wall - tasks - gaps) + behind
-    reasons = {"read": told["read"], "hand_over": over, "waiting": gaps}
-    scale = max(0.0, workers * wall - busy) / (sum(reasons.values()) or 1.0)
+    rest = max(0.0, busy - measured["read"] - working)  # of tasks, in no stage
+    if tasks > workers:
+        rest = max(0.0, rest - working)
+    over = max(0.0, tasks * wall - busy - gaps) + rest
+    reasons = {"read": measured["read"], "hand_over": over, "waiting": gaps}
+    scale = max(0.0, workers * wall - working) / (sum(reasons.values()) or 1.0)
     idle = {stage: s * scale for stage, s in reasons.items()}
     return {stage: (work | idle)[stage] / workers for stage in STAGES}
 
 
 def peak_rss() -> int:
-    """Return the memory that this process has taken at its most, bytes; 0 where nothing says so."""
+    """Return the peak memory of this process in bytes, or 0 if the system does not say."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""How far an epoch is: a bar for those who ask for one."""
+"""The progress bar of an epoch."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show how many rows of an epoch have been handed out, of all ranks together.
+    """Show how many rows of an epoch all ranks together have yielded.
 
     Parameters
     ----------
     progress : Progress
-        Of the epoch; it may be under way already.
+        Progress of the epoch, which may be resumed in the middle.
     total : int
-        Rows that the epoch hands out.
+        Number of rows that the epoch yields.
     shown : bool
-        Whether there is a bar.
+        Whether to show a bar.
 
     Yields
     ------
     callable
-        Is to be called with the number of rows left out so far, whenever there is progress.
+        Updates the bar. It takes the number of rows that were left out so far.
     """
     if not shown:
         yield lambda _: None

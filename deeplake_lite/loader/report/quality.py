@@ -1,4 +1,4 @@
-"""How well the rows of an epoch are shuffled, next to what chance gives."""
+"""The quality of a shuffle: statistics of an epoch's order, compared with those of a random one."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MOST_ROWS = 1_000_000
-"""Rows of an epoch that are looked at."""
+"""Most rows of an epoch that are measured."""
 
 LEAST_BLOCKS = 64
-"""Blocks that the rows are cut into at the least, if there are as many rows."""
+"""Least number of blocks that the rows are divided into, if there are as many rows."""
 
 
 @dataclass(frozen=True, repr=False)
 class ShuffleQuality:
-    """How well rows are shuffled.
+    """The quality of a shuffle.
 
-    A good shuffle has each figure near what chance gives. One in the order of the data has a rank
-    correlation of 1, one run per class, and batches from one block.
+    In a good shuffle, each number is close to its expected value in a uniformly random order.
+    Without shuffling, the rank correlation is 1, sorted labels form one run per class, and each
+    batch comes from one block.
     """
 
     rows: int
-    """How many were looked at."""
+    """Number of rows that were measured."""
     rank_correlation: float
-    """Spearman's, of the place in the epoch and the position in the view."""
+    """Spearman's rank correlation of the place in the epoch and the position in the view."""
     label: str | None
-    """The column of `label_runs`."""
+    """Name of the column of labels."""
     label_runs: int | None
-    """Runs of equal labels."""
+    """Number of runs of equal labels."""
     label_runs_by_chance: float | None
-    """As many would be expected, if any order of the labels were as likely as any other."""
+    """Expected number of runs in a uniformly random order."""
     block: int
-    """Rows of a block: of neighbours in the view, such as are read together."""
+    """Number of rows in a block: neighbours in the view, which are read together."""
     block_pairs: float
-    """Share of the pairs of rows within a batch of all ranks that are of one block."""
+    """Share of the pairs of rows within a global batch that come from one block."""
     block_pairs_by_chance: float
-    """The same, if any order were as likely as any other."""
+    """Expected share of such pairs in a uniformly random order."""
 
     @classmethod
     def of(
         cls, samples: Samples, order: Order, batch: int, label: str | None = None
     ) -> ShuffleQuality:
-        """Measure an order of rows. Raises ColumnNotFoundError."""
+        """Measure the quality of an order. Raises ColumnNotFoundError."""
         name = _label(samples, label)
         positions = order.at(0, min(order.n, MOST_ROWS))
         block = min(rows_of_block(samples.row_bytes), max(1, len(samples) // LEAST_BLOCKS))
@@ -92,7 +93,7 @@ class ShuffleQuality:
 
 
 def rank_correlation(positions: Positions) -> float:
-    """Return Spearman's correlation of values and their places; 0 for fewer than two.
+    """Return Spearman's rank correlation of values and their indices; 0 for fewer than two.
 
     >>> round(rank_correlation(np.arange(100)), 6), round(rank_correlation(np.arange(100)[::-1]), 6)
     (1.0, -1.0)
@@ -108,7 +109,7 @@ def rank_correlation(positions: Positions) -> float:
 
 
 def label_runs(values: NDArray[Any]) -> int:
-    """Return how many runs of equal values there are.
+    """Return the number of runs of equal values.
 
     >>> label_runs(np.array([1, 1, 2, 1]))
     3
@@ -117,7 +118,7 @@ def label_runs(values: NDArray[Any]) -> int:
 
 
 def label_runs_by_chance(values: NDArray[Any]) -> float:
-    """Return how many runs are expected of the same values in any order.
+    """Return the expected number of runs if the values were in random order.
 
     >>> label_runs_by_chance(np.array([0, 0, 1, 1]))
     3.0
@@ -130,7 +131,7 @@ def label_runs_by_chance(values: NDArray[Any]) -> float:
 
 
 def equal_pairs(keys: NDArray[np.int64]) -> int:
-    """Return how many pairs have equal keys.
+    """Return the number of pairs with equal keys.
 
     >>> equal_pairs(np.array([1, 2, 1, 1]))
     3
@@ -140,7 +141,7 @@ def equal_pairs(keys: NDArray[np.int64]) -> int:
 
 
 def _label(samples: Samples, label: str | None) -> str | None:
-    """Return the column of labels: the one that is named, or the first of classes."""
+    """Return the name of the label column: the given one, or the first column of class labels."""
     names = [f.name for f in samples.fields]
     if label is not None and label not in names:
         raise ColumnNotFoundError.named("column", label, names)
@@ -151,7 +152,7 @@ def _label(samples: Samples, label: str | None) -> str | None:
 
 
 def _labels(samples: Samples, name: str, positions: Positions) -> NDArray[np.uint64]:
-    """Return a number per row that is equal where the labels are: each row is read once."""
+    """Return a hash of each row's label, (rows,). Equal labels have equal hashes."""
     rows, back = np.unique(positions, return_inverse=True)
     labels = samples.only([name])
     return digests_of(labels.fields[0].htype.layout, labels.read(rows)[name])[back]

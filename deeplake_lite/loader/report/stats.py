@@ -1,7 +1,7 @@
-"""Where a loader's time goes: what was measured, as a value that adds up, prints and is JSON.
+"""Statistics of a loader: seconds per stage, rows and bytes, which print and convert to JSON.
 
-Each worker is at every moment in one of the stages, so that their seconds, averaged over the
-workers, add up to the time on the clock.
+Each worker is in one of the stages at any moment. So the seconds of the stages, averaged over the
+workers, add up to the wall time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STAGES = ("read", "decode", "transform", "collate", "hand_over", "waiting")
-"""What a worker may be at."""
+"""The stages of a worker."""
 
 NAMES = {
     "read": "read",
@@ -27,7 +27,7 @@ NAMES = {
     "hand_over": "hand-over",
     "waiting": "waiting for you",
 }
-"""How people read them."""
+"""Names of the stages as users see them."""
 
 _PEAKS = ("workers", "peak_bytes", "rss_bytes")
 _OF_ONE = ("epoch", "epochs")
@@ -35,9 +35,9 @@ _OF_ONE = ("epoch", "epochs")
 
 @dataclass(frozen=True, repr=False)
 class Stats:
-    """Seconds, rows and bytes of an epoch, or of all of them.
+    """Seconds, rows and bytes of one epoch, or of all epochs.
 
-    Seconds in the stages are averages over the workers, and add up to `wall`.
+    The seconds of the stages are averages over the workers, and add up to `wall`.
 
     Examples
     --------
@@ -59,45 +59,45 @@ class Stats:
     wall: float = 0.0
     """Seconds from the first `next` of an epoch to its end."""
     read: float = 0.0
-    """Waiting for rows that were not there yet."""
+    """Seconds spent waiting for rows to be read."""
     decode: float = 0.0
-    """From encoded cells to arrays."""
+    """Seconds spent decoding cells to arrays."""
     transform: float = 0.0
-    """In the user's functions, of samples or of batches."""
+    """Seconds spent in the user's functions of samples and of batches."""
     collate: float = 0.0
-    """From samples to a batch."""
+    """Seconds spent collating samples to batches."""
     hand_over: float = 0.0
-    """Converting for a framework, passing on, and without a task while the user waits."""
+    """Seconds spent converting and passing on batches, or idle while the user waits."""
     waiting: float = 0.0
-    """Without a task while the user works on a batch."""
+    """Seconds spent idle while the user works on a batch."""
     stall: float = 0.0
-    """That the user has waited in `next`; beside the stages, not one of them."""
+    """Seconds that the user waited in `next`. They are not a stage, and overlap with the stages."""
     samples: int = 0
-    """Rows handed to the user, without padding."""
+    """Number of rows that the user got, without padding."""
     batches: int = 0
-    """Handed to the user."""
+    """Number of batches that the user got."""
     reads: int = 0
-    """Blocks, and batches of single rows, that were read."""
+    """Number of reads: of blocks, and of single rows for a batch."""
     reading: float = 0.0
-    """Seconds in those reads, of all reading threads together, beside the stages."""
+    """Seconds in these reads, summed over all reading threads. They overlap with the stages."""
     bytes_read: int = 0
-    """Of the cells that were read."""
+    """Size of the cells that were read."""
     rows_read: int = 0
-    """Rows that were read: more than there are where blocks are read again."""
+    """Number of rows that were read. Rows of blocks that are read again count again."""
     asked: int = 0
-    """Rows that were asked for."""
+    """Number of rows that were requested."""
     missed: int = 0
-    """Those of them that were not in memory."""
+    """Number of requested rows that were not in memory."""
     peak_bytes: int = 0
-    """Memory of rows and of batches not yet handed over, at the most."""
+    """Peak memory of rows, and of batches that the user did not have yet."""
     rss_bytes: int = 0
-    """Memory of the whole process at its most; 0 where the system does not say."""
+    """Peak memory of the whole process; 0 if the system does not say."""
     workers: int = 1
-    """Threads, or processes; 1 where the user's own thread makes batches."""
+    """Number of threads or processes; 1 if the user's own thread makes the batches."""
     epoch: int | None = None
-    """Its number; None for all epochs together."""
+    """Number of the epoch; None for all epochs together."""
     epochs: tuple[Stats, ...] = ()
-    """One by one, where it is of all together: the last hundred."""
+    """Statistics of the last hundred epochs, in those of all epochs together."""
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -106,37 +106,37 @@ class Stats:
 
     @property
     def busy(self) -> float:
-        """Seconds in which a worker had something to do."""
+        """Seconds in which the average worker was not waiting for the user."""
         return sum(self.seconds.values()) - self.waiting
 
     @property
     def samples_per_second(self) -> float:
-        """Rows handed over, by the time on the clock."""
+        """Number of rows that the user got per second of wall time."""
         return self.samples / self.wall if self.wall else 0.0
 
     @property
     def cache_hits(self) -> float:
-        """Share of the rows that were in memory when they were asked for, 0 to 1."""
+        """Share of the requested rows that were in memory, 0 to 1."""
         return 1 - self.missed / max(self.asked, self.samples, 1)
 
     @classmethod
     def total(cls, parts: Iterable[Stats]) -> Stats:
-        """Add epochs up.
+        """Return the sum of the statistics of several epochs, and the maximum of peaks.
 
         >>> Stats.total([Stats(wall=1.0, samples=10, epoch=0), Stats(wall=3.0, epoch=1)]).wall
         4.0
         """
-        given = list(parts)
-        if not given:
+        epochs = list(parts)
+        if not epochs:
             return cls()
         values: dict[str, Any] = {}
         for name in (f.name for f in fields(cls) if f.name not in _OF_ONE):
-            every = [getattr(part, name) for part in given]
-            values[name] = max(every) if name in _PEAKS else sum(every)
+            numbers = [getattr(epoch, name) for epoch in epochs]
+            values[name] = max(numbers) if name in _PEAKS else sum(numbers)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON has it, what is derived as well.
+        """Return all fields, and the properties derived from them, as a JSON object.
 
         >>> Stats(wall=2.0, samples=100).to_dict()["samples_per_second"]
         50.0
@@ -150,13 +150,13 @@ class Stats:
         return own
 
     def __repr__(self) -> str:
-        return "\n".join([self._title, *map(_drawn, self.lines()), f"  {self._memory}"])
+        return "\n".join([self._title, *map(_draw_line, self.lines()), f"  {self._memory}"])
 
     def _repr_html_(self) -> str:
         return page_of("Stats", self._title.removeprefix("Stats "), self.lines(), self._memory)
 
     def lines(self) -> list[Line]:
-        """Return what there is to draw: the stages, and the user's own waiting."""
+        """Return the bars to draw: those of the stages, and the time that the user waited."""
         parts = [(NAMES[stage], s) for stage, s in self.seconds.items()]
         parts.append(("you waited", self.stall))
         wall = self.wall or 1.0
@@ -164,11 +164,11 @@ class Stats:
 
     @property
     def _title(self) -> str:
-        many = counted(len(self.epochs), "epoch") if self.epochs else "nothing loaded yet"
-        which = many if self.epoch is None else f"epoch {self.epoch}"
+        epochs = counted(len(self.epochs), "epoch") if self.epochs else "nothing loaded yet"
+        scope = epochs if self.epoch is None else f"epoch {self.epoch}"
         batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-        made = f"{counted(self.samples, 'sample')} in {batches} · {self.wall:.2f} s"
-        return f"Stats {which} · {made} · {self.samples_per_second:,.0f} samples/s"
+        total = f"{counted(self.samples, 'sample')} in {batches} · {self.wall:.2f} s"
+        return f"Stats {scope} · {total} · {self.samples_per_second:,.0f} samples/s"
 
     @property
     def _memory(self) -> str:
@@ -177,6 +177,6 @@ class Stats:
         return f"{read} read, {hits}, {held} held at most, {process} by the process"
 
 
-def _drawn(line: Line) -> str:
+def _draw_line(line: Line) -> str:
     share = f"{line.share * 100:.0f} %"
     return f"  {line.name:16}{line.text:>9}{share:>7}  {words.bar(line.share)}".rstrip()

@@ -1,4 +1,4 @@
-"""How seconds look in a notebook: a bar for each stage, in the sheet of the datasets' pages."""
+"""The HTML of statistics in a notebook: a bar for each stage, in the style of datasets' pages."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One bar."""
+    """One bar with its captions."""
 
     name: str
-    """Left of it."""
+    """Caption on the left."""
     text: str
-    """Right of it."""
+    """Caption on the right."""
     share: float
-    """Its length, 0 to 1."""
+    """Length of the bar, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Bars:
-    """What a page shows."""
+    """The contents of a page."""
 
     kind: str
-    """In a word."""
+    """One word for the kind of page."""
     title: str
-    """In a line."""
+    """One line beside it."""
     lines: tuple[Line, ...]
-    """Bars."""
+    """The bars."""
     note: str
-    """Below them."""
+    """One line below the bars."""
 
 
 def page_of(kind: str, title: str, lines: Sequence[Line], note: str = "") -> str:
-    """Draw bars as a page.
+    """Return the HTML of a page with bars.
 
     >>> html = page_of("Stats", "2 s", [Line("a < b", "1.00 s", 0.5)])
     >>> "a &lt; b" in html, "width:50%" in html
     (True, True)
     """
-    return page(Bars(kind, title, tuple(lines), note), _drawn, _text)
+    return page(Bars(kind, title, tuple(lines), note), _draw, _text)
 
 
-def _drawn(bars: Bars) -> Html:
+def _draw(bars: Bars) -> Html:
     head = Html(f"{tag('small', escaped(bars.kind, 20))} {tag('b', escaped(bars.title, 400))}")
-    rows = map(_row, bars.lines)
+    rows = map(_draw_row, bars.lines)
     return tag(
         "div",
         tag("style", Html(SHEET)),
@@ -62,7 +62,7 @@ def _drawn(bars: Bars) -> Html:
     )
 
 
-def _row(line: Line) -> Html:
+def _draw_row(line: Line) -> Html:
     part = min(max(line.share, 0.0), 1.0)
     drawn = tag("span", Html(bar(part)), look="bar", style=f"width:{max(part, 0.01):.0%}")
     return tag(

@@ -1,1 +1,1 @@
-"""Who makes batches, and when: threads and processes."""
+"""The threads and worker processes that make batches, and the schedule of an epoch."""

@@ -1,7 +1,8 @@
-"""Worker processes of a loader: started once, asked for batches, and never outlived.
+"""The pool of worker processes of a loader. They run until the loader is closed.
 
-The loader's process reads; a worker gets the cells of a batch and gives the batch back. Workers are
-new processes, no forks, and import the main module only if the recipe needs it.
+The loader's process reads the cells of a batch and sends them to a worker, which replies with the
+batch. Workers are new processes, not forks. They import the main module only if the recipe needs
+it.
 """
 
 from __future__ import annotations
@@ -23,50 +24,50 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.read.readers import CLOSED
-from deeplake_lite.loader.workers.parcels import Lane
+from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deeplake_lite.loader.make.recipe import Job, Made, Recipe
+    from deeplake_lite.loader.make.recipe import BatchResult, Job, Recipe
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.workers.worker import Answer, Failure
+    from deeplake_lite.loader.workers.worker import Failure, Reply
 
-LANES = 2
-"""Jobs that a worker has at a time: one that it does, one that waits."""
+CHANNELS = 2
+"""Channels to each worker: one for the batch that it makes, and one for the next batch."""
 
 GRACE = 0.5
-"""Seconds that a worker has to end by itself."""
+"""Seconds that a worker has to end by itself before it is killed."""
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
     "from deeplake_lite.loader.workers.worker import main; main()"
 )
-"""What a worker runs; it is told on stdin where modules are, and where to connect."""
+"""Code of a worker. It reads the import path and its sockets from standard input."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-"""Environment of a worker: libraries in it start no threads, unless the user has said how many."""
+"""Environment of a worker: libraries use one thread, unless the user has set these variables."""
 
 
 class RemoteTracebackError(Exception):
-    """The traceback of an error in another process, as text: the cause of the one raised here."""
+    """The traceback of an error in a worker, as the cause of the error in the loader's process."""
 
     def __str__(self) -> str:
         return f'\n"""\n{self.args[0]}\n"""'
 
 
-class Crew:
+class WorkerPool:
     """The worker processes of one loader.
 
     Parameters
     ----------
     recipe : Recipe
-        What they follow.
+        How batches are made.
     count : int
-        How many.
+        Number of processes.
     """
 
     def __init__(self, recipe: Recipe, count: int) -> None:
@@ -74,94 +75,97 @@ class Crew:
         self._lock = threading.Lock()
         self._workers: list[Worker] = []
         self.close = weakref.finalize(self, _end, self._workers, os.getpid())
-        """End the processes; called when the crew is collected, and when the interpreter exits."""
+        """End the processes. Called when the pool is garbage-collected and at interpreter exit."""
         for _ in range(count):
             self._workers.append(Worker(self._assignment))
 
-    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
-        """Have batches made, as `Recipe.make_all` makes them.
+    def make_all(
+        self, jobs: Sequence[Job], epoch: int
+    ) -> tuple[Sequence[BatchResult], Exception | None]:
+        """Make batches in a worker, up to the first that fails. See `Recipe.make_all`.
 
         Raises
         ------
         LoaderError
-            When the worker ended before it answered, or could not start.
+            When the worker ended before it replied, or could not start.
         """
-        worker, lane = self._leased()
+        worker, channel = self._acquire()
         try:
-            answer: Answer = lane.ask((jobs, epoch))
+            reply: Reply = channel.request((jobs, epoch))
         except EOFError:
             worker.ended = True
-            if worker.refusal is not None:
-                raise _not_started(worker.refusal)  # noqa: B904 - it has its cause
-            raise LoaderError(self._epitaph(worker, jobs)) from None
+            # Another request may have received the reason, and ended the worker.
+            if worker.start_failure is not None:
+                raise _start_error(worker.start_failure)  # noqa: B904 - it has its cause
+            raise LoaderError(self._explain_end(worker, jobs)) from None
         finally:
-            worker.free.append(lane)
-        if answer.failure is None:
-            return answer.made, None
-        if answer.failure.start is not None:
-            worker.refusal, worker.ended = answer.failure, True
-            raise _not_started(answer.failure)
-        return answer.made, raised(answer.failure)
+            worker.free.append(channel)
+        if reply.failure is None:
+            return reply.results, None
+        if reply.failure.start is not None:
+            worker.start_failure, worker.ended = reply.failure, True
+            raise _start_error(reply.failure)
+        return reply.results, error_of(reply.failure)
 
-    def _leased(self) -> tuple[Worker, Lane]:
-        """Return the worker with the least to do, and a lane to it; one that ended is replaced."""
+    def _acquire(self) -> tuple[Worker, Channel]:
+        """Return the worker with the fewest jobs and a channel to it. Replace ended workers."""
         with self._lock:
             if not self.close.alive:
                 raise LoaderError(CLOSED)
             for at, worker in enumerate(self._workers):
-                if worker.ended or not worker.is_there():
+                if worker.ended or not worker.is_alive():
                     worker.end(time.monotonic())
                     self._workers[at] = Worker(self._assignment)
-            chosen = max(self._workers, key=lambda worker: len(worker.free))
-            return chosen, chosen.free.pop()
+            least_busy = max(self._workers, key=lambda worker: len(worker.free))
+            return least_busy, least_busy.free.pop()
 
-    def _epitaph(self, worker: Worker, jobs: Sequence[Job]) -> str:
+    def _explain_end(self, worker: Worker, jobs: Sequence[Job]) -> str:
         if not self.close.alive:
             return CLOSED
         rows = sum(job.rows for job in jobs)
         return (
-            "A worker process answers until it is told to end, got one that "
-            f"{worker.how_it_ended()} while it made a batch of {rows} rows. Was memory short (take "
-            "fewer num_workers, or a smaller batch_size), or does a transform, or a library that "
-            "it calls, end the process? With num_workers=0 it runs in this one."
+            f"A worker process {worker.how_it_ended()} while it made a batch of {rows} rows. If it "
+            "ran out of memory, use fewer num_workers or a smaller batch_size. If a transform, or "
+            "a library that it calls, ends the process, use num_workers=0 to run it in this "
+            "process."
         )
 
 
 class Worker:
-    """One process, and the lanes to it."""
+    """One worker process and the channels to it."""
 
     def __init__(self, assignment: Assignment) -> None:
         pairs: list[tuple[socket.socket, socket.socket]] = []
         try:
-            for _ in range(LANES):
-                pairs.append(socket.socketpair())  # noqa: PERF401 - those there are get closed
-            self._process = _started([theirs for _, theirs in pairs])
+            for _ in range(CHANNELS):
+                pairs.append(socket.socketpair())  # noqa: PERF401 - if it fails, all are closed
+            self._process = _start([theirs for _, theirs in pairs])
         except OSError as error:
             for ours, _ in pairs:
                 ours.close()
             raise LoaderError(
                 f"A worker process could not be started: {error}. Close files, free memory, or "
-                "take fewer num_workers; with 0, batches are made in this process."
+                "use fewer num_workers; with 0, batches are made in this process."
             ) from error
         finally:
             for _, theirs in pairs:
                 theirs.close()
-        self._lanes = [Lane(pair[0], self.is_there) for pair in pairs]
-        self.free = list(self._lanes)
-        """Lanes that nobody uses."""
+        self._channels = [Channel(pair[0], self.is_alive) for pair in pairs]
+        self.free = list(self._channels)
+        """Channels that are not in use."""
         self.ended = False
-        """Whether it answers no more."""
-        self.refusal: Failure | None = None
-        """Why it did not start, once it has said so."""
-        with suppress(EOFError):  # who asks it next is told
-            self._lanes[0].send(assignment)
+        """Whether the process is known to have ended."""
+        self.start_failure: Failure | None = None
+        """The reason why the process could not start, once it has sent one."""
+        with suppress(EOFError):  # the next request raises the error
+            self._channels[0].send(assignment)
 
-    def is_there(self) -> bool:
-        """Tell whether the process runs."""
+    def is_alive(self) -> bool:
+        """Return whether the process runs."""
         return self._process.poll() is None
 
     def how_it_ended(self) -> str:
-        """Return a few words on how the process ended."""
+        """Return how the process ended, as a verb phrase such as "exited with code 1"."""
         try:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -173,24 +177,24 @@ class Worker:
         return f"was ended by signal {-code}"
 
     def hang_up(self) -> None:
-        """Tell the process to end."""
-        for lane in self._lanes:
-            lane.hang_up()
+        """Ask the process to end, by shutting its channels down."""
+        for channel in self._channels:
+            channel.hang_up()
 
     def end(self, until: float) -> None:
-        """End the process, by force if it is still there at a moment of the monotonic clock."""
+        """End the process. If it still runs when `time.monotonic` reaches `until`, kill it."""
         self.hang_up()
         try:
             self._process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        for lane in self._lanes:
-            lane.close()
+        for channel in self._channels:
+            channel.close()
 
 
 def _end(workers: list[Worker], pid: int) -> None:
-    """End all processes; in a fork of the process that started them, leave them alone."""
+    """End all processes, but not from a fork of the process that started them."""
     if os.getpid() != pid:
         return
     for worker in workers:
@@ -200,11 +204,11 @@ def _end(workers: list[Worker], pid: int) -> None:
         worker.end(until)
 
 
-def _started(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
-    """Start a process that listens at some sockets."""
+def _start(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
+    """Start a worker process that uses the given ends of its sockets."""
     command = [
         multiprocessing.spawn.get_executable(),
-        *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]  # as its like
+        *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]  # noqa: SLF001 # the same flags
         "-c",
         PROGRAM,
     ]
@@ -221,7 +225,7 @@ def _started(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
     else:
         names = [str(end.fileno()) for end in ends]
     assert process.stdin is not None
-    with suppress(OSError):  # it has ended already: who asks it is told
+    with suppress(OSError):  # it has ended already: the next request raises the error
         process.stdin.write(f"{json.dumps(sys.path)}\n{' '.join(names)}\n".encode())
         process.stdin.close()
     return process
@@ -229,7 +233,10 @@ def _started(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Block SIGINT in this thread, and in processes that it starts until they unblock it."""
+    """Block SIGINT in this thread, and in processes that it starts, which unblock it themselves.
+
+    So Ctrl-C cannot interrupt a worker before it has installed its signal handler.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -241,42 +248,46 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def check_functions(options: Options) -> None:
-    """Refuse functions of a user that cannot be sent to another process. Raises LoaderError."""
+    """Raise LoaderError if a function of the user cannot be sent to another process."""
     for name in ("transform", "batch_transform", "collate"):
         value = getattr(options, name)
         try:
             _pickled(value)
         except Exception as error:
             raise LoaderError(
-                f"What runs in worker processes is sent there, got {name}={value!r}: {error}. "
-                "Define it at the top of a module, install cloudpickle, or take workers='threads'."
+                "Functions for worker processes must be picklable, but pickling "
+                f"{name}={value!r} failed: {error}. Define it at the top level of a module, "
+                "install cloudpickle, or use workers='threads'."
             ) from error
 
 
 def assignment_for(recipe: Recipe) -> Assignment:
-    """Return what a worker is told: the recipe, and where the modules are that it needs.
+    """Return the first message to a worker: the recipe, and how to import the modules it needs.
 
     Raises
     ------
     RuntimeError
-        While a main module without a guard is imported by a worker itself.
+        In a worker that is importing a main module without a guard.
     """
-    known = multiprocessing.spawn.get_preparation_data("deeplake-lite-load")
+    preparation = multiprocessing.spawn.get_preparation_data("deeplake-lite-load")
     data = _pickled(recipe)
     if b"__main__" not in data:
-        known = {key: value for key, value in known.items() if not key.startswith("init_main")}
-    known.pop("authkey", None)  # a secret that is not needed
-    return Assignment(known, data)
+        preparation = {k: v for k, v in preparation.items() if not k.startswith("init_main")}
+    preparation.pop("authkey", None)  # a secret that is not needed
+    return Assignment(preparation, data)
 
 
 def _pickled(value: Any) -> bytes:
-    """Pickle a value: with cloudpickle, if it is there, what pickle cannot.
+    """Pickle a value, with cloudpickle if it is installed and pickle does not suffice.
 
-    Functions of a notebook or a prompt are such: no other process can import them.
+    Functions that are defined in a notebook or at a prompt need it, because pickle stores only
+    their names, and no other process can import them.
     """
     try:
         data = pickle.dumps(value, 5)
-        problem: Exception = pickle.PicklingError("no process can import what a notebook defines")
+        problem: Exception = pickle.PicklingError(
+            "it is defined in a notebook, which other processes cannot import"
+        )
     except Exception as error:
         data, problem = b"", error
     if data and (b"__main__" not in data or hasattr(sys.modules["__main__"], "__file__")):
@@ -289,13 +300,13 @@ def _pickled(value: Any) -> bytes:
     return by_value
 
 
-def raised(failure: Failure) -> Exception:
-    """Return the error of a worker as it is raised here: from its cause, with its traceback."""
-    found, cause = _unpickled(failure.error), _unpickled(failure.cause)
+def error_of(failure: Failure) -> Exception:
+    """Return the error of a worker, to be raised here, with its cause and its traceback."""
+    original, cause = _unpickled(failure.error), _unpickled(failure.cause)
     remote = RemoteTracebackError(failure.traceback)
     error = (
-        found if isinstance(found, Exception)
-        else LoaderError(f"A worker process failed: {failure.said}")
+        original if isinstance(original, Exception)
+        else LoaderError(f"A worker process failed: {failure.message}")
     )  # fmt: skip
     if cause is not None:
         cause.__cause__ = remote
@@ -303,22 +314,27 @@ def raised(failure: Failure) -> Exception:
     return error
 
 
-def _not_started(failure: Failure) -> LoaderError:
-    start, said = failure.start, failure.said.strip().partition("\n")[0].removesuffix(".")
+def _start_error(failure: Failure) -> LoaderError:
+    """Return the error for a worker that could not start."""
+    start, message = failure.start, failure.message.strip().partition("\n")[0].removesuffix(".")
     assert start is not None
     if start.main is None:
-        where = f" in {start.last}" if start.last else ""
+        where = f" at {start.last}" if start.last else ""
         error = LoaderError(
-            f"A worker process imports what the transform needs, got {said}{where}. Define the "
-            "transform in a module that imports alone, or take workers='threads'."
+            "A worker process must import the modules that the transform needs, but that failed "
+            f"with {message}{where}. Define the transform in a module that can be imported alone, "
+            "or use workers='threads'."
         )
     else:
-        via = f", by way of {start.last}" if start.last else ""
-        got = f"starts workers there, too{via}" if start.within else f"fails there{via}: {said}"
+        via = f", at {start.last}" if start.last else ""
+        problem = (
+            f"would start workers in turn{via}" if start.starts_workers
+            else f"fails{via}: {message}"
+        )  # fmt: skip
         error = LoaderError(
             "A worker process imports the main module, where the transform is defined, and so "
-            f"comes to {start.main}: it {got}. Put that line below `if __name__ == "
-            '"__main__":`, define the transform in a module of its own, or take '
+            f"runs {start.main}, which {problem}. Put that line below `if __name__ == "
+            '"__main__":`, define the transform in a module of its own, or use '
             "workers='threads'."
         )
     error.__cause__ = RemoteTracebackError(failure.traceback)
@@ -327,6 +343,6 @@ def _not_started(failure: Failure) -> LoaderError:
 
 def _unpickled(data: bytes | None) -> BaseException | None:
     with suppress(Exception):
-        found = None if data is None else pickle.loads(data)
-        return found if isinstance(found, BaseException) else None
+        error = None if data is None else pickle.loads(data)
+        return error if isinstance(error, BaseException) else None
     return None

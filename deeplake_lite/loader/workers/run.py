@@ -1,4 +1,4 @@
-"""One epoch under way: what is being read, what is being made, and what is ready."""
+"""The run of one epoch: its batches are read ahead, made in parallel, and yielded in order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader import clock
-from deeplake_lite.loader.make.recipe import Job, Kept, Made
-from deeplake_lite.loader.memory import keep_spare
+from deeplake_lite.loader.make.recipe import BatchResult, CachedRows, Job
+from deeplake_lite.loader.memory import limit_spare
 from deeplake_lite.loader.order.places import Task, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import ThreadPoolExecutor
 
-    from deeplake_lite.loader.make.decoded import Decoded
+    from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Order
     from deeplake_lite.loader.order.places import Places
@@ -31,113 +31,136 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.blocks import Blocks
     from deeplake_lite.loader.read.samples import Samples
     from deeplake_lite.loader.report.meter import Meter
-    from deeplake_lite.loader.workers.processes import Crew
+    from deeplake_lite.loader.workers.processes import WorkerPool
 
 AHEAD = 2
-"""Batches per worker that are made before they are asked for."""
+"""Number of batches per worker that are made before they are requested."""
 
 READ_AHEAD_BYTES = 128 * 2**20
-"""Stored size of the rows that are read before they are needed."""
+"""Stored size of the rows that are read ahead."""
 
 SHORT_TASK = 0.001
-"""Seconds: batches that take less are made several at a time."""
+"""If batches take fewer seconds than this, several are made in one task."""
 
 MOST_BATCHES = 64
-"""Batches that are made at a time."""
+"""Most batches in one task."""
 
 GROWTH = 32
-"""How much larger batches may be than they are stored, until the first of them is made."""
+"""Assumed ratio of a batch's size to its stored size, until the first batch is made."""
 
 
-type Done = tuple[Sequence[Made], Exception | None]
+type Results = tuple[Sequence[BatchResult], Exception | None]
 """Batches up to the first that failed, and its error."""
 
 
 @dataclass(frozen=True)
-class Works:
-    """What a loader makes batches with."""
+class Pipeline:
+    """The parts of a loader that turn rows into batches."""
 
     samples: Samples
-    """What is read."""
+    """Rows to load."""
     shares: Shares
-    """How an epoch is cut into batches."""
+    """Division of an epoch into batches."""
     blocks: Blocks
-    """Rows as they are read and held."""
+    """Reads the rows ahead and holds them."""
     pool: ThreadPoolExecutor
-    """Threads that make batches, or wait for the processes that do."""
-    maker: Crew | Recipe
-    """Who makes batches."""
-    decoded: Decoded | None
-    """Pixels of earlier epochs."""
+    """Threads that make batches, or wait for the worker processes that do."""
+    maker: WorkerPool | Recipe
+    """Makes the batches."""
+    decoded_cache: DecodedCache | None
+    """Decoded pixels of earlier epochs."""
     threads: int
-    """How many make batches; 0 for whoever asks."""
+    """Number of threads or processes that make batches; 0 for the calling thread."""
     room: int
-    """Bytes for rows that are read ahead, and as many for batches that are made ahead."""
+    """Most bytes of rows that are read ahead, and of batches that are made ahead."""
     copies: int
-    """How often a batch is in memory while it is made: twice on its way between processes."""
+    """Copies of a batch in memory while it is made: two if it is sent between processes."""
     convert: Callable[[Any], Any]
-    """Brings a batch to what a framework takes."""
+    """Converts a batch to the arrays of a framework."""
 
 
 class Run:
-    """One epoch under way: what is being read, what is being made."""
+    """The run of one epoch.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Parts that turn rows into batches.
+    places : Places
+        The order of this epoch.
+    coming : Order
+        The order of the next epoch, which says which blocks to hold until then.
+    first : int
+        Number of the first batch.
+    epoch : int
+        Number of the epoch.
+    meter : Meter
+        Measures the time of the stages.
+    """
 
     def __init__(
-        self, works: Works, places: Places, coming: Order, first: int, epoch: int, meter: Meter
+        self,
+        pipeline: Pipeline,
+        places: Places,
+        coming: Order,
+        first: int,
+        epoch: int,
+        meter: Meter,
     ) -> None:
-        self._works, self._meter = works, meter
+        self._pipeline, self._meter = pipeline, meter
         self._places, self._coming, self._epoch = places, coming, epoch
-        self._read = self._next = first
+        self._read = self._next = first  # next batches to read and to make
         self._requests: deque[tuple[Request, int]] = deque()
-        self._pending: deque[Future[Done]] = deque()
-        self._here: deque[Made] = deque()
+        self._pending: deque[Future[Results]] = deque()
+        self._finished: deque[BatchResult] = deque()
         self._stopped = False
-        shares, samples = works.shares, works.samples
+        shares, samples = pipeline.shares, pipeline.samples
         self._total = len(shares)
-        stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, works.threads)
-        in_memory = works.blocks.mode in ("whole", "disk")  # rows are there, whoever uses them
+        stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, pipeline.threads)
+        # In these modes, blocks stay after they are read, so reading ahead takes no extra memory.
+        in_memory = pipeline.blocks.mode in ("whole", "disk")
         least = AHEAD * threads if in_memory else 1
-        most = min(READ_AHEAD_BYTES, works.room)
+        most = min(READ_AHEAD_BYTES, pipeline.room)
         self._ahead = int(max(least, min(most / stored, 512)))
         self._stored = 0.0 if in_memory else stored
         self._largest, self._group = 0, 1
-        self._most = threads if stored * GROWTH <= works.room else 1
+        self._most = threads if stored * GROWTH <= pipeline.room else 1
         self._outstanding: set[Request] = set()
-        keep_spare(works.room)
+        limit_spare(pipeline.room)
 
-    def batches(self) -> Iterator[Made]:
+    def batches(self) -> Iterator[BatchResult]:
         """Yield the batches in order, up to the first that fails. Raises its error."""
         while True:
             self._fill()
             if not self._pending:
                 return
-            made, error = self._finished(self._pending.popleft())
-            self._here.extend(made)
-            while self._here:
-                yield self._here.popleft()
+            results, error = self._wait_for(self._pending.popleft())
+            self._finished.extend(results)
+            while self._finished:
+                yield self._finished.popleft()
             if error is not None:
                 raise error
 
-    def _finished(self, task: Future[Done]) -> Done:
-        """Wait for some batches; what goes wrong once the loader was closed is due to that."""
+    def _wait_for(self, task: Future[Results]) -> Results:
+        """Wait for a task, and return its batches. Errors after `stop` become `CLOSED`."""
         try:
-            made, error = task.result()
+            results, error = task.result()
         except CancelledError:
             raise LoaderError(CLOSED) from None
-        return made, LoaderError(CLOSED) if error is not None and self._stopped else error
+        return results, LoaderError(CLOSED) if error is not None and self._stopped else error
 
     @property
     def ready(self) -> bool:
-        """Whether the next batch is made, so that nobody waits for it."""
-        if self._here or not self._pending:
-            return bool(self._here)
+        """Whether the next batch is finished, so that `batches` yields it without waiting."""
+        if self._finished or not self._pending:
+            return bool(self._finished)
         first = self._pending[0]
         if not first.done() or first.cancelled() or first.exception() is not None:
             return False
         return first.result()[1] is None
 
     def stop(self) -> None:
-        """Drop what has not begun."""
+        """Cancel tasks and reads that have not begun."""
         self._stopped = True
         for future in list(self._pending):  # another thread may be going through the batches
             future.cancel()
@@ -146,29 +169,33 @@ class Run:
                 request.alone.cancel()
 
     def forget(self) -> None:
-        """Let go of rows that were read ahead for batches that are not made any more."""
+        """Release rows that were read ahead for batches that will not be made."""
         for request in list(self._outstanding):
             self._release(request)
 
     def _release(self, request: Request) -> None:
         self._outstanding.discard(request)
-        self._works.blocks.release(request)
+        self._pipeline.blocks.release(request)
 
     def _fill(self) -> None:
-        """Begin to read, and to make, what comes next. Raises LoaderError once it was stopped."""
+        """Start to read and to make the next batches. Raises LoaderError after `stop`."""
         if self._stopped:
             raise LoaderError(CLOSED)
         try:
-            self._begin()
-        except RuntimeError:  # what closes the loader in another thread takes no more tasks
+            self._start_tasks()
+        except RuntimeError:  # the pools refuse tasks if another thread is closing the loader
             if self._stopped:
                 raise LoaderError(CLOSED) from None
             raise
 
-    def _begin(self) -> None:
+    def _start_tasks(self) -> None:
+        """Start tasks until `_most` are pending, and then read further ahead."""
         while len(self._pending) < self._most and self._next < self._total:
             count = min(self._group, self._total - self._next)
-            self._read_ahead(count if self._works.threads else self._ahead)
+            # At first, only the rows of this task are requested, so that the thread gets its task
+            # as early as possible.
+            self._read_ahead(count if self._pipeline.threads else self._ahead)
+            # Once all rows are in memory, nothing is read ahead, and the task takes them itself.
             if self._read > self._next:
                 requests = [
                     self._requests.popleft() for _ in range(min(count, len(self._requests)))
@@ -178,107 +205,117 @@ class Run:
                 requests, self._read = [], self._next + count
             task = Task(self._next, count)
             self._next += count
-            if self._works.threads:
-                self._pending.append(self._works.pool.submit(self._make, task, requests))
+            if self._pipeline.threads:
+                self._pending.append(self._pipeline.pool.submit(self._make, task, requests))
             else:
-                future: Future[Done] = Future()
+                future: Future[Results] = Future()
                 future.set_result(self._make(task, requests))
                 self._pending.append(future)
                 return
-        self._read_ahead(self._ahead)  # now that threads have work
+        self._read_ahead(self._ahead)
 
     def _read_ahead(self, count: int) -> None:
-        """Begin to read the rows of the next batches, unless all rows are in memory."""
-        if self._works.blocks.complete:
+        """Request the rows of the next `count` batches, unless all rows are in memory."""
+        if self._pipeline.blocks.complete:
             return
-        shares = self._works.shares
+        shares = self._pipeline.shares
         while self._read < min(self._total, self._next + count):
             positions, own = positions_of(self._places, shares, self._read)
             done = self._next * shares.size
-            request = self._works.blocks.request(positions, self._places.order, done, self._coming)
+            request = self._pipeline.blocks.request(
+                positions, self._places.order, done, self._coming
+            )
             self._requests.append((request, own))
             if request.alone is not None:
                 self._outstanding.add(request)
             self._read += 1
 
-    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
-        """Make some batches, and tell how long it took: in a worker's thread."""
-        made: Sequence[Made] = []
+    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> Results:
+        """Make the batches of a task, and measure the time. Runs in a thread of the pool."""
+        results: Sequence[BatchResult] = []
         self._meter.begin(task.first)
         try:
-            made, error = self._make_each(task, requests)
+            results, error = self._make_each(task, requests)
         finally:
-            self._meter.end(task.first, made)
-        return made, error
+            self._meter.end(task.first, results)
+        return results, error
 
-    def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
-        """Make batches up to the first that fails."""
+    def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Results:
+        """Make the batches of a task up to the first that fails, and adapt the size of tasks."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
-            positions, own = positions_of(self._places, self._works.shares, number)
+            positions, own = positions_of(self._places, self._pipeline.shares, number)
             requests.append((Request(positions), own))
         try:
-            jobs, waited, unread = self._taken(requests)
-            made, error = self._made(jobs, requests)
+            jobs, waits, read_error = self._wait_for_rows(requests)
+            results, error = self._make_batches(jobs, requests)
         finally:
             for request, _ in requests:
                 self._release(request)
-        for batch, seconds in zip(made, waited, strict=False):
-            batch.seconds["read"] = seconds
-        made, refused = self._converted(made)
+        for result, seconds in zip(results, waits, strict=False):
+            result.seconds["read"] = seconds
+        results, convert_error = self._convert(results)
         spent = (clock.now() - started) / task.count
         if spent < SHORT_TASK:
             self._group = min(MOST_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
-        self._settle(made)
-        return made, refused or error or unread
+        self._limit_tasks(results)
+        return results, convert_error or error or read_error  # in the order of the batches
 
-    def _converted(self, made: Sequence[Made]) -> Done:
-        """Bring batches to what a framework takes, up to the first that it refuses."""
-        for number, one in enumerate(made):
+    def _convert(self, results: Sequence[BatchResult]) -> Results:
+        """Convert batches to the arrays of a framework, up to the first that fails."""
+        for number, result in enumerate(results):
             try:
-                if one.batch is not None:
-                    one.batch = self._works.convert(one.batch)
+                if result.batch is not None:
+                    result.batch = self._pipeline.convert(result.batch)
             except Exception as error:
-                return made[:number], error
-        return made, None
+                return results[:number], error
+        return results, None
 
-    def _settle(self, made: Sequence[Made]) -> None:
-        """Decide how many batches are made ahead, by the largest so far and its rows as stored."""
-        self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in made[:1])])
-        each = (self._largest + self._stored) * self._works.copies
-        most = max(1, int(self._works.room // each))
+    def _limit_tasks(self, results: Sequence[BatchResult]) -> None:
+        """Set how many batches are made ahead, so that they and their rows fit in memory."""
+        self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in results[:1])])
+        each = (self._largest + self._stored) * self._pipeline.copies
+        most = max(1, int(self._pipeline.room // each))
         self._group = min(self._group, most)
-        self._most = max(1, min(AHEAD * max(1, self._works.threads), most // self._group))
+        self._most = max(1, min(AHEAD * max(1, self._pipeline.threads), most // self._group))
         self._meter.limit(self._most)
 
-    def _taken(
+    def _wait_for_rows(
         self, requests: list[tuple[Request, int]]
     ) -> tuple[list[Job], list[float], Exception | None]:
-        """Wait for the rows of some batches, up to the first that cannot be read."""
+        """Wait for the rows of batches, up to the first that cannot be read.
+
+        Returns the jobs, the seconds that each had to wait, and the error.
+        """
         jobs: list[Job] = []
-        waited: list[float] = []
-        decoded = self._works.decoded
+        waits: list[float] = []
+        cache = self._pipeline.decoded_cache
         for request, own in requests:
             began = clock.now()
-            kept = None if decoded is None else Kept(decoded, request.positions)
+            cached = None if cache is None else CachedRows(cache, request.positions)
             try:
-                cells = self._works.blocks.take(request)
-                jobs.append(Job(cells, own, self._works.samples.where(request.positions), kept))
+                cells = self._pipeline.blocks.take(request)
+                where = self._pipeline.samples.where(request.positions)
+                jobs.append(Job(cells, own, where, cached))
             except Exception as error:
-                return jobs, waited, error
-            waited.append(clock.now() - began)
-        return jobs, waited, None
+                return jobs, waits, error
+            waits.append(clock.now() - began)
+        return jobs, waits, None
 
-    def _made(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Done:
-        """Make batches; the ids of rows are looked up where one fails and they are not known."""
-        made, error = self._works.maker.make_all(jobs, self._epoch)
+    def _make_batches(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Results:
+        """Make batches up to the first that fails.
+
+        Ids of rows are usually not read. If a batch fails, it is made again with its ids, so that
+        the error can name the row.
+        """
+        results, error = self._pipeline.maker.make_all(jobs, self._epoch)
         if not isinstance(error, LoaderError) or error.row_id != UNKNOWN:
-            return made, error
-        job, (request, _) = jobs[len(made)], requests[len(made)]
-        ids = DenseCells(self._works.samples.ids(request.positions))
-        _, told = self._works.maker.make_all(
+            return results, error
+        job, (request, _) = jobs[len(results)], requests[len(results)]
+        ids = DenseCells(self._pipeline.samples.ids(request.positions))
+        _, error_with_id = self._pipeline.maker.make_all(
             [replace(job, cells={**job.cells, ROW_ID: ids})], self._epoch
         )
-        return made, told or error  # what fails once may not fail again: the batch is not there
+        return results, error_with_id or error  # it may succeed the second time; the batch is lost

@@ -1,4 +1,4 @@
-"""What a worker process of a loader does: it follows the recipe for the cells that it is sent."""
+"""The program of a worker process: it receives cells, and replies with batches."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.errors import LoaderError, message_of
-from deeplake_lite.loader.workers.parcels import Lane
+from deeplake_lite.loader.workers.channel import Channel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import FrameType
 
-    from deeplake_lite.loader.make.recipe import Job, Made, Recipe
+    from deeplake_lite.loader.make.recipe import BatchResult, Job, Recipe
 
 PARENT_POLL = 1.0
-"""Seconds between looks at whether the loader's process is still there."""
+"""Seconds between checks whether the loader's process still runs."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker is told first."""
+    """The first message to a worker."""
 
     preparation: Mapping[str, Any]
-    """Where modules are, and the main one if the recipe needs it; as `multiprocessing` has it."""
+    """The import path, and the main module if the recipe needs it, for `multiprocessing.spawn`."""
     recipe: bytes
-    """Pickled."""
+    """The pickled recipe."""
 
 
 @dataclass(frozen=True)
@@ -49,40 +49,40 @@ class Failure:
     """An error in a worker, to be raised in the loader's process."""
 
     error: bytes | None
-    """Pickled; None for one that does not pickle."""
+    """The pickled error; None if it cannot be pickled."""
     cause: bytes | None
-    """What it was raised from, the same way."""
-    said: str
-    """Its type and message."""
+    """The pickled cause of the error; None if there is none, or it cannot be pickled."""
+    message: str
+    """Type and message of the error."""
     traceback: str
-    """As Python prints it."""
-    start: Start | None = None
-    """Where the worker was when it could not start."""
+    """The traceback as Python prints it."""
+    start: StartFailure | None = None
+    """The lines that failed, if the worker could not start."""
 
     @classmethod
     def of(cls, error: BaseException, *, at_start: bool = False) -> Failure:
-        """Take an error apart."""
+        """Return an error in a form that can be sent to the loader's process."""
         cause = error.__cause__
-        shown = "".join(traceback.format_exception(cause or error)).rstrip()
-        said = f"{type(error).__name__}: {message_of(error)}"
-        start = Start.of(error) if at_start else None
-        return cls(_pickled(error), _pickled(cause), said, shown, start)
+        lines = "".join(traceback.format_exception(cause or error)).rstrip()
+        message = f"{type(error).__name__}: {message_of(error)}"
+        start = StartFailure.of(error) if at_start else None
+        return cls(_pickled(error), _pickled(cause), message, lines, start)
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where a worker was when it could not start, as lines of the user's own files."""
+class StartFailure:
+    """The lines of the user's files at which a worker failed to start."""
 
     main: str | None
-    """In the main module, which the worker imports; None where it fails elsewhere."""
+    """The line in the main module, which the worker imports; None if it failed elsewhere."""
     last: str | None
-    """The innermost line; None where that is the same."""
-    within: bool
-    """Whether it was to start workers of its own, for want of a guard."""
+    """The innermost line; None if it is the same."""
+    starts_workers: bool
+    """Whether that line would start workers in turn, because the main module has no guard."""
 
     @classmethod
-    def of(cls, error: BaseException) -> Start:
-        """Find the lines in the traceback of an error."""
+    def of(cls, error: BaseException) -> StartFailure:
+        """Return the lines in the traceback of an error."""
         frames = list(traceback.walk_tb(error.__traceback__))
         names = [frame.f_code.co_name for frame, _ in frames]
         mine = [(f, line) for f, line in frames if _is_users(f.f_code.co_filename)]
@@ -91,8 +91,8 @@ class Start:
             if f.f_globals.get("__name__") == "__mp_main__" and f.f_code.co_name == "<module>"
         ]  # fmt: skip
         last = None if mine[-1:] == main[-1:] else _line(*mine[-1])
-        within = "_check_not_importing_main" in names
-        return cls(_line(*main[-1]) if main else None, last, within)
+        starts_workers = "_check_not_importing_main" in names  # of multiprocessing.spawn
+        return cls(_line(*main[-1]) if main else None, last, starts_workers)
 
 
 _NOT_USERS = (
@@ -100,86 +100,93 @@ _NOT_USERS = (
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
     "<",
 )
-"""What the names of files begin with that are not the user's."""
+"""Prefixes of the paths of files that belong to Python or to installed packages."""
 
 
 def _is_users(file: str) -> bool:
-    """Tell whether a file is the user's own: no library's, and none of Python's."""
+    """Return whether a file belongs neither to Python nor to an installed package."""
     return not file.startswith(_NOT_USERS)
 
 
 def _line(frame: FrameType, number: int) -> str:
-    """Return a line of code with its file, as people look for it."""
+    """Return a line of code with the name of its file and its number."""
     file = frame.f_code.co_filename
     code = linecache.getline(file, number).strip()
     return f"{Path(file).name}, line {number}, `{code}`"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What became of some batches."""
+class Reply:
+    """The reply of a worker to a request for batches."""
 
-    made: Sequence[Made]
-    """Those that were made."""
+    results: Sequence[BatchResult]
+    """The batches up to the first that failed."""
     failure: Failure | None = None
-    """Why the next one was not."""
+    """The error of that batch."""
 
 
 def main() -> None:
-    """Work until the loader's process hangs up: the entry of a worker process."""
-    ends = _connected(sys.stdin.readline())
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the loader's process
+    """Run a worker process until the loader's process closes the connection."""
+    ends = _connect(sys.stdin.readline())
+    # A transform that reads from standard input should find its end instead of waiting.
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the loader's process
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    lanes = [Lane(end) for end in ends]
+    channels = [Channel(end) for end in ends]
     with contextlib.suppress(EOFError):
-        _serve(lanes, lanes[0].receive())
-    for lane in lanes:
-        lane.close()
+        _serve(channels, channels[0].receive())
+    for channel in channels:
+        channel.close()
 
 
-def _connected(line: str) -> list[socket.socket]:
-    """Return the sockets that a line of text tells of: descriptors, or what Windows has."""
+def _connect(line: str) -> list[socket.socket]:
+    """Return the sockets named in a line: by descriptors, or on Windows by shared data."""
     if sys.platform == "win32":
         return [socket.fromshare(base64.b64decode(part)) for part in line.split()]
     return [socket.socket(fileno=int(part)) for part in line.split()]
 
 
 def _end_with(parent: int) -> None:
-    """End when the loader's process has ended, whatever else is done, or held open by others."""
+    """End this process when the loader's process has ended.
+
+    The end of the connection is no sufficient sign: a fork of the loader's process may hold its
+    sockets open.
+    """
     while os.getppid() == parent:
         time.sleep(PARENT_POLL)
     os._exit(1)
 
 
-def _serve(lanes: Sequence[Lane], assignment: Assignment) -> None:
+def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
     recipe: Recipe | Failure
     try:
         recipe = _prepared(assignment)
     except BaseException as error:
         recipe = Failure.of(error, at_start=True)
     with selectors.DefaultSelector() as ready:
-        for lane in lanes:
-            ready.register(lane, selectors.EVENT_READ)
+        for channel in channels:
+            ready.register(channel, selectors.EVENT_READ)
         while True:
             for key, _ in ready.select():
-                lane = cast("Lane", key.fileobj)
-                _reply(lane, _answer(recipe, *lane.receive()))
+                channel = cast("Channel", key.fileobj)
+                _send(channel, _make_batches(recipe, *channel.receive()))
 
 
 def _prepared(assignment: Assignment) -> Recipe:
-    """Return the recipe, with what it needs imported and one thread for each library."""
+    """Return the recipe, after importing the modules it needs and limiting libraries' threads."""
     process = cast("Any", multiprocessing.process.current_process())
-    process._inheriting = True  # a main module without a guard then says what it lacks
+    # With this flag, multiprocessing raises an error if the main module starts processes because
+    # it has no `if __name__ == "__main__":` guard.
+    process._inheriting = True  # noqa: SLF001 # multiprocessing has no other switch
     try:
         multiprocessing.spawn.prepare(cast("dict[str, Any]", assignment.preparation))
         recipe: Recipe = pickle.loads(assignment.recipe)
     finally:
-        del process._inheriting
+        del process._inheriting  # noqa: SLF001
     torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")
     if torch is not None:
         torch.set_num_threads(1)
@@ -188,32 +195,34 @@ def _prepared(assignment: Assignment) -> Recipe:
     return recipe
 
 
-def _answer(recipe: Recipe | Failure, jobs: Sequence[Job], epoch: int) -> Answer:
+def _make_batches(recipe: Recipe | Failure, jobs: Sequence[Job], epoch: int) -> Reply:
     if isinstance(recipe, Failure):
-        return Answer([], recipe)
+        return Reply([], recipe)
     try:
-        made, error = recipe.make_all(jobs, epoch)
-    except BaseException as error:  # a transform that wants the process to exit, for one
-        return Answer([], Failure.of(error))
-    return Answer(made, None if error is None else Failure.of(error))
+        results, error = recipe.make_all(jobs, epoch)
+    except BaseException as error:  # such as the SystemExit of a transform
+        return Reply([], Failure.of(error))
+    return Reply(results, None if error is None else Failure.of(error))
 
 
-def _reply(lane: Lane, answer: Answer) -> None:
+def _send(channel: Channel, reply: Reply) -> None:
+    """Send a reply. If it cannot be pickled, send an error that says so."""
     try:
-        lane.send(answer)
+        channel.send(reply)
     except EOFError:
         raise
     except Exception as error:
-        refused = LoaderError(
-            f"What a worker process makes is pickled, got {type(error).__name__}: {error}. Return "
-            "arrays, numbers, text or tensors from transforms, or take workers='threads'."
+        refusal = LoaderError(
+            "Batches from a worker process must be picklable, but pickling raised "
+            f"{type(error).__name__}: {error}. Return arrays, numbers, strings or tensors from "
+            "transforms, or use workers='threads'."
         )
-        refused.__cause__ = error
-        lane.send(Answer([], Failure.of(refused)))
+        refusal.__cause__ = error
+        channel.send(Reply([], Failure.of(refusal)))
 
 
 def _pickled(error: BaseException | None) -> bytes | None:
-    """Pickle an error; None for one that would not come back."""
+    """Pickle an error. Returns None if it cannot be pickled, or not be unpickled again."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         if isinstance(pickle.loads(data), BaseException):

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.frameworks.jax import NARROW
-from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.order.topology import find_rank
 
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
 
@@ -35,8 +35,10 @@ def test_numbers_are_arrays_and_text_stays_a_list(lake):
 def test_an_aligned_batch_is_shared_on_the_cpu(lake, monkeypatch):
     made = {}
     loader = lake.jax(4, columns=["image", "label"], num_workers=0)
-    convert = loader._converted
-    monkeypatch.setattr(loader, "_converted", lambda batch: made.setdefault("b", convert(batch)))
+    convert = loader.resources.convert
+    monkeypatch.setattr(
+        loader.resources, "convert", lambda batch: made.setdefault("b", convert(batch))
+    )
     batch = next(iter(loader))
     for name in ("image", "label"):
         assert made["b"][name].ctypes.data % 64 == 0
@@ -151,12 +153,18 @@ def test_the_state_counts_what_was_handed_over_not_what_is_on_the_device(lake):
 def test_the_next_batch_is_placed_before_this_one_is_handed_over(lake, monkeypatch):
     loader = lake.jax(2, columns=["x"])
     placed = []
-    place = loader._placed
+<<<<<<< HEAD
+    place = loader._place_batch
+    monkeypatch.setattr(loader, "_place_batch", lambda v: placed.append(1) or place(v))
+=======
+    framework = loader.resources.framework
+    place = framework._place
     monkeypatch.setattr(
-        loader,
-        "_placed",
+        framework,
+        "_place",
         lambda v: placed.append(1) or place(v) if isinstance(v, dict) else place(v),
     )
+>>>>>>> ec047ba (The loader owns its resources; a framework is one class that converts batches)
     monkeypatch.setattr("deeplake_lite.loader.workers.run.Run.ready", True)
     seen = [len(placed) for _ in loader]
     assert seen == [2, 3, 4, 5, 5]
@@ -240,9 +248,9 @@ def test_ranks_are_found_under_jax_distributed(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "jax", fake)
     monkeypatch.delitem(sys.modules, "torch.distributed", raising=False)
-    assert found_rank(None, None) == (2, 4)
+    assert find_rank(None, None) == (2, 4)
     fake.distributed.is_initialized = lambda: False
-    assert found_rank(None, None) == (0, 1)
+    assert find_rank(None, None) == (0, 1)
 
 
 def test_what_is_asked_of_jax_is_there():
@@ -296,13 +304,15 @@ def test_pictures_of_which_all_are_null_make_a_batch(make_lake):
 def test_a_mask_does_not_take_the_place_of_a_column(make_lake, also):
     schema = {"boxes": dl.Boxes(nullable=True), also: "int32"}
     ds = make_lake(schema, boxes=[[[1, 2, 3, 4]], []], **{also: [1, 2]})
-    with pytest.raises(ValueError, match=f"A batch says under '{also}' which rows of 'boxes' are"):
+    with pytest.raises(ValueError, match=f"Batches use the key '{also}' to mark .* of 'boxes'"):
         next(iter(ds.jax(2)))
     assert next(iter(ds.jax(2, columns=[also])))[also].tolist() == [1, 2]
 
 
 def test_a_sharding_is_one_of_jax(make_lake):
-    with pytest.raises(TypeError, match=r"sharding is a jax\.sharding\.Sharding, .* got 'x'"):
+    with pytest.raises(
+        TypeError, match=r"sharding must be a jax\.sharding\.Sharding, .* but it is 'x'"
+    ):
         make_lake({"x": "int32"}, x=[1]).jax(1, sharding="x")
 
 

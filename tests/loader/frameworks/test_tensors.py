@@ -9,7 +9,7 @@ import torch
 
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved
 from deeplake_lite.loader.make.arrays import ragged
-from deeplake_lite.loader.make.recipe import Made
+from deeplake_lite.loader.make.recipe import BatchResult
 
 
 def test_tensors_share_the_memory_of_the_arrays():
@@ -76,10 +76,10 @@ def hand_over(count, is_ready):
     def made():
         for number in range(count):
             recorder.log.append(f"made {number}")
-            yield Made({"number": number}, 1)
+            yield BatchResult({"number": number}, 1)
 
     side = SideStream(torch.device("meta"), recorder)
-    for batch in side.handed_over(made(), is_ready):
+    for batch in side.hand_over(made(), is_ready):
         recorder.log.append(f"got {batch.batch['number']}")
     return recorder.log
 

@@ -143,7 +143,9 @@ def test_a_driver_that_does_not_start_is_named(ds, monkeypatch):
 
 @pytest.mark.parametrize("device", ["gpu", 2.5, "", ["cuda"]])
 def test_what_is_no_device_is_an_error(ds, device):
-    with pytest.raises(ValueError, match=r"device is what torch\.device takes, .* got .*Leave it"):
+    with pytest.raises(
+        ValueError, match=r"device must be an argument of torch\.device, .* but it is .*Leave it"
+    ):
         ds.pytorch(4, device=device)
 
 

@@ -58,9 +58,9 @@ def test_a_sample_is_a_row_of_tensors(ds):
 
 def test_samples_of_several_rows_are_read_in_one_go(ds, monkeypatch):
     dataset = ds.pytorch_dataset(columns=["x"])
-    reads, read = [], type(dataset._loader._samples).read
+    reads, read = [], type(dataset._loader.resources.samples).read
     monkeypatch.setattr(
-        type(dataset._loader._samples),
+        type(dataset._loader.resources.samples),
         "read",
         lambda self, positions: reads.append(positions.tolist()) or read(self, positions),
     )
@@ -132,8 +132,12 @@ def test_a_dataset_of_no_rows_is_empty(make_lake):
     ("options", "error", "message"),
     [
         ({"style": "random"}, ValueError, "style must be 'map' or 'iterable', but it is 'random'"),
-        ({"shuffle": True}, ValueError, "style 'map' has no shuffle.*choose style='iterable'"),
-        ({"batch_size": 3}, ValueError, "has no batch_size"),
+        (
+            {"shuffle": True},
+            ValueError,
+            "style 'map' has no option 'shuffle'.*use style='iterable'",
+        ),
+        ({"batch_size": 3}, ValueError, "has no option 'batch_size'"),
         ({"collate": list}, TypeError, "collate_fn"),
         ({"columns": ["z"]}, dl.ColumnNotFoundError, "z"),
     ],
@@ -198,7 +202,7 @@ def test_the_state_goes_on_at_the_next_sample(ds, seen):
 
 def test_a_state_of_other_workers_or_rows_is_an_error(ds):
     state = ds.pytorch_dataset("iterable").state_dict()
-    with pytest.raises(ValueError, match=r"of rank 0 of 1, and this is .* of rank 1 of 2. Use as"):
+    with pytest.raises(ValueError, match=r"of rank 0 of 1, but this is .* of rank 1 of 2. Use the"):
         ds.pytorch_dataset("iterable", rank=1, world_size=2).load_state_dict(state)
     with pytest.raises(ValueError, match="another view"):
         ds[:10].pytorch_dataset("iterable").load_state_dict(state)
@@ -206,7 +210,7 @@ def test_a_state_of_other_workers_or_rows_is_an_error(ds):
 
 @pytest.mark.parametrize("state", [None, [], {}, "x", {"order": {}}, {"share": 3, "order": None}])
 def test_what_is_no_state_is_refused(ds, state):
-    with pytest.raises(ValueError, match="state is"):
+    with pytest.raises(ValueError, match="state must be"):
         ds.pytorch_dataset("iterable").load_state_dict(state)
 
 

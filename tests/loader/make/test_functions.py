@@ -8,8 +8,8 @@ import pytest
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make import functions
-from deeplake_lite.loader.make.chance import globals_kept
 from deeplake_lite.loader.make.functions import FirstRow, Function
+from deeplake_lite.loader.make.global_generators import preserved_globals
 
 
 class Crop:
@@ -45,12 +45,12 @@ def test_what_is_drawn_depends_on_seed_epoch_and_row():
 
 def test_the_generators_that_all_share_are_seeded_where_they_are_to_be():
     function = Function("transform", lambda x: x + random.random(), seeds=True)
-    with globals_kept():
+    with preserved_globals():
         assert function(0, 0, 7) == function(0, 0, 7) != function(0, 0, 8)
 
 
 def test_an_error_of_a_batch_has_its_cause_and_the_name():
-    with pytest.raises(LoaderError, match=r"row 3 of the view: .*Mend your function 'len'"):
-        Function("collate", len).of_batch(3, 0, FirstRow(5, "row 3 of the view"))
-    with pytest.raises(LoaderError, match=r"returned None\. End it with `return`"):
+    with pytest.raises(LoaderError, match=r"row 3 of the view: .*Fix your function 'len'"):
+        Function("collate", len).call_on_batch(3, 0, FirstRow(5, "row 3 of the view"))
+    with pytest.raises(LoaderError, match=r"returned None\. End the function by returning"):
         Function("transform", print)("", 0, 5)

@@ -95,7 +95,7 @@ def test_jpegs_in_grey_and_colour_are_scaled_as_they_are_decoded(make_lake):
 
 
 def test_without_a_mode_the_error_names_it(ds):
-    with pytest.raises(dl.LoaderError, match="differ in channels go together with mode='RGB'"):
+    with pytest.raises(dl.LoaderError, match="differ in channels, convert them with mode='RGB'"):
         list(ds.batches(5, size=(8, 8)))
 
 
@@ -113,7 +113,7 @@ def test_pictures_of_16_bits_have_no_mode(make_lake):
     ("mode", "error", "match"),
     [
         ("CMYK", ValueError, "mode must be 'L', 'RGB', 'RGBA' or None"),
-        ({"x": "RGB"}, ValueError, "mode converts columns of type Image, got 'x'"),
+        ({"x": "RGB"}, ValueError, "mode converts columns of type Image, but column 'x'"),
         ({"imag": "RGB"}, dl.ColumnNotFoundError, "Did you mean 'image'"),
     ],
 )

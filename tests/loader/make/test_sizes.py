@@ -96,7 +96,7 @@ def test_which_of_several_pictures_is_meant_is_asked(make_lake, size):
     picture = np.zeros((4, 4), "uint8")
     schema = {"image": dl.Image("png"), "depth": dl.Image("png"), "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[picture], depth=[picture], boxes=[[]])
-    with pytest.raises(ValueError, match=r"'boxes' counts pixels: of which picture.*columns="):
+    with pytest.raises(ValueError, match=r"not clear which image 'boxes' .*columns="):
         ds.batches(1, size=size)
     assert len(list(ds.batches(1, size=size, columns=list(size)) if isinstance(size, dict)
                     else ds.batches(1, size=size, columns=["image", "boxes"]))) == 1  # fmt: skip
@@ -172,7 +172,7 @@ def test_coordinates_of_several_pictures_need_one_size(make_lake):
     assert [b.tolist() for b in batch["boxes"]] == [[[2, 8, 6, 16]], [[1, 2, 3, 4]]]
     assert [(s.position, s.column) for s in loader.skipped] == [(1, "boxes")]
     with pytest.raises(
-        dl.LoaderError, match=r"row 1 of the view .*they have \[\(4, 8\), \(8, 8\)\]"
+        dl.LoaderError, match=r"row 1 of the view .*theirs are \[\(4, 8\), \(8, 8\)\]"
     ):
         list(ds.batches(3, size=(16, 16)))
 
@@ -180,14 +180,14 @@ def test_coordinates_of_several_pictures_need_one_size(make_lake):
 def test_items_without_a_picture_of_their_number_are_told(make_lake):
     schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Sequence(dl.Boxes())}
     ds = make_lake(schema, clip=[[masked(4, 8)]], boxes=[[[], []]])
-    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 pictures"):
+    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 images"):
         list(ds.batches(1, size=(16, 16)))
 
 
 def test_links_are_not_guessed_at(make_lake):
     schema = {"image": dl.Image("png"), "linked": dl.Link(dl.Mask())}
     ds = make_lake(schema, image=[masked(4, 8)], linked=["a.png"])
-    with pytest.raises(ValueError, match=r"'linked' counts pixels.*links to values"):
+    with pytest.raises(ValueError, match=r"which image 'linked' .*its values are links"):
         ds.batches(1, size=(8, 8))
 
 

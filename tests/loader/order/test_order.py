@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order, Permutation, mixed
+from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order, Permutation, mix64
 
 SIZES = st.integers(0, 3_000)
 KEYS = st.integers(0, 2**64 - 1)
@@ -37,8 +37,8 @@ def test_large_ranges_are_within_range_and_without_repeats(n):
 
 def test_the_numbers_are_frozen():
     """Checkpoints depend on them: a change is a new kind of shuffle, not another version of it."""
-    assert mixed(0) == 16294208416658607535
-    assert mixed(1, 2, 3) == 15020427595393229491
+    assert mix64(0) == 16294208416658607535
+    assert mix64(1, 2, 3) == 15020427595393229491
     assert ExactOrder(12, 5, 1).at(0, 12).tolist() == EXACT_12
     assert ExactOrder(1_000_003, 0, 0).at(500_000, 500_006).tolist() == EXACT_MILLION
     assert ExactOrder(2**40, 0, 0).at(2**39, 2**39 + 3).tolist() == EXACT_LARGE
@@ -101,7 +101,7 @@ def test_seeds_and_epochs_give_other_orders():
 def test_each_order_of_few_rows_is_as_likely_as_any_other(n):
     draws = 100 * math.factorial(n) if n < 5 else 3_000
     counts = Counter(
-        tuple(Permutation(n, mixed(0, k))(np.arange(n)).tolist()) for k in range(draws)
+        tuple(Permutation(n, mix64(0, k))(np.arange(n)).tolist()) for k in range(draws)
     )
     expected = draws / math.factorial(n)
     chi = sum((counts[p] - expected) ** 2 / expected for p in itertools.permutations(range(n)))
@@ -111,7 +111,7 @@ def test_each_order_of_few_rows_is_as_likely_as_any_other(n):
 @pytest.mark.parametrize("n", [7, 16, 33, 100, 257, 999, 1_003, 1_024])
 def test_rows_come_at_any_place_next_to_any_other(n):
     draws = 400 if n < 300 else 100
-    found = np.array([Permutation(n, mixed(1, k))(np.arange(n)) for k in range(draws)])
+    found = np.array([Permutation(n, mix64(1, k))(np.arange(n)) for k in range(draws)])
     bins = min(n, 16)
     at = np.arange(n) * bins // n
     table = np.zeros((bins, bins))

@@ -26,23 +26,23 @@ SMALL, LARGE = Rows(1_000, 20_000.0), Rows(10_000_000, 20_000.0)
 
 
 def test_true_is_exact_up_to_a_size_and_by_blocks_above():
-    assert Shuffle.chosen(True, SMALL).kind == "exact"
-    assert Shuffle.chosen(True, Rows(EXACT_BYTES, 1.0)).kind == "exact"
-    assert Shuffle.chosen(True, Rows(EXACT_BYTES + 1, 1.0)).kind == "block"
-    assert Shuffle.chosen("exact", LARGE).kind == "exact"
-    assert Shuffle.chosen("block", SMALL).kind == "block"
-    assert Shuffle.chosen(False, LARGE).kind == "none"
+    assert Shuffle.choose(True, SMALL).kind == "exact"
+    assert Shuffle.choose(True, Rows(EXACT_BYTES, 1.0)).kind == "exact"
+    assert Shuffle.choose(True, Rows(EXACT_BYTES + 1, 1.0)).kind == "block"
+    assert Shuffle.choose("exact", LARGE).kind == "exact"
+    assert Shuffle.choose("block", SMALL).kind == "block"
+    assert Shuffle.choose(False, LARGE).kind == "none"
 
 
 def test_a_shuffle_says_what_it_is_and_why():
-    assert str(Shuffle.chosen(True, SMALL)) == "exact (0.0186 GiB are no more than 8 GiB)"
-    text = str(Shuffle.chosen(True, LARGE))
-    assert text == "block of 128 rows, 104 at a time (186 GiB are more than 8 GiB)"
-    assert str(Shuffle.chosen("exact", LARGE)) == "exact (as asked for)"
+    assert str(Shuffle.choose(True, SMALL)) == "exact (0.0186 GiB is not more than 8 GiB)"
+    text = str(Shuffle.choose(True, LARGE))
+    assert text == "block of 128 rows, 104 at a time (186 GiB is more than 8 GiB)"
+    assert str(Shuffle.choose("exact", LARGE)) == "exact (as requested)"
 
 
 def test_a_block_and_its_window_are_part_of_the_state():
-    assert Shuffle.chosen(True, LARGE).to_json() == {"kind": "block", "block": 128, "window": 104}
+    assert Shuffle.choose(True, LARGE).to_json() == {"kind": "block", "block": 128, "window": 104}
 
 
 @pytest.mark.parametrize("wanted", [None, "Exact", 1.5, 2, "none"])
@@ -50,11 +50,11 @@ def test_other_shuffles_are_refused(wanted):
     with pytest.raises(
         ValueError, match="shuffle must be True, False, 'exact' or 'block', but it is"
     ):
-        Shuffle.chosen(wanted, SMALL)
+        Shuffle.choose(wanted, SMALL)
 
 
 def test_orders_are_those_of_the_choice():
-    kinds = [type(Shuffle.chosen(w, SMALL).order(1_000, 1, 2)) for w in (False, "exact", "block")]
+    kinds = [type(Shuffle.choose(w, SMALL).order(1_000, 1, 2)) for w in (False, "exact", "block")]
     assert kinds == [Order, ExactOrder, BlockOrder]
 
 

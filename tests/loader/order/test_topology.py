@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.order.topology import find_rank
 
 VARIABLES = ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")
 
@@ -29,30 +29,30 @@ def distributed(*, initialized):
 
 
 def test_one_process_is_rank_0_of_1():
-    assert found_rank(None, None) == (0, 1)
+    assert find_rank(None, None) == (0, 1)
 
 
 @pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")])
 def test_launchers_say_it_in_variables(monkeypatch, names):
     monkeypatch.setenv(names[0], "2")
-    assert found_rank(None, None) == (0, 1)  # half of it says nothing
+    assert find_rank(None, None) == (0, 1)  # half of it says nothing
     monkeypatch.setenv(names[1], "4")
-    assert found_rank(None, None) == (2, 4)
+    assert find_rank(None, None) == (2, 4)
 
 
 def test_what_is_given_goes_before_all_else(monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "4")
-    assert found_rank(0, 3) == (0, 3)
+    assert find_rank(0, 3) == (0, 3)
 
 
 def test_torch_is_asked_where_it_is_initialized(monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setitem(sys.modules, "torch.distributed", distributed(initialized=False))
-    assert found_rank(None, None) == (2, 4)
+    assert find_rank(None, None) == (2, 4)
     monkeypatch.setitem(sys.modules, "torch.distributed", distributed(initialized=True))
-    assert found_rank(None, None) == (5, 8)
+    assert find_rank(None, None) == (5, 8)
 
 
 def test_loaders_find_their_rank(make_lake, monkeypatch):
@@ -66,8 +66,8 @@ def test_loaders_find_their_rank(make_lake, monkeypatch):
 
 def test_asking_loads_no_framework():
     code = (
-        "import sys; from deeplake_lite.loader.order.topology import found_rank; "
-        "found_rank(None, None); "
+        "import sys; from deeplake_lite.loader.order.topology import find_rank; "
+        "find_rank(None, None); "
         "print(*[m for m in ('torch', 'jax', 'tensorflow') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -78,6 +78,8 @@ def test_asking_loads_no_framework():
 def test_variables_that_are_no_ranks_are_told(monkeypatch, rank, size):
     monkeypatch.setenv("RANK", rank)
     monkeypatch.setenv("WORLD_SIZE", size)
-    with pytest.raises(ValueError, match=f"got RANK='{rank}' and WORLD_SIZE='{size}'. Unset them"):
-        found_rank(None, None)
-    assert found_rank(1, 4) == (1, 4)
+    with pytest.raises(
+        ValueError, match=f"they are RANK='{rank}' and WORLD_SIZE='{size}'. Unset them"
+    ):
+        find_rank(None, None)
+    assert find_rank(1, 4) == (1, 4)

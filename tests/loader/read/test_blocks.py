@@ -9,8 +9,8 @@ import deeplake_lite as dl
 from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.loader.order import block_rows
 from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
+from deeplake_lite.loader.read import block_cells, block_policy
 from deeplake_lite.loader.read import blocks as blocks_module
-from deeplake_lite.loader.read import held, holding
 from deeplake_lite.loader.read.blocks import EARLY, Blocks
 from deeplake_lite.loader.read.disk import Disk
 from deeplake_lite.loader.read.readers import Readers
@@ -91,7 +91,7 @@ def orders(n, epoch):
 def test_rows_are_those_that_were_asked_for(
     view, readers, tmp_path, monkeypatch, mode, kind, large
 ):
-    monkeypatch.setattr(held, "LARGE_CELLS", large)
+    monkeypatch.setattr(block_cells, "LARGE_CELLS", large)
     samples = ViewSamples.of(view)
     expected = [repr(tuple(row.values())) for row in view]
     total = samples.row_bytes * len(samples)
@@ -113,14 +113,14 @@ def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, reader
     read = mock.patch.object(ViewSamples, "read", autospec=True, side_effect=ViewSamples.read)
     with read as reads:
         for _ in epochs(blocks, "block", batch=16, ahead=2):  # two epochs
-            assert len(blocks._found) <= most
+            assert len(blocks._futures) <= most
     assert reads.call_count <= 2 * blocks.count - most // 2
 
 
 def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
     monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
     monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
-    monkeypatch.setattr(holding, "TOGETHER", 1)
+    monkeypatch.setattr(block_policy, "TOGETHER", 1)
     samples = ViewSamples.of(view)
     blocks = Blocks(samples, readers, 2**30)
     with mock.patch.object(
@@ -137,7 +137,7 @@ def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
 def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
     monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
     monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
-    monkeypatch.setattr(holding, "TOGETHER", 1)
+    monkeypatch.setattr(block_policy, "TOGETHER", 1)
     blocks = Blocks(ViewSamples.of(view), readers, 2**30)
     order = ExactOrder(len(view))
     first = blocks.request(order.at(0, 40), order, 0, order)
@@ -165,7 +165,7 @@ def test_blocks_are_read_together_where_all_are_kept(view, readers):
     whole, some = Blocks(samples, readers, 2 * total), Blocks(samples, readers, total // 2)
     assert whole.rows == 16 * some.rows
     assert whole.count == -(-len(samples) // whole.rows)
-    with mock.patch.object(holding, "MOST_ROWS", 2 * some.rows):
+    with mock.patch.object(block_policy, "MOST_ROWS", 2 * some.rows):
         assert Blocks(samples, readers, 2 * total).rows == 2 * some.rows
 
 

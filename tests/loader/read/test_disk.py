@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
-from deeplake_lite.loader.read import holding, sealed
+from deeplake_lite.loader.read import array_file, block_policy
 from deeplake_lite.loader.read.disk import Disk
 from deeplake_lite.query.functions import user
 
@@ -130,8 +130,8 @@ def test_a_block_in_the_place_of_another_is_not_loaded(tmp_path):
 
 def test_a_file_that_is_the_same_is_compared_with_its_hashes_once(tmp_path, monkeypatch):
     disk, checks = Disk("own", tmp_path), []
-    read = sealed.read
-    monkeypatch.setattr(sealed, "read", lambda *a, check: checks.append(check) or read(*a))
+    read = array_file.read
+    monkeypatch.setattr(array_file, "read", lambda *a, check: checks.append(check) or read(*a))
     disk.save(0, 2, {"x": CELLS["large"]})
     for _ in range(2):
         assert disk.load(0, 2) is not None
@@ -162,7 +162,7 @@ def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, mo
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     loader = make_lake({"x": "int32"}, x=[1, 2]).batches(2, cache="disk")
-    with pytest.raises(LoaderError, match=r"cache='disk' keeps files below .*Set XDG_CACHE_HOME"):
+    with pytest.raises(LoaderError, match=r"cache='disk' stores files in .*Set XDG_CACHE_HOME"):
         next(iter(loader))
 
 
@@ -231,7 +231,7 @@ CHANGES = (overwrite, cut, empty, replace_by_another, touch, remove)
 @pytest.fixture
 def blocks(make_lake, monkeypatch):
     """A lake whose rows take several blocks of files that are mapped."""
-    monkeypatch.setattr(holding, "rows_of_block", lambda _: 50)
+    monkeypatch.setattr(block_policy, "rows_of_block", lambda _: 50)
     values = np.random.default_rng(0).random((300, 100))
     return make_lake({"x": dl.Array("float64", (100,))}, x=values)
 

@@ -18,7 +18,7 @@ def test_reads_that_wait_for_their_turn_end_when_the_readers_are_closed():
     assert eventually(lambda: len(readers._waiting) == 5)
     readers.close()
     for read in waiting:
-        with pytest.raises(LoaderError, match="A loader that was closed"):
+        with pytest.raises(LoaderError, match="The loader was closed"):
             read.result(10)
     assert not any(read.done() for read in running)
     go_on.set()

@@ -10,7 +10,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.loader import Options
 from deeplake_lite.loader.read.samples import ViewSamples
-from deeplake_lite.loader.report.explain import Situation, explained
+from deeplake_lite.loader.report.explain import Situation, explain_stats
 from deeplake_lite.loader.report.stats import Stats
 
 
@@ -36,7 +36,7 @@ def after_an_epoch(loader, pause=0.0):
 def of(epoch, situation=None, /, **options):
     """Explain an epoch that took ten seconds."""
     given = situation or Situation(Options(batch_size=8, **options))
-    return explained(Stats(epochs=(epoch,)), given)
+    return explain_stats(Stats(epochs=(epoch,)), given)
 
 
 def spent(**seconds):
@@ -56,7 +56,7 @@ def test_a_slow_store_is_named(lake, monkeypatch):
     monkeypatch.setattr(ViewSamples, "read", slowly)
     found = after_an_epoch(lake.batches(20))
     assert found.bottleneck == "read"
-    assert str(found).startswith("The reader is slow: ")
+    assert str(found).startswith("Reading is slow: ")
     assert "cache='disk'" in str(found)
 
 
@@ -102,7 +102,11 @@ def test_a_slow_training_step_is_named(lake):
 @pytest.mark.parametrize(
     ("seconds", "options", "start"),
     [
-        ({"collate": 8.0}, {}, "Collating takes 100 % of the workers' time: collate='list'"),
+        (
+            {"collate": 8.0},
+            {},
+            "Collating takes 100 % of the workers' time. Options: collate='list'",
+        ),
         ({"decode": 8.0}, {}, "Decoding values takes 100 % of"),
         ({"hand_over": 6.0, "decode": 2.0}, {}, "Handing batches over takes 75 %"),
         ({"transform": 5.0, "waiting": 5.0}, {}, "Your batch_transform takes 100 %"),
@@ -110,9 +114,9 @@ def test_a_slow_training_step_is_named(lake):
         (
             {"read": 8.0},
             {},
-            "The reader is slow: 100 % of the workers' time goes into waiting for ",
+            "Reading is slow: workers wait for it for 100 % of the workers' time, at ",
         ),
-        ({"read": 8.0}, {"cache": None}, "The reader is slow: "),
+        ({"read": 8.0}, {"cache": None}, "Reading is slow: "),
     ],
 )
 def test_sentences(seconds, options, start):
@@ -121,7 +125,7 @@ def test_sentences(seconds, options, start):
 
 
 def test_a_reader_is_advised_by_what_stays_in_memory():
-    assert "at 0 B/s; later epochs take the rows from memory" in str(of(spent(read=9.0)))
+    assert "at 0 B/s. Options: later epochs take the rows from memory" in str(of(spent(read=9.0)))
     without = of(spent(read=9.0), Situation(Options(batch_size=8, cache=None), mode="rows"))
     assert "cache='encoded' keeps rows in memory" in str(without)
 
@@ -129,10 +133,12 @@ def test_a_reader_is_advised_by_what_stays_in_memory():
 def test_advice_is_none_that_is_followed_already():
     options = Options(batch_size=8, cache="disk", columns=("x",), shuffle="block")
     found = of(spent(read=9.0), Situation(options, "block", "disk"))
-    assert str(found).endswith("a store that is nearer would help.")
+    assert str(found).endswith("A nearer store would help.")
     pictures = Options(batch_size=8, cache="decoded", size={"image": (8, 8)}, num_workers=1)
-    found = of(spent(decode=9.0), Situation(pictures, pictures={"image": "png", "m": "mask"}))
-    assert str(found).startswith("Decoding PNG and masks takes 100 % of the workers' time: ")
+    found = of(spent(decode=9.0), Situation(pictures, images={"image": "png", "m": "mask"}))
+    assert str(found).startswith(
+        "Decoding PNG and masks takes 100 % of the workers' time. Options: "
+    )
     assert "size=" not in str(found)
     assert "cache=" not in str(found)
 
@@ -151,7 +157,7 @@ def test_rows_that_are_read_again_tell_that_memory_is_too_small(epoch, rows_read
     situation = Situation(options, "exact", "rows", rows=1000, stored=2e9)
     found = of(told, situation)
     assert found.bottleneck == "memory"
-    assert "memory_budget=100 MB now, and about 2.6 GB would hold all rows" in str(found)
+    assert "memory_budget is 100 MB; about 2.6 GB would hold all rows" in str(found)
     assert of(told, Situation(options, "exact", "whole", rows=1000)).bottleneck == "read"
 
 
@@ -178,10 +184,11 @@ def test_an_epoch_that_has_just_begun_is_not_explained_yet():
     past = spent(decode=8.0)
     begun = Stats(wall=0.1, stall=0.1, read=0.1, batches=1, epoch=1)
     situation = Situation(Options(batch_size=8))
-    assert explained(Stats(epochs=(past, begun)), situation).bottleneck == "decode"
-    assert explained(Stats(epochs=(begun,)), situation).bottleneck == "read"
+    assert explain_stats(Stats(epochs=(past, begun)), situation).bottleneck == "decode"
+    assert explain_stats(Stats(epochs=(begun,)), situation).bottleneck == "read"
     assert (
-        explained(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck == "read"
+        explain_stats(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck
+        == "read"
     )
 
 
@@ -202,7 +209,10 @@ def test_a_page_has_the_sentence_and_bars():
 
 def test_before_anything_was_loaded_it_says_what_to_do(lake):
     found = lake.batches(8).explain()
-    assert repr(found) == "Nothing has been loaded yet: go through some batches, and ask again."
+    assert (
+        repr(found)
+        == "Nothing has been loaded yet. Iterate over some batches, and call explain() again."
+    )
     assert "width" not in found._repr_html_().partition("</style>")[2]
 
 
@@ -222,7 +232,7 @@ def test_an_epoch_without_batches_says_why(make_lake, rows, told):
 def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
     loader = make_lake({"x": "int32"}, x=range(3)).batches(4)
     situation = Situation(loader.options, rows=3, batches=1)
-    assert "mostly the start of threads" in str(of(spent(hand_over=9.0), situation))
+    assert "most of the time is spent starting threads" in str(of(spent(hand_over=9.0), situation))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +248,7 @@ def test_columns_that_a_query_computes_are_named(make_lake):
     boxes = [[[i, i, i + 1, i + 1]] for i in range(4)]
     view = make_lake({"boxes": dl.Boxes()}, boxes=boxes).query("SELECT boxes[:, 0:2] AS corner")
     loader = view.batches(2)
-    situation = Situation.of(loader._samples, loader.options, "none", "whole", 2)
+    situation = Situation.of(loader.resources.samples, loader.options, "none", "whole", 2)
     told = str(of(spent(read=9.0), situation))
-    assert told.startswith("Computing the query's columns is slow: 100 % of the workers' time")
-    assert "cache='disk' keeps what was computed" in told
+    assert told.startswith("Computing the query's columns is slow: workers wait for it for 100 %")
+    assert "cache='disk' stores computed values" in told

@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.loader.make.arrays import RaggedBatch
-from deeplake_lite.loader.make.recipe import Made
+from deeplake_lite.loader.make.recipe import BatchResult
 from deeplake_lite.loader.read.tally import Tally
 from deeplake_lite.loader.report.meter import Meter, Meters
 from deeplake_lite.loader.report.stats import STAGES, Stats
@@ -84,7 +84,7 @@ def worked(clock, workers, seconds, pause, tasks=20, ahead=4):
     for clock.at, what, task in sorted(events):
         match what:
             case 0:
-                meter.end(task, [Made({}, 20, dict(seconds))])
+                meter.end(task, [BatchResult({}, 20, dict(seconds))])
             case 1:
                 meter.back()
             case 2:
@@ -152,7 +152,7 @@ def test_the_work_of_an_epoch_that_is_left_is_not_waiting(clock):
     for task in range(2):
         meter.begin(task)
     clock.at += 0.1
-    meter.end(0, [Made({}, 20, {"transform": 0.1})])
+    meter.end(0, [BatchResult({}, 20, {"transform": 0.1})])
     meter.leave(0, 20)
     meter.stop()
     stats = meter.stats()
@@ -212,20 +212,20 @@ def test_a_task_that_ends_after_its_epoch_changes_nothing():
     meter.begin(0)
     meter.stop()
     before = meter.stats()
-    meter.end(0, [Made({"x": np.zeros(10)}, 10, {"decode": 5.0})])
+    meter.end(0, [BatchResult({"x": np.zeros(10)}, 10, {"decode": 5.0})])
     assert meter.stats().seconds == before.seconds
     assert tally.held == 0
 
 
 def lanes_to_a_process(clock, tasks):
     """Measure four seconds of one process that two threads ask."""
-    meter = Meter(0, 1, Tally(1), began := clock(), lanes=2)
+    meter = Meter(0, 1, Tally(1), began := clock(), max_tasks=2)
     meter.leave(0, 1)
     for number, (start, end, seconds) in enumerate(tasks):
         clock.at = began + start
         meter.begin(number)
         clock.at = began + end
-        meter.end(number, [Made({}, 1, seconds)])
+        meter.end(number, [BatchResult({}, 1, seconds)])
     clock.at = began + 4
     meter.stop()
     stats = meter.stats()
@@ -301,7 +301,7 @@ def test_the_memory_of_blocks_and_of_batches_is_counted(make_lake):
     stats = loader.stats()
     assert 400_000 < stats.peak_bytes < 900_000
     assert stats.rss_bytes > stats.peak_bytes
-    assert loader._blocks.tally.held < 401_000
+    assert loader.resources.blocks.tally.held < 401_000
 
 
 def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
@@ -309,12 +309,14 @@ def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
     loader = lake.batches(10, cache=None, num_workers=1)
     for _ in range(3):
         for _ in loader:
-            assert wait(list(loader._blocks._alone), 60).not_done == set()  # rows read ahead
+            assert (
+                wait(list(loader.resources.blocks._alone), 60).not_done == set()
+            )  # rows read ahead
             break
-    loader._pool.shutdown()
-    loader._readers.close()
-    loader._readers._pool.shutdown()  # reads that were under way hold their rows until they end
-    assert loader._blocks.tally.held == 0
+    loader.resources.pool.shutdown()
+    loader.resources.readers.close()
+    loader.resources.readers._pool.shutdown()  # reads that are running hold rows until they end
+    assert loader.resources.blocks.tally.held == 0
     assert loader.stats().peak_bytes > 40_000
 
 
@@ -323,7 +325,7 @@ def test_decoded_pixels_are_counted(make_lake):
     lake = make_lake({"image": dl.Image("png")}, image=list(pixels))
     loader = lake.batches(10, cache="decoded")
     timed(loader)
-    assert pixels.nbytes <= loader._blocks.tally.held < 2 * pixels.nbytes
+    assert pixels.nbytes <= loader.resources.blocks.tally.held < 2 * pixels.nbytes
 
 
 def test_a_batch_of_a_framework_counts_as_nothing_where_it_does_not_say():

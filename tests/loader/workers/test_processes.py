@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader.workers import parcels
+from deeplake_lite.loader.workers import channel
 from deeplake_lite.testing import transforms
 
 from ..watching import children, eventually, shared_files, threads
@@ -90,7 +90,7 @@ def test_arrays_are_aligned_and_the_users_own_until_the_last_one_goes(ds):
     first, second = loader
     loader.close()
     image = first["image"]
-    assert image.nbytes > parcels.INLINE_BYTES
+    assert image.nbytes > channel.INLINE_BYTES
     assert image.ctypes.data % 64 == 0
     assert first["x"].ctypes.data % 64 == 0
     image[:] = 5
@@ -106,11 +106,11 @@ def test_arrays_are_aligned_and_the_users_own_until_the_last_one_goes(ds):
     assert small.tolist() == list(range(20, 40))
 
 
-@pytest.mark.parametrize(("name", "value"), [("MOST_MAPS", 1), ("_nameless", lambda: None)])
+@pytest.mark.parametrize(("name", "value"), [("MOST_MAPS", 1), ("_anonymous_memory", lambda: None)])
 def test_batches_come_also_where_descriptors_or_memory_lack(ds, monkeypatch, name, value):
     options = {"columns": ["x", "image"]}
     expected = batches_of(ds, "threads", 0, **options)
-    monkeypatch.setattr(parcels, name, value)
+    monkeypatch.setattr(channel, name, value)
     assert batches_of(ds, **options) == expected
 
 
@@ -156,7 +156,7 @@ def test_torch_draws_the_same_and_tensors_come_back_as_tensors(numbers, monkeypa
 
 
 def test_a_cache_of_pixels_is_refused_where_no_one_process_has_them(numbers):
-    with pytest.raises(ValueError, match=r"cache='decoded' keeps pixels.*workers='threads'"):
+    with pytest.raises(ValueError, match=r"cache='decoded' caches pixels.*workers='threads'"):
         numbers.batches(2, workers="processes", cache="decoded")
 
 
@@ -169,7 +169,9 @@ def test_a_lambda_is_sent_by_cloudpickle_or_refused_in_words(numbers, monkeypatc
     doubled = batches_of(numbers, transform=lambda s: {"x": s["x"] * 2})
     assert doubled[0]["x"][2] == list(range(0, 14, 2))
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(LoaderError, match=r"got transform=.*lambda.*top of a module.*threads"):
+    with pytest.raises(
+        LoaderError, match=r"pickling transform=.*lambda.*top level of a module.*threads"
+    ):
         numbers.batches(2, workers="processes", transform=lambda s: s)
     numbers.batches(2, workers="processes", num_workers=0, transform=lambda s: s)
 

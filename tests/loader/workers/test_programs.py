@@ -142,11 +142,11 @@ list(loader)
 @pytest.mark.parametrize(
     ("text", "got"),
     [
-        (AT_THE_TOP, "it starts workers there, too. Put"),
-        (IN_A_FUNCTION, "it starts workers there, too, by way of LAST. Put"),
-        (IN_A_MODULE, "it starts workers there, too, by way of LAST. Put"),
-        (IN_AN_IMPORT, "it starts workers there, too, by way of LAST. Put"),
-        (FAILS, "it fails there: OSError: no. Put"),
+        (AT_THE_TOP, "which would start workers in turn. Put"),
+        (IN_A_FUNCTION, "which would start workers in turn, at LAST. Put"),
+        (IN_A_MODULE, "which would start workers in turn, at LAST. Put"),
+        (IN_AN_IMPORT, "which would start workers in turn, at LAST. Put"),
+        (FAILS, "which fails: OSError: no. Put"),
     ],
     ids=["at the top", "in a function", "in a module", "in an import", "another error"],
 )
@@ -163,7 +163,7 @@ def test_the_line_is_quoted_that_a_guard_is_missing_at(tmp_path, text, got):
     }
     done = ran(tmp_path, MINE + text)
     assert done.returncode == 1
-    said = f"and so comes to {marked['HERE']}: {got.replace('LAST', marked.get('LAST', ''))}"
+    said = f"and so runs {marked['HERE']}, {got.replace('LAST', marked.get('LAST', ''))}"
     assert said in done.stderr
 
 
@@ -255,4 +255,4 @@ print(len(list(loader)))
         assert done.stderr == ""
         first, said, last = done.stdout.splitlines()
         assert first == last == "10"
-        assert "A loader works in the process that made it" in said
+        assert "A loader must be used in the process that created it" in said

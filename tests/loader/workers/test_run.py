@@ -25,7 +25,7 @@ def handed_over(batches, seen):
 @pytest.mark.parametrize("refused", range(30, 40))
 def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, monkeypatch, refused):
     class Picky(Loader):
-        def _converted(self, batch):
+        def _convert(self, batch):
             if batch["x"][0] == refused:
                 raise LoaderError("not this one")
             return batch
@@ -62,7 +62,7 @@ def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(nu
         return make_all(recipe, jobs, epoch)
 
     class Looking(Loader):
-        def _handed_over(self, run):
+        def _hand_over(self, run):
             for made in run.batches():
                 wait(run._pending)
                 ready.append(run.ready)
@@ -116,13 +116,13 @@ def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_er
     batches = iter(loader)
     next(batches)
     (run,) = loader._runs
-    begin, pool = run._begin, getattr(loader, part)
+    begin, pool = run._start_tasks, getattr(loader, part)
 
     def closing():
         loader.close()  # as another thread may at this very moment
         begin()
         pool.submit(int)
 
-    monkeypatch.setattr(run, "_begin", closing)
-    with pytest.raises(LoaderError, match="A loader that was closed"):
+    monkeypatch.setattr(run, "_start_tasks", closing)
+    with pytest.raises(LoaderError, match="The loader was closed"):
         list(batches)

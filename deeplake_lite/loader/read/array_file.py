@@ -1,11 +1,11 @@
-"""Arrays in one file that says of itself what must be in it: damage, and other files, are noticed.
+"""Files of arrays with hashes, so that damaged and swapped files are noticed.
 
 ::
 
-    mark, length and hash of the list | list, JSON | array | array | …
+    magic number, length and hash of the list | list, JSON | array | array | …
 
-The list has the file's key, and of each array the name, dtype, shape, place and hash. Arrays begin
-at multiples of `ALIGNED` bytes.
+The list contains the key of the file, and the name, dtype, shape, offset and hash of each array.
+Arrays begin at multiples of `ALIGNED` bytes.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ MARK = b"DLB1"
 _HEAD = struct.Struct("<4sQ16s")
 
 ALIGNED = 64
-"""Bytes of which arrays begin at multiples."""
+"""Arrays begin at multiples of this many bytes."""
 
 SMALL = 4_096
-"""Bytes of a file that is read rather than mapped."""
+"""Files of up to this size are read. Larger ones are memory-mapped."""
 
 
 def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays by name into a new file.
+    """Write named arrays to a new file.
 
     Parameters
     ----------
     key : str
-        What the file is: only who knows it can read the file.
+        Identifies the contents. `read` refuses the file if it is given another key.
     """
     flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     listed, end = [], 0
@@ -56,30 +56,30 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file, read-only; those of a large file are mapped.
+    """Return the arrays in a file by name, read-only. Those of a large file are memory-mapped.
 
     Parameters
     ----------
     check : bool
-        Whether the arrays' bytes are compared with their hashes. The list is in any case.
+        Whether to compare the bytes of the arrays with their hashes. The list is always checked.
 
     Raises
     ------
     OSError
-        When there is no such file.
+        When the file does not exist.
     ValueError
-        When it is not what was written under the key.
+        When the file is damaged, or has another key.
     """
     data = _mapped(path)
     if len(data) < _HEAD.size:
-        raise ValueError("The file is cut short.")
+        raise ValueError("The file is truncated.")
     mark, length, digest = _HEAD.unpack(data[: _HEAD.size])
     text = data[_HEAD.size : _HEAD.size + length].tobytes()
     if mark != MARK or xxhash.xxh3_128_digest(text) != digest:
         raise ValueError("The list of the file's arrays is damaged.")
-    found, listed = json.loads(text)
-    if found != key:
-        raise ValueError(f"The file is {found!r}, and not {key!r}.")
+    actual, listed = json.loads(text)
+    if actual != key:
+        raise ValueError(f"The file must have the key {key!r}, but it has {actual!r}.")
     body = data[_aligned(_HEAD.size + length) :]
     return {
         name: _array(body[start:], dtype, shape, hashed if check else None)
@@ -90,7 +90,7 @@ def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]
 def _array(
     data: NDArray[np.uint8], dtype: str, shape: list[int], hashed: str | None
 ) -> NDArray[Any]:
-    """Return the array that bytes begin with. Raises ValueError where they are not its own."""
+    """Return the array at the start of `data`. Raises ValueError if its hash does not match."""
     own = data[: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize]
     if hashed is not None and xxhash.xxh3_64_hexdigest(own) != hashed:
         raise ValueError("An array does not match its hash.")
@@ -98,14 +98,14 @@ def _array(
 
 
 def _mapped(path: Path) -> NDArray[np.uint8]:
-    """Return the bytes of a file."""
+    """Return the bytes of a file, memory-mapped if it is large."""
     if path.stat().st_size <= SMALL:
         return np.frombuffer(path.read_bytes(), np.uint8)
     return np.asarray(np.memmap(path, np.uint8, "r"))
 
 
 def _aligned(position: int) -> int:
-    """Return where an array may begin that comes behind a position.
+    """Return a position rounded up to a multiple of `ALIGNED`.
 
     >>> _aligned(0), _aligned(1), _aligned(64)
     (0, 64, 64)

@@ -1,7 +1,7 @@
-"""Pixels of earlier epochs, so that what fits is decoded once.
+"""A cache of decoded pixels across epochs.
 
-Rows are kept by their position: the first ones, as many as there is room for. In an epoch every row
-comes once, so no choice of rows would be found more often than any other.
+It holds the first rows of the view, as many as fit. Every row comes once in an epoch, so any choice
+of rows has the same hit rate.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.tally import Tally
 
 
-class Decoded:
-    """Decoded values of columns of one shape.
+class DecodedCache:
+    """Decoded values of the columns in which all values have one shape.
 
     Parameters
     ----------
     columns : mapping
-        Recipes; those without one shape are not kept.
+        Recipes of the columns. Columns whose values differ in shape are not cached.
     rows : int
-        Of the view.
+        Number of rows in the view.
     limit : int
-        Bytes that may be kept.
+        Most bytes to cache.
     tally : Tally
-        Is told what is kept.
+        Counts the cached bytes.
     """
 
     def __init__(
@@ -46,25 +46,25 @@ class Decoded:
         }
         each = sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in kinds.values())
         self.rows = min(rows, limit // max(1, each))
-        """How many are kept."""
+        """Number of rows that are cached."""
         self._values = {name: np.empty((self.rows, *s), d) for name, (s, d) in kinds.items()}
         self._known = {name: np.zeros(self.rows, bool) for name in kinds}
 
     def take(self, name: str, positions: Positions, out: NDArray[Any]) -> NDArray[np.bool_]:
-        """Fill in what is kept of some rows; tell which rows are."""
+        """Copy the cached values of some rows to `out`; return which rows were cached, (rows,)."""
         known = self._known.get(name)
         if known is None or not self.rows:
             return np.zeros(len(positions), bool)
-        found = (positions < self.rows) & known.take(positions, mode="clip")
-        if found.all():
+        hits = (positions < self.rows) & known.take(positions, mode="clip")
+        if hits.all():
             np.take(self._values[name], positions, axis=0, out=out, mode="clip")
         else:
-            for row in np.flatnonzero(found).tolist():
+            for row in np.flatnonzero(hits).tolist():
                 out[row] = self._values[name][positions[row]]
-        return found
+        return hits
 
     def put(self, name: str, positions: Positions, values: NDArray[Any]) -> None:
-        """Keep values of some rows, as far as there is room."""
+        """Cache the values of those rows that there is room for."""
         known = self._known.get(name)
         if known is None:
             return
@@ -72,6 +72,6 @@ class Decoded:
         for row, position in enumerate(positions.tolist()):
             if position < self.rows and not known[position]:
                 self._values[name][position] = values[row]
-                known[position] = True
+                known[position] = True  # after the value: other threads read without a lock
                 count += 1
         self._tally.hold(count * values[:1].nbytes)

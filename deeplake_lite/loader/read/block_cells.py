@@ -1,4 +1,7 @@
-"""Cells as a loader holds them: few objects for small rows, and rows taken from several of them."""
+"""The cells of blocks in memory, and the gathering of a batch's rows from several blocks.
+
+Small cells of a ragged column are packed into one array per block, so that there are few objects.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bytes:
-    """Cells of a ragged column, back to back: one object for all rows of a block."""
+class PackedCells:
+    """Cells of a ragged column back to back, in one array for all rows of a block."""
 
     data: NDArray[np.uint8]
     """Bytes of all cells."""
     starts: NDArray[np.int64]
-    """(rows + 1,): where each begins in `data`."""
+    """Start of each cell in `data`, and the end of the last, (rows + 1,)."""
     shapes: NDArray[np.int32]
-    """(rows, ndim), as cells have them."""
+    """Shapes of the cells, (rows, ndim)."""
     valid: NDArray[np.bool_] | None
-    """(rows,), or None when no cell is null."""
+    """Whether each cell is not null, (rows,), or None if no cell is null."""
 
     @classmethod
-    def of(cls, cells: RaggedCells) -> Bytes:
+    def of(cls, cells: RaggedCells) -> PackedCells:
         """Copy cells into one array."""
         lengths = [memoryview(b).nbytes for b in cells.buffers]
         starts = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))]).astype(np.int64)
@@ -41,9 +44,10 @@ class Bytes:
         return cls(data, starts, cells.shapes, cells.valid)
 
     def cells(self) -> RaggedCells:
-        """Return the cells one by one; no byte is copied.
+        """Return the cells as separate buffers, without copying bytes.
 
-        >>> Bytes.of(RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32))).cells().buffers[1]
+        >>> cells = RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32))
+        >>> PackedCells.of(cells).cells().buffers[1]
         array([99], dtype=uint8)
         """
         edges = self.starts.tolist()
@@ -51,15 +55,15 @@ class Bytes:
         return RaggedCells(buffers, self.shapes, self.valid)
 
 
-type Held = Bytes | Cells
-type Block = dict[str, Held]
+type StoredCells = PackedCells | Cells
+type Block = dict[str, StoredCells]
 
 LARGE_CELLS = 4_096
-"""Bytes of a cell, on average, from which on cells are held as they were read: none is copied."""
+"""Cells of at least this average size are held as they were read, without packing."""
 
 
 def are_large(cells: RaggedCells) -> bool:
-    """Tell whether cells are large enough to be objects of their own.
+    """Return whether cells are large enough to be held as separate objects.
 
     >>> are_large(RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32)))
     False
@@ -67,32 +71,32 @@ def are_large(cells: RaggedCells) -> bool:
     return sum(memoryview(b).nbytes for b in cells.buffers) >= LARGE_CELLS * len(cells)
 
 
-def gathered(
-    blocks: Mapping[int, Held], number: Positions, row: Positions, alone: Cells | None
+def gather(
+    blocks: Mapping[int, StoredCells], number: Positions, row: Positions, alone: Cells | None
 ) -> Cells:
-    """Return cells from several blocks, and from what was read by itself, in the rows' order.
+    """Return the cells of rows from several blocks, in the order of the rows.
 
     Parameters
     ----------
     blocks : mapping
-        By number.
+        Cells of the blocks, by number.
     number, row : ndarray, (rows,) int64
-        Which block each row is of, and which row of the block it is.
+        Number of each row's block, and of the row in the block.
     alone : Cells, optional
-        The rows of blocks that are not there, in order.
+        Cells of the rows whose blocks are not in `blocks`, in order. They were read separately.
     """
     sample = next(iter(blocks.values())) if blocks else alone
-    if isinstance(sample, Bytes | RaggedCells):
-        bytes_of = cast("Mapping[int, Bytes | RaggedCells]", blocks)
-        return _bytes_gathered(bytes_of, number, row, cast("RaggedCells | None", alone))
+    if isinstance(sample, PackedCells | RaggedCells):
+        bytes_of = cast("Mapping[int, PackedCells | RaggedCells]", blocks)
+        return _gather_ragged(bytes_of, number, row, cast("RaggedCells | None", alone))
     if isinstance(sample, DenseCells):
         dense = cast("Mapping[int, DenseCells]", blocks)
-        return _dense_gathered(dense, number, row, cast("DenseCells | None", alone))
+        return _gather_dense(dense, number, row, cast("DenseCells | None", alone))
     parts: list[Cells] = []
     at, end = np.empty(len(number), np.int64), 0
-    for block, some in blocks.items():
+    for block, cells in blocks.items():
         mine = np.flatnonzero(number == block)
-        parts.append(take(cast("Cells", some), row[mine]))
+        parts.append(take(cast("Cells", cells), row[mine]))
         at[mine] = np.arange(end, end + len(mine))
         end += len(mine)
     if alone is not None:
@@ -102,24 +106,24 @@ def gathered(
     return take(concat(parts), at) if len(parts) > 1 else parts[0]
 
 
-def _dense_gathered(
+def _gather_dense(
     blocks: Mapping[int, DenseCells],
     number: Positions,
     row: Positions,
     alone: DenseCells | None,
 ) -> DenseCells:
-    """Return cells of a column of one shape: each is copied once, to its place in the batch."""
+    """Return cells of a dense column. Each is copied once, to its place in the batch."""
     if alone is not None and not blocks:
         return alone
     sample = alone if alone is not None else next(iter(blocks.values()))
     values = aligned((len(number), *sample.values.shape[1:]), sample.values.dtype)
     valid, elsewhere = np.ones(len(number), bool), np.ones(len(number), bool)
-    for block, some in blocks.items():
+    for block, cells in blocks.items():
         mine = np.flatnonzero(number == block)
-        _copy(some.values, row[mine], values, mine)
+        _copy(cells.values, row[mine], values, mine)
         elsewhere[mine] = False
-        if some.valid is not None:
-            valid[mine] = some.valid[row[mine]]
+        if cells.valid is not None:
+            valid[mine] = cells.valid[row[mine]]
     if alone is not None:
         values[elsewhere] = alone.values
         if alone.valid is not None:
@@ -128,7 +132,7 @@ def _dense_gathered(
 
 
 def _copy(values: NDArray[Any], rows: Positions, out: NDArray[Any], places: Positions) -> None:
-    """Copy some rows to places of another array: large ones without an array between."""
+    """Copy rows to places in another array. For large rows, avoid NumPy's temporary array."""
     if values[:1].nbytes < LARGE_CELLS:
         out[places] = values[rows]
         return
@@ -136,30 +140,30 @@ def _copy(values: NDArray[Any], rows: Positions, out: NDArray[Any], places: Posi
         out[place] = values[row]
 
 
-def _bytes_gathered(
-    blocks: Mapping[int, Bytes | RaggedCells],
+def _gather_ragged(
+    blocks: Mapping[int, PackedCells | RaggedCells],
     number: Positions,
     row: Positions,
     alone: RaggedCells | None,
 ) -> RaggedCells:
-    """Return cells of a ragged column; no byte is copied."""
+    """Return cells of a ragged column, without copying bytes."""
     buffers: list[Any] = []
     shapes: list[Any] = []
     valid, taken = np.ones(len(number), bool), 0
     for i, (block, r) in enumerate(zip(number.tolist(), row.tolist(), strict=True)):
-        some = blocks.get(block)
-        if some is None:
+        cells = blocks.get(block)
+        if cells is None:
             assert alone is not None
             buffers.append(alone.buffers[taken])
             shapes.append(alone.shapes[taken])
             valid[i] = alone.valid is None or alone.valid[taken]
             taken += 1
             continue
-        if isinstance(some, Bytes):
-            buffers.append(some.data[some.starts[r] : some.starts[r + 1]])
+        if isinstance(cells, PackedCells):
+            buffers.append(cells.data[cells.starts[r] : cells.starts[r + 1]])
         else:
-            buffers.append(some.buffers[r])
-        shapes.append(some.shapes[r])
-        if some.valid is not None:
-            valid[i] = some.valid[r]
+            buffers.append(cells.buffers[r])
+        shapes.append(cells.shapes[r])
+        if cells.valid is not None:
+            valid[i] = cells.valid[r]
     return RaggedCells(buffers, np.array(shapes), None if valid.all() else valid)

@@ -1,4 +1,4 @@
-"""Commands that keep a lake whole and small."""
+"""Commands that verify and clean up a lake, and manage its branches and tags."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deeplake_lite.cli.app import (
 @app.command()
 @command
 def verify(url: Url, version: Version = None, as_json: Json = False) -> None:
-    """Read everything again and compare it with hashes and checksums; exit with 1 on damage."""
+    """Read all data and compare it with hashes and checksums. Exits with 1 if there is damage."""
     report = open_lake(url, version).verify()
     if as_json:
         damaged = [
@@ -45,28 +45,30 @@ def vacuum(
     url: Url,
     older_than: Annotated[
         str | None,
-        typer.Option(help="Age from which versions without a name expire: 30d, 12h. Else none."),
+        typer.Option(help="Expire unnamed versions older than this: 30d, 12h. By default, none."),
     ] = None,
     spare: Annotated[
-        str, typer.Option(help="Objects younger than this stay: 24h, 90m. See ds.vacuum.")
+        str, typer.Option(help="Spare objects younger than this: 24h, 90m. See ds.vacuum.")
     ] = "24h",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the objects, but delete none.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete what no version needs any more."""
+    """Delete objects that no version needs."""
     from dataclasses import asdict
 
-    done = open_lake(url).vacuum(older_than=older_than, spare=spare, dry_run=dry_run)
+    result = open_lake(url).vacuum(older_than=older_than, spare=spare, dry_run=dry_run)
     if as_json:
-        print_json({**asdict(done), "dry_run": dry_run})
+        print_json({**asdict(result), "dry_run": dry_run})
         return
     verb = "would delete" if dry_run else "deleted"
     typer.echo(
-        f"{verb} {done.expired} versions, {size(done.bytes)}: {done.chunks} chunks, "
-        f"{done.manifests} manifests, {done.snapshots} snapshots"
+        f"{verb} {result.expired} versions, {size(result.bytes)}: {result.chunks} chunks, "
+        f"{result.manifests} manifests, {result.snapshots} snapshots"
     )
-    if done.why:
-        typer.echo(for_the_shell(done.why))
+    if result.why:
+        typer.echo(for_the_shell(result.why))
 
 
 @app.command()
@@ -78,7 +80,7 @@ def tag(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the tag instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Name a version for good, or delete such a name, which is never free again."""
+    """Give a version a permanent name, or delete a tag. The name of a deleted tag stays taken."""
     ds = open_lake(url, None if delete else version)
     if delete:
         ds.delete_tag(name)
@@ -96,7 +98,7 @@ def branch(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the branch instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Start a branch at a version, or delete one; its versions stay until a vacuum."""
+    """Create a branch at a version, or delete one. Its versions stay until a vacuum."""
     ds = open_lake(url, None if delete else version)
     if delete:
         ds.delete_branch(name)
@@ -106,7 +108,7 @@ def branch(
 
 
 def _report_name(kind: str, name: str, version: str | None, *, as_json: bool) -> None:
-    """Say what has become of a tag or branch; no version where it was deleted."""
+    """Print that a tag or branch was created at a version, or without one, that it was deleted."""
     if as_json:
         print_json({kind: name, "version": version, "deleted": version is None})
     elif version is None:

@@ -1,9 +1,10 @@
-"""Objects that go from process to process through a socket, the memory of their arrays beside it.
+"""Channels between processes: objects are sent through a socket, their arrays in shared memory.
 
-A parcel is a pickle and the buffers that it leaves out (protocol 5). Large ones lie in memory that
-has no name, and only its descriptor goes through the socket: whoever is killed, nothing stays
-behind. Arrays that arrive lie at multiples of 64 bytes and may be written to. The large ones of a
-parcel hold its memory until the last of them goes; small ones are copied, and hold none but theirs.
+A message consists of a pickle and its out-of-band buffers (protocol 5). A large message is written
+to anonymous shared memory, and only the descriptor of the memory is sent through the socket. As the
+memory has no name, nothing is left over when a process is killed. Received arrays begin at
+multiples of 64 bytes and are writable. The large arrays of a message share its memory, which is
+freed with the last of them; small arrays are copied, so that they do not keep that memory.
 """
 
 from __future__ import annotations
@@ -30,50 +31,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 INLINE_BYTES = 32 * 1024
-"""Parcels up to this size go through the socket themselves; arrays up to this size are copied."""
+"""Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
 
 MOST_MAPS = 128
-"""Parcels that are mapped at a time: each takes a file descriptor. Others are copied."""
+"""Most messages that are mapped at a time, as each takes a file descriptor. Others are copied."""
 
 POLL = 1.0
-"""Seconds after which one who waits looks whether the other side is still there."""
+"""Seconds between checks whether the other process still runs, while nothing arrives."""
 
 _PREFIX = struct.Struct("<QQ?")
-"""Buffers, bytes of the parcel, and whether a descriptor comes along."""
+"""Number of buffers, size of the message in bytes, and whether a descriptor is attached."""
 
 _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
-class Lane:
-    """One end of a socket through which parcels go, one at a time each way.
+class Channel:
+    """One end of a socket for messages, one at a time in each direction.
 
     Parameters
     ----------
     end : socket.socket
-        Connected to the other process.
-    there : callable, optional
-        Tells whether the other process is; asked while nothing arrives.
+        Socket that is connected to the other process.
+    is_alive : callable, optional
+        Returns whether the other process still runs. Called repeatedly while nothing arrives.
     """
 
-    def __init__(self, end: socket.socket, there: Callable[[], bool] | None = None) -> None:
-        self._socket, self._there = end, there
+    def __init__(self, end: socket.socket, is_alive: Callable[[], bool] | None = None) -> None:
+        self._socket, self._is_alive = end, is_alive
         self._lock = threading.RLock()
         self._sent: int | None = None
-        if there is not None:
+        if is_alive is not None:
             end.settimeout(POLL)
 
     def fileno(self) -> int:
-        """Return the descriptor of the socket, to wait for."""
+        """Return the descriptor of the socket, for `select`."""
         return self._socket.fileno()
 
-    def ask(self, value: Any) -> Any:
-        """Send a value, and return the answer. Raises EOFError if the other process has gone."""
+    def request(self, value: Any) -> Any:
+        """Send a value, and return the reply. Raises EOFError if the other process has ended."""
         with self._lock:
             self.send(value)
             return self.receive()
 
     def send(self, value: Any) -> None:
-        """Send a value. Raises EOFError if the other process has gone."""
+        """Send a value. Raises EOFError if the other process has ended."""
         frames = _frames(value)
         lengths = np.array([frame.nbytes for frame in frames], np.int64)
         total = int(_ends(lengths)[-1])
@@ -91,7 +92,7 @@ class Lane:
             raise EOFError(str(error)) from error
 
     def receive(self) -> Any:
-        """Wait for a value. Raises EOFError if the other process has gone."""
+        """Wait for a value, and return it. Raises EOFError if the other process has ended."""
         try:
             with ExitStack() as unused:
                 prefix, memory = self._read_with(unused)
@@ -106,22 +107,26 @@ class Lane:
         ends = _ends(lengths)
         starts = ends - lengths
         frames = [whole[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return pickle.loads(frames[0], buffers=map(_alone, frames[1:]))
+        return pickle.loads(frames[0], buffers=map(_detach_small, frames[1:]))
 
     def hang_up(self) -> None:
-        """End what is under way, on both sides."""
+        """Shut the connection down. Both sides stop sending and receiving."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the socket back, once nobody waits at it."""
+        """Close the socket, once no other thread uses it."""
         self.hang_up()
         with self._lock:
             self._forget()
             self._socket.close()
 
     def _forget(self) -> None:
-        """Let go of memory that has been sent: macOS loses it if that is done before it arrives."""
+        """Close the descriptor of the last message.
+
+        That is done only now, because macOS loses a descriptor that the sender closes before it is
+        received.
+        """
         if self._sent is not None:
             os.close(self._sent)
             self._sent = None
@@ -157,29 +162,29 @@ class Lane:
         return into
 
     def _read_with(self, unused: ExitStack) -> tuple[bytes, int | None]:
-        """Return a prefix, and the descriptor that came with it, which is closed in the end."""
+        """Return a prefix and the attached descriptor, which `unused` will close."""
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         while hasattr(socket, "recv_fds"):
             try:
-                data, found, _, _ = socket.recv_fds(self._socket, _PREFIX.size, 1, flags)
+                data, descriptors, _, _ = socket.recv_fds(self._socket, _PREFIX.size, 1, flags)
             except TimeoutError:
                 self._check()
                 continue
-            for memory in found:
-                unused.callback(os.close, memory)
+            for descriptor in descriptors:
+                unused.callback(os.close, descriptor)
             if not data:
                 raise EOFError("the other process has hung up")
             rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
-            return data + bytes(rest), found[0] if found else None
+            return data + bytes(rest), descriptors[0] if descriptors else None
         return bytes(self._read(memoryview(bytearray(_PREFIX.size)))), None
 
     def _check(self) -> None:
-        if self._there is not None and not self._there():
+        if self._is_alive is not None and not self._is_alive():
             raise EOFError("the other process has ended")
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves the bytes of ragged cells, and of tensors of torch, to the buffers."""
+    """Pickles the bytes of ragged cells and of PyTorch tensors as out-of-band buffers."""
 
     def reducer_override(self, value: Any) -> Any:
         if type(value) is RaggedCells:
@@ -208,7 +213,7 @@ def _tensor(values: Any) -> Any:
 
 
 def _frames(value: Any) -> list[memoryview]:
-    """Return the pickle of a value, and the buffers that it leaves out."""
+    """Return the pickle of a value and its out-of-band buffers."""
     buffers: list[pickle.PickleBuffer] = []
     stream = io.BytesIO()
     _Pickler(stream, 5, buffer_callback=buffers.append).dump(value)
@@ -216,7 +221,7 @@ def _frames(value: Any) -> list[memoryview]:
 
 
 def _ends(lengths: np.ndarray) -> np.ndarray:
-    """Return where buffers end that each begin at a multiple of `ALIGNMENT`.
+    """Return the ends of consecutive buffers that begin at multiples of `ALIGNMENT`.
 
     >>> _ends(np.array([10, 64, 1])).tolist()
     [10, 128, 129]
@@ -233,11 +238,11 @@ def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> by
 
 
 def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
-    """Return the descriptor of memory without a name that holds buffers; None where there is none.
+    """Return the descriptor of anonymous memory with the buffers; None if there is no memory.
 
-    It is written, not mapped: pages that are written whole need not be cleared first.
+    The memory is written, not mapped: then the system need not clear its pages first.
     """
-    memory = _nameless()
+    memory = _anonymous_memory()
     if memory is None or sys.platform == "win32":
         return None
     ends = _ends(lengths).tolist()
@@ -247,14 +252,14 @@ def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
             view = frame
             while view:
                 view = view[os.pwrite(memory, view, end - view.nbytes) :]
-    except OSError:  # no room: the socket takes it
+    except OSError:  # no space: the message goes through the socket instead
         os.close(memory)
         return None
     return memory
 
 
-def _alone(frame: memoryview) -> memoryview:
-    """Return a small buffer as memory of its own: whoever keeps it should not keep the rest."""
+def _detach_small(frame: memoryview) -> memoryview:
+    """Return a copy of a small buffer, so that it does not keep the memory of the whole message."""
     if frame.nbytes > INLINE_BYTES:
         return frame
     copy = memoryview(aligned((frame.nbytes,), np.dtype(np.uint8)))
@@ -262,7 +267,8 @@ def _alone(frame: memoryview) -> memoryview:
     return copy
 
 
-def _nameless() -> int | None:
+def _anonymous_memory() -> int | None:
+    """Return the descriptor of new memory without a name, or None if the system has none."""
     try:
         if hasattr(os, "memfd_create"):
             return os.memfd_create("deeplake-lite", os.MFD_CLOEXEC)
@@ -275,12 +281,12 @@ def _nameless() -> int | None:
 
 
 def _mapped(memory: int, size: int) -> memoryview:
-    """Return memory that was sent, as it is, or a copy where many are mapped already."""
+    """Return the memory of a message: mapped, or copied if many messages are mapped already."""
     if len(_maps) < MOST_MAPS:
         with suppress(OSError):
-            found = mmap.mmap(memory, size)
-            _maps.add(found)
-            return memoryview(found)
+            mapping = mmap.mmap(memory, size)
+            _maps.add(mapping)
+            return memoryview(mapping)
     copy = memoryview(aligned((size,), np.dtype(np.uint8)))
     done = 0
     while done < size:

@@ -6,7 +6,7 @@ import socket
 import numpy as np
 import pytest
 
-from deeplake_lite.loader.workers.parcels import INLINE_BYTES, Lane
+from deeplake_lite.loader.workers.channel import INLINE_BYTES, Channel
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="Linux counts so")
 
@@ -18,7 +18,7 @@ def open_files():
 @pytest.fixture
 def lanes():
     ends = socket.socketpair()
-    found = [Lane(end) for end in ends]
+    found = [Channel(end) for end in ends]
     yield found
     for lane in found:
         lane.close()

@@ -1,4 +1,4 @@
-"""A step of the demo, and the state that the steps share."""
+"""The state that the steps of the demo share, and the class of a step."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 PRACTICE = "practice"
-"""Branch on which the mistakes stay, to be found by hand."""
+"""Branch on which the wrong labels stay, so that users can find them."""
 
 
 @dataclass
-class Story:
-    """State that the steps share."""
+class DemoState:
+    """The state that the steps share."""
 
     url: str
     digits: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
-    """Greys from 0 to 16, (n, 8, 8)."""
+    """Grey values from 0 to 16, (n, 8, 8)."""
     truth: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """What was written, (n,)."""
+    """The correct labels, (n,)."""
     photographs: list[Path] = field(default_factory=list)
     page: Path | None = None
-    """The page of the browser, once it is written."""
+    """The HTML page of the browser, once it is written."""
     lake: Dataset | None = None
 
     @property
     def ds(self) -> Dataset:
-        """The lake, once it is made."""
+        """The lake, once it is created."""
         assert self.lake is not None
         return self.lake
 
@@ -45,8 +45,8 @@ class Step:
     """One step of the demo."""
 
     title: str
-    """Description that is printed with the step."""
+    """Title that is printed with the step."""
     code: str
-    """Code that does it, or nothing."""
-    run: Callable[[Story], str]
-    """Does it; returns what was done."""
+    """Code that is printed with the step, as an example."""
+    run: Callable[[DemoState], str]
+    """Runs the step, and returns a line that describes the result."""

@@ -1,4 +1,4 @@
-"""Steps of the demo that use the finished lake: a query, a training loop, a page to look at."""
+"""The steps of the demo that use the finished lake: a query, a training loop, and an HTML page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from deeplake_lite.cli.story import PRACTICE
+from deeplake_lite.cli.demo_state import PRACTICE
 from deeplake_lite.dataset.opening import open as open_lake
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.cli.story import Story
+    from deeplake_lite.cli.demo_state import DemoState
 
 BOLD = "SELECT * WHERE label = '7' AND MEAN(image) > 85 ORDER BY MEAN(image) DESC"
 
@@ -24,53 +24,53 @@ BATCH = 64
 EPOCHS = 3
 
 SHOWN = 200
-"""Rows on the page."""
+"""Number of rows on the page."""
 
 
-def ask(story: Story) -> str:
-    """Ask for rows by their label and by what is in their pictures."""
-    bold = story.ds.query(BOLD)
+def run_query(state: DemoState) -> str:
+    """Query rows by their label and by the pixels of their image."""
+    bold = state.ds.query(BOLD)
     boldest = bold[0]["image"].mean()
     return f"{len(bold)} sevens have much ink; the mean grey of the first is {boldest:.0f}"
 
 
-def train(story: Story) -> str:
-    """Train a linear classifier on batches, and count the test rows that it gets right."""
+def train(state: DemoState) -> str:
+    """Train a linear classifier on batches, and measure its accuracy on test rows."""
     from sklearn.linear_model import SGDClassifier
 
-    digits = story.ds.query("SELECT image, label WHERE label <> 'photograph'")
+    digits = state.ds.query("SELECT image, label WHERE label <> 'photograph'")
     train, test = digits.split([0.8, 0.2], by="label", seed=0)
     model, batches = SGDClassifier(random_state=0), 0
     loader = train.batches(BATCH, shuffle=True, seed=0)
     for _ in range(EPOCHS):
-        for batch in loader:  # each time through is another epoch, in another order
+        for batch in loader:  # each iteration is another epoch, in another order
             model.partial_fit(_vectors(batch), batch["label"], classes=np.arange(10))
             batches += 1
     right = [model.predict(_vectors(b)) == b["label"] for b in test.batches(BATCH)]
     share = np.concatenate(right).mean()
-    done = f"{batches} batches of {BATCH} rows in {EPOCHS} epochs"
-    return f"{done}; {share:.0%} of {len(test)} test rows right"
+    training = f"{batches} batches of {BATCH} rows in {EPOCHS} epochs"
+    return f"{training}; {share:.0%} of {len(test)} test rows right"
 
 
-def save_page(story: Story) -> str:
-    """Save a page of the browser: the labels that are most likely wrong come first."""
-    practice = open_lake(story.url, branch=PRACTICE)
+def save_page(state: DemoState) -> str:
+    """Save an HTML page of the browser, with the labels that are most likely wrong first."""
+    practice = open_lake(state.url, branch=PRACTICE)
     suspects = practice.suspects("label", by="embedding")
-    story.page = suspects.browse().to_html(_free_page(story.url), rows=SHOWN).absolute()
-    size = story.page.stat().st_size / 1e6
+    state.page = suspects.browse().to_html(_free_page(state.url), rows=SHOWN).absolute()
+    size = state.page.stat().st_size / 1e6
     return (
-        f"{SHOWN} of {len(suspects):,} digits, most suspicious first, {size:.1f} MB: {story.page}"
+        f"{SHOWN} of {len(suspects):,} digits, most suspicious first, {size:.1f} MB: {state.page}"
     )
 
 
 def _vectors(batch: dict[str, Any]) -> NDArray[Any]:
-    """Return the pixels of a batch's pictures as rows, (n, 64), 0 to 1."""
+    """Return the pixels of a batch's images as vectors, (n, 64), 0 to 1."""
     images = np.asarray(batch["image"], np.float32) / np.float32(255)
     return images.reshape(len(images), -1)
 
 
 def _free_page(url: str) -> Path:
-    """Return a file for the page beside a local lake, else here; numbered where it is taken."""
+    """Return a free path for the page: next to a local lake, else in the current folder."""
     local = Path(url) if "://" not in url else Path(Path(urlsplit(url).path).name or "lake")
     endings = chain([""], (f"-{number}" for number in count(2)))
     names = (local.with_name(f"{local.stem}{ending}.html") for ending in endings)

@@ -1,4 +1,4 @@
-"""The generators that all functions of a process share: seeded for a sample, and given back."""
+"""The random generators that all code in a process shares: seeded for a sample, then restored."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_TURN = threading.RLock()
-"""Held while the generators are a loader's, so that loaders in several threads take turns."""
+_LOCK = threading.RLock()
+"""Held while a loader uses the generators, so that loaders in several threads take turns."""
 
 
 def seed_globals(number: int) -> None:
-    """Seed the generators of `random` and `numpy.random`, and torch's for the CPU if it is loaded.
+    """Seed the generators of `random` and `numpy.random`, and torch's CPU generator if imported.
 
     >>> seed_globals(7)
     >>> drawn = random.random(), np.random.random()
@@ -28,16 +28,19 @@ def seed_globals(number: int) -> None:
     True
     """
     random.seed(number)
-    np.random.seed(number % 2**32)  # noqa: NPY002 - the one that transforms of others draw from
+    np.random.seed(number % 2**32)  # noqa: NPY002 - transforms in libraries draw from this one
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.manual_seed(number % 2**63)
 
 
 @contextmanager
-def globals_kept() -> Iterator[None]:
-    """Give the global generators back as they were; other threads wait for their turn."""
-    with _TURN:
+def preserved_globals() -> Iterator[None]:
+    """Restore the state of the global generators at the end of the block.
+
+    Meanwhile, other threads wait before they enter such a block.
+    """
+    with _LOCK:
         torch = sys.modules.get("torch")
         plain, arrays = random.getstate(), np.random.get_state()  # noqa: NPY002
         tensors = None if torch is None else torch.default_generator.get_state()

@@ -1,7 +1,7 @@
-"""Neighbours that were found before, by the vectors themselves.
+"""A cache of nearest neighbours, by the hash of the vectors.
 
-A commit that mends labels leaves the vectors as they were: their neighbours are still the same, in
-whatever version, and finding them is what takes seconds.
+Finding neighbours takes seconds. A commit that fixes labels does not change the vectors, so the
+neighbours that were found in an earlier version can be used again.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
     from deeplake_lite.review.neighbours import Rows, Vectors
 
-KEPT_BYTES = 2**27
-"""Neighbours kept for the next ranking, at the most: ten of each of half a million rows."""
+CACHE_BYTES = 2**27
+"""Most bytes in the cache: enough for ten neighbours of each of half a million rows."""
 
-KEPT = ColumnCache(KEPT_BYTES)
+CACHE = ColumnCache(CACHE_BYTES)
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The rows nearest to each row; see `nearest`."""
+    """The nearest neighbours of each row. See `nearest`."""
 
     rows: Rows
-    """(n, k) int64"""
+    """Rows of the neighbours, (n, k) int64."""
     cosines: NDArray[np.float32]
-    """(n, k)"""
+    """Cosine similarities, (n, k) float32."""
 
     @property
     def nbytes(self) -> int:
-        """Memory that they take, bytes."""
+        """Memory of the arrays in bytes."""
         return self.rows.nbytes + self.cosines.nbytes
 
 
 def neighbours_of(vectors: Vectors, count: int) -> Neighbours:
-    """Return the neighbours of each row, as they were found before if the vectors are the same.
+    """Return the nearest neighbours of each row, from the cache if the vectors are the same.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def neighbours_of(vectors: Vectors, count: int) -> Neighbours:
     ([[2], [3], [0], [1]], True)
     """
     digest = xxhash.xxh3_128_digest(np.ascontiguousarray(vectors))
-    made: Neighbours = KEPT.get(
+    neighbours: Neighbours = CACHE.get(
         (digest, vectors.shape, count), lambda: Neighbours(*nearest(vectors, count))
     )
-    return made
+    return neighbours

@@ -1,4 +1,4 @@
-"""The rows of several views end to end, as one: where their columns mean the same."""
+"""The rows of a mix: several views one after the other, with columns that mean the same."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Positions
 
 SOURCE = "_source"
-"""Name of the column that says which view a row is of, from 0; given where it is asked for."""
+"""Name of the column with the number of each row's view, from 0. It has to be requested."""
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralSamples:
+class MixSamples:
     """The rows of several views, one after the other.
 
     Parameters
     ----------
     parts : tuple of ViewSamples
-        With the same columns, in any order.
+        The rows of each view. All have the same columns, in any order.
     columns : tuple of str
-        Those of a batch, in order; `SOURCE` may be among them.
+        Names of the columns in a batch, in order. `SOURCE` may be among them.
     weights : tuple of Fraction
-        The views' shares in an epoch.
+        Shares of the views in an epoch.
     epoch_rows : int
-        How many rows an epoch takes.
+        Number of rows in an epoch.
     """
 
     parts: tuple[ViewSamples, ...]
-    """Each view."""
+    """The rows of each view."""
     columns: tuple[str, ...]
-    """Those of a batch, in order."""
+    """Names of the columns in a batch, in order."""
     weights: tuple[Fraction, ...]
-    """The views' shares in an epoch; they add up to 1."""
+    """Shares of the views in an epoch. They add up to 1."""
     epoch_rows: int
-    """How many rows an epoch takes."""
+    """Number of rows in an epoch."""
 
     @classmethod
     def of(
@@ -68,15 +68,15 @@ class SeveralSamples:
         epoch_rows: int,
         *,
         with_ids: bool = False,
-    ) -> SeveralSamples:
-        """Pin the views' rows, as they are now.
+    ) -> MixSamples:
+        """Return the rows of views, pinned to their current versions.
 
         Raises
         ------
         ColumnNotFoundError
-            For a column that a view does not have.
+            When a view lacks one of the columns.
         OptionError
-            For columns that do not mean the same in all views.
+            When a column does not mean the same in all views.
         """
         read = [name for name in columns if name != SOURCE]
         parts = tuple(ViewSamples.of(view, read, with_ids=with_ids) for view in views)
@@ -89,7 +89,7 @@ class SeveralSamples:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `read` gives: the columns, and perhaps `ROW_ID`."""
+        """Names of the columns that `read` returns: those of a batch, and `ROW_ID` with ids."""
         return (*self.columns, ROW_ID) if self.parts[0].with_ids else self.columns
 
     @property
@@ -99,8 +99,8 @@ class SeveralSamples:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, in order, with the type that covers all views."""
-        htypes = {n: agreed(n, self._of(n)) for n in self.columns if n != SOURCE}
+        """The columns, in order, with a type that covers the types in all views."""
+        htypes = {n: common_htype(n, self._of(n)) for n in self.columns if n != SOURCE}
         htypes[SOURCE] = Scalar("int64")
         return tuple(Field(n, f"c{i:08x}", htypes[n]) for i, n in enumerate(self.columns))
 
@@ -109,95 +109,105 @@ class SeveralSamples:
         positions: Positions,
         into: Mapping[str, NDArray[Any]] = NOWHERE,  # noqa: ARG002 views are read one by one
     ) -> Mapping[str, Cells]:
-        """Return the cells of some rows, by name."""
+        """Return the cells of some rows by column."""
         views, order = self._by_view(positions)
         blocks = [self._read(view, mine) for view, mine in views]
-        found = {name: concat([block[name] for block in blocks]) for name in self.names}
+        joined = {name: concat([block[name] for block in blocks]) for name in self.names}
         if (np.diff(order) > 0).all():
-            return found
-        return {name: take(cells, np.argsort(order)) for name, cells in found.items()}
+            return joined
+        return {name: take(cells, np.argsort(order)) for name, cells in joined.items()}
 
     def ids(self, positions: Positions) -> Positions:
-        """Return the ids of some rows, (rows,) int64: those of different views may be equal."""
+        """Return the ids of some rows, (rows,) int64. Different views may have equal ids."""
         views, order = self._by_view(positions)
         out = np.empty(len(positions), np.int64)
         out[order] = np.concatenate([self.parts[view].ids(mine) for view, mine in views])
         return out
 
     def where(self, positions: Positions) -> Rows:
-        """Return where rows are in their views."""
+        """Return the views of some rows, and their positions there."""
         views = np.searchsorted(self._ends, positions, side="right")
         starts = np.concatenate([[0], self._ends])
         return Rows(positions - starts[views], views)
 
     def _by_view(self, positions: Positions) -> tuple[list[tuple[int, Positions]], Positions]:
-        """Return views with positions of theirs, and which of the given ones these are."""
+        """Group positions by view.
+
+        Returns
+        -------
+        groups : list of (int, ndarray)
+            The number of each view with rows, and their positions in that view.
+        order : ndarray, (rows,) int64
+            Indices into `positions` of the rows of all groups, one group after the other.
+        """
         views = np.searchsorted(self._ends, positions, side="right")
         starts = np.concatenate([[0], self._ends])
-        there = np.unique(views).tolist() or [0]
-        mine = [(view, positions[views == view] - starts[view]) for view in there]
-        return mine, np.argsort(views, kind="stable")
+        numbers = np.unique(views).tolist() or [0]
+        groups = [(view, positions[views == view] - starts[view]) for view in numbers]
+        return groups, np.argsort(views, kind="stable")
 
-    def only(self, names: Sequence[str]) -> SeveralSamples:
-        """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
+    def only(self, names: Sequence[str]) -> MixSamples:
+        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
         return self.of(self.sources, tuple(names), self.weights, self.epoch_rows)
 
     @cached_property
     def row_bytes(self) -> float:
-        """Stored size of a row, bytes, about."""
+        """Approximate stored size of a row in bytes."""
         return sum(part.row_bytes * len(part) for part in self.parts) / len(self)
 
     @property
     def computed(self) -> bool:
-        """Whether something is computed for a row whenever it is read."""
+        """Whether a query computes some column whenever a row is read."""
         return any(part.computed for part in self.parts)
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape that a column has in every row; None where they differ, or are null."""
+        """Return the shape of a column's values; None if they differ or some are null."""
         if f.name == SOURCE:
             return ()
         shapes = {part.shape_of(part.view.schema[f.name]) for part in self.parts}
         return shapes.pop() if len(shapes) == 1 else None
 
     def of_one_shape(self, f: Field) -> bool:
-        """Tell whether every cell of a column has one shape, in all versions that are mixed."""
+        """Return whether all cells of a column have one shape, in the versions of all views."""
         fields = [(part, part.view.schema[f.name]) for part in self.parts if f.name != SOURCE]
-        alike = len({part.shape_of(own) for part, own in fields}) <= 1
-        return alike and all(part.of_one_shape(own) for part, own in fields)
+        is_same = len({part.shape_of(own) for part, own in fields}) <= 1
+        return is_same and all(part.of_one_shape(own) for part, own in fields)
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values: per axis a size, or from least to most."""
+        """Return the shape of a column's values: for each axis its size, or (least, most)."""
         if f.name == SOURCE:
             return ()
-        found = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
-        return tuple(map(_of_both, *found)) if len(found) > 1 else found.pop()
+        shapes = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
+        return tuple(map(_join_axes, *shapes)) if len(shapes) > 1 else shapes.pop()
 
-    def shuffled(self, wanted: bool | str) -> MixShuffle:
-        """Return how the rows are shuffled, as the user wants it. Raises OptionError."""
+    def choose_shuffle(self, wanted: bool | str) -> MixShuffle:
+        """Return the shuffle that the user wants, for each view. Raises OptionError."""
         rows = tuple(map(len, self.parts))
-        return MixShuffle(rows, self.weights, tuple(part.shuffled(wanted) for part in self.parts))
+        return MixShuffle(
+            rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts)
+        )
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells these rows from others. Raises UncommittedError."""
-        of = [part.fingerprint for part in self.parts]
-        return xxhash.xxh3_128_hexdigest("\0".join(of).encode())
+        """Hash that identifies these rows. Raises UncommittedError."""
+        fingerprints = [part.fingerprint for part in self.parts]
+        return xxhash.xxh3_128_hexdigest("\0".join(fingerprints).encode())
 
     @property
     def repeatable(self) -> bool:
-        """Whether any process reads the same cells where the fingerprint is the same."""
+        """Whether every process with the same fingerprint reads the same cells."""
         return all(part.repeatable for part in self.parts)
 
     @cached_property
     def _ends(self) -> Positions:
-        """Where each view ends, (views,)."""
+        """Position at which the rows of each view end, (views,)."""
         return np.cumsum([len(part) for part in self.parts])
 
     @cached_property
-    def _numbers(self) -> dict[str, list[NDArray[np.int32] | None]]:
-        """By column of classes: per view, the number that each of its classes has here."""
+    def _class_numbers(self) -> dict[str, list[NDArray[np.int32] | None]]:
+        """For each column of classes and each view, the number that the mix gives to each class."""
         return {
-            f.name: [_renumbered(h.classes, f.htype.classes) for h in self._of(f.name)]
+            f.name: [_renumbering(h.classes, f.htype.classes) for h in self._of(f.name)]
             for f in self.fields
             if f.htype.classes is not None and f.htype.classes.names
         }
@@ -207,32 +217,33 @@ class SeveralSamples:
         return [part.view.schema[name].htype for part in self.parts]
 
     def _read(self, view: int, positions: Positions) -> dict[str, Cells]:
-        """Return cells of rows of one view, their classes numbered as here."""
+        """Return the cells of rows of one view, with the class numbers of the mix."""
         cells = dict(self.parts[view].read(positions))
-        for name, numbers in self._numbers.items():
+        for name, numbers in self._class_numbers.items():
             table = numbers[view]
             if table is not None:
-                cells[name] = _relabelled(cells[name], table)
+                cells[name] = _renumber(cells[name], table)
         if SOURCE in self.columns:
             cells[SOURCE] = DenseCells(np.full(len(positions), view, np.int64))
         return cells
 
 
-def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
-    """Return the type that covers a column in all views.
+def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
+    """Return a type that covers the types of a column in all views.
 
-    Whether nulls are taken may differ, and the codec of pictures that are files. Classes go by
-    name.
+    The types may differ in whether they are nullable, and in the codec of image files. Class labels
+    are matched by name.
 
     Raises
     ------
     OptionError
-        For types that mean different things.
+        When the types differ in meaning.
 
     Examples
     --------
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> agreed("label", [ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)])
+    >>> pets, birds = ClassLabel(["cat", "dog"]), ClassLabel(["dog", "emu"], nullable=True)
+    >>> common_htype("label", [pets, birds])
     ClassLabel(['cat', 'dog', 'emu'], nullable=True)
     """
     plain = [replace(h, nullable=False, default=None) for h in htypes]
@@ -241,9 +252,9 @@ def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
         united = whole.united(other)
         if united is None:
             raise OptionError(
-                f"Columns of a mix have one type in all views, got {name!r} as {htypes[0]} in view "
-                f"0 and {htypes[number]} in view {number}. Leave it out with columns=[…], or cast "
-                "it in a query."
+                f"A column of a mix must have the same type in all views, but {name!r} is "
+                f"{htypes[0]} in view 0 and {htypes[number]} in view {number}. Leave it out with "
+                "columns=[…], or cast it in a query."
             )
         whole = united
     nullable = any(h.nullable for h in htypes)
@@ -251,14 +262,14 @@ def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
 
 
 def common_columns(views: Sequence[View]) -> tuple[str, ...]:
-    """Return the columns, which all views have to have. Raises ColumnNotFoundError."""
+    """Return the columns of the views. Raises ColumnNotFoundError if they differ between views."""
     known = list(dict.fromkeys(name for view in views for name in view.columns))
     for number, view in enumerate(views):
         for name in known:
             if name not in view.columns:
                 raise ColumnNotFoundError(
-                    f"Views of a mix have the same columns, and view {number} has no {name!r}. "
-                    f"Choose those that all have: columns={_in_all(views)}."
+                    f"All views of a mix must have the same columns, but view {number} has no "
+                    f"column {name!r}. Choose those that all have: columns={_in_all(views)}."
                 )
     return views[0].columns
 
@@ -268,23 +279,26 @@ def _in_all(views: Sequence[View]) -> list[str]:
 
 
 def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
-    """Refuse to follow links of one lake under the roots that were given for another."""
+    """Raise OptionError if a mix has links, and its lakes were opened with different roots.
+
+    Otherwise, links of one lake could be read under the roots that were allowed for another.
+    """
     allowed = {view.rows.lake.allow for view in views}
     if len(allowed) > 1 and any(f.htype.target is not None for f in fields):
         raise OptionError(
-            f"Links of a mix are followed under the same roots, got {sorted(allowed)}. Open all "
-            "lakes with the same allow=[…]."
+            "All lakes of a mix with links must be opened with the same roots, but theirs are "
+            f"{sorted(allowed)}. Open all of them with the same allow=[…]."
         )
 
 
-def _renumbered(own: ClassLabel, here: ClassLabel) -> NDArray[np.int32] | None:
-    """Return the number here of each class of a view; None where they are the same."""
-    numbers = np.array([here.index(name) for name in own.names], np.int32)
+def _renumbering(own: ClassLabel, mix: ClassLabel) -> NDArray[np.int32] | None:
+    """Return the number in the mix of each class of a view; None if the numbers are the same."""
+    numbers = np.array([mix.index(name) for name in own.names], np.int32)
     return None if (numbers == np.arange(len(numbers))).all() else numbers
 
 
-def _relabelled(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
-    """Return cells of classes with other numbers."""
+def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
+    """Return cells of class labels with each class replaced by its new number."""
     if isinstance(cells, DenseCells):
         return DenseCells(numbers[cells.values], cells.valid)
     assert isinstance(cells, RaggedCells)
@@ -292,10 +306,10 @@ def _relabelled(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
     return RaggedCells(list(buffers), cells.shapes, cells.valid)
 
 
-def _of_both(*axes: Axis) -> Axis:
-    """Return the sizes of an axis that differ from view to view, from least to most.
+def _join_axes(*axes: Axis) -> Axis:
+    """Return the size of an axis over all views, or (least, most); None if it is not known.
 
-    >>> _of_both(4, (2, 3)), _of_both(4, None), _of_both(4, 4)
+    >>> _join_axes(4, (2, 3)), _join_axes(4, None), _join_axes(4, 4)
     ((2, 4), None, 4)
     """
     if None in axes:

@@ -1,0 +1,66 @@
+"""The conversion of batches to the arrays of a framework: what a new framework implements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.loader.make.recipe import BatchResult, ColumnRecipe, Recipe
+    from deeplake_lite.loader.resources import Resources
+    from deeplake_lite.loader.workers.run import Run
+    from deeplake_lite.schema import Field
+
+
+class Framework:
+    """NumPy arrays in the loader's own form; frameworks override the methods that differ.
+
+    A loader calls `start` in the user's thread, `convert` in the thread that made the batch, and
+    `hand_over` in the user's thread again.
+
+    Examples
+    --------
+    A framework whose batches are lists of Python numbers:
+
+    >>> import deeplake_lite as dl
+    >>> from deeplake_lite.loader import Loader, Options
+    >>> class Lists(Framework):
+    ...     def convert(self, batch, resources):
+    ...         return {name: array.tolist() for name, array in batch.items()}
+    >>> ds = dl.create("memory://framework-doc", {"x": "int32"})
+    >>> ds.append({"x": range(3)})
+    >>> list(Loader(ds, Options.of(batch_size=2), Lists()))
+    [{'x': [0, 1]}, {'x': [2]}]
+    """
+
+    def find_rank(self) -> tuple[int, int] | None:
+        """Return the rank of this process and the number of ranks, if the framework knows them.
+
+        The ranks of torch.distributed, of JAX and of launchers are found without this method.
+        """
+        return None
+
+    def start(self) -> None:
+        """Prepare for an epoch, for example by reading the user's settings of the framework."""
+
+    def adjust_recipe(self, recipe: Recipe) -> Recipe:
+        """Return how batches are made, given the recipe of the user's options."""
+        return recipe
+
+    def adjust_column(
+        self,
+        f: Field,  # noqa: ARG002 # for subclasses, as the next one
+        recipe: ColumnRecipe,
+        resources: Resources,  # noqa: ARG002
+    ) -> ColumnRecipe:
+        """Return how a column becomes part of a batch, for example padded to a fixed shape."""
+        return recipe
+
+    def convert(self, batch: Any, resources: Resources) -> Any:  # noqa: ARG002
+        """Return a batch with the framework's arrays."""
+        return batch
+
+    def hand_over(self, run: Run) -> Iterator[BatchResult]:
+        """Yield an epoch's batches in order, for example after copying them to a device."""
+        return run.batches()

@@ -1,0 +1,97 @@
+"""The policy by which blocks of rows are held: chosen by the budget, before anything is read.
+
+A block is a run of consecutive rows of the view. There are four modes:
+
+- ``whole`` holds every row after it was read; dense columns as one array.
+- ``window`` holds the blocks of the order's current window, and drops the block whose rows are
+  needed last.
+- ``rows`` holds as many blocks as fit, and reads the rows of all other blocks one by one.
+- ``disk`` stores blocks as local files.
+
+Every row comes once per epoch, and for such a sequence no cache of the same size has more hits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.loader.order.block_rows import MOST_ROWS, rows_of_block
+
+if TYPE_CHECKING:
+    from deeplake_lite.loader.read.samples import Samples
+
+LARGE_ROW = 8_192
+"""If rows have at least this many bytes, reading one is much quicker than reading its block."""
+
+TOGETHER = 16
+"""Number of blocks that are read as one if all are held, as each read takes a millisecond more."""
+
+COMPUTED_ROWS = 32
+"""Most rows in a block if a query computes them: a batch waits for whole blocks."""
+
+
+@dataclass(frozen=True)
+class BlockPolicy:
+    """How a loader holds rows in memory.
+
+    Examples
+    --------
+    >>> BlockPolicy("rows", rows=128, count=40, cached=7)
+    BlockPolicy(mode='rows', rows=128, count=40, cached=7, most=1)
+    """
+
+    mode: str
+    """``"whole"``, ``"window"``, ``"rows"`` or ``"disk"``."""
+    rows: int
+    """Number of rows in a block."""
+    count: int
+    """Number of blocks."""
+    cached: int
+    """Number of blocks, from the first on, that are read whole. Rows of others are read alone."""
+    most: int = 1
+    """Most blocks to hold at a time in mode ``"window"``."""
+
+    @classmethod
+    def of(
+        cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False
+    ) -> BlockPolicy:
+        """Choose the policy for some rows.
+
+        Parameters
+        ----------
+        samples : Samples
+            Rows to read.
+        limit : int
+            Most bytes to hold.
+        window : int
+            Number of rows in a window of the order, after which none of them comes again; 0 if the
+            order has no windows.
+        on_disk : bool
+            Whether blocks are stored as files.
+        """
+        each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
+        if samples.computed and not on_disk:  # there, each block is a folder of files
+            rows = min(rows, COMPUTED_ROWS)
+        count, total = -(-len(samples) // rows), each * len(samples)
+        mode = (
+            "disk" if on_disk
+            else "whole" if total <= limit
+            else "window" if window and 2 * window * each <= limit
+            else "rows"
+        )  # fmt: skip
+        if mode == "whole" and _quickly_read(samples):
+            rows = max(rows, min(TOGETHER * rows, MOST_ROWS))
+            count = -(-len(samples) // rows)
+        cached = int(limit * count / total) if mode == "rows" else count
+        return cls(mode, rows, count, cached, max(1, int(limit // (each * rows))))
+
+
+def _quickly_read(samples: Samples) -> bool:
+    """Return whether only the size of a block determines how long it takes to read.
+
+    That is not so for small ragged cells, because each of them becomes a Python object.
+    """
+    dense = all(isinstance(f.htype.layout, Dense) for f in samples.fields)
+    return not samples.computed and (dense or samples.row_bytes >= LARGE_ROW)

@@ -1,0 +1,346 @@
+"""The resources of a loader: rows, recipe, threads and processes, created when first needed."""
+
+from __future__ import annotations
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from deeplake_lite.dataset.read.values import decode_one
+from deeplake_lite.errors import LakeError, OptionError
+from deeplake_lite.htypes.cells import take
+from deeplake_lite.loader.make.builder import PADDING
+from deeplake_lite.loader.make.decoded_cache import DecodedCache
+from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
+from deeplake_lite.loader.make.sizes import (
+    axes_in_mode,
+    counts_pixels,
+    in_mode,
+    innermost,
+    is_of_images,
+    sized,
+)
+from deeplake_lite.loader.mix import samples_of
+from deeplake_lite.loader.order.shares import Shares
+from deeplake_lite.loader.order.topology import find_rank
+from deeplake_lite.loader.read.block_policy import BlockPolicy
+from deeplake_lite.loader.read.blocks import Blocks
+from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.loader.read.readers import Readers
+from deeplake_lite.loader.read.samples import ROW_ID
+from deeplake_lite.loader.workers.processes import CHANNELS, WorkerPool
+from deeplake_lite.loader.workers.run import AHEAD, Pipeline
+from deeplake_lite.storage.chunks import spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.repr.html.values import Axis
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.framework import Framework
+    from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.schema import Field
+
+AHEAD_SHARE = 0.1
+"""Share of the budget for rows that are read ahead. Batches that are made ahead get as much."""
+
+MOST_AHEAD_SHARE = 0.3
+"""The same share where rows are large, so that no thread waits for memory to make a batch."""
+
+SAMPLE_ROWS = 64
+"""Number of rows that are read at a time to find an image that is not null."""
+
+
+class BudgetSplit(NamedTuple):
+    """The parts of a memory budget, in bytes."""
+
+    ahead: int
+    """Part for rows that are read ahead. Batches that are made ahead get as much."""
+    stored: int
+    """Part for cached rows in their stored form."""
+    decoded: int
+    """Part for cached rows in their decoded form."""
+
+
+class Resources:
+    """The parts that one loader works with.
+
+    Parameters
+    ----------
+    view : View or Mix
+        Rows to load, pinned to the current version.
+    options : Options
+        The user's options.
+    framework : Framework
+        Converts the batches.
+    """
+
+    def __init__(self, view: View | Mix, options: Options, framework: Framework) -> None:
+        self.samples = samples_of(view, options.columns, with_ids=options.needs_ids)
+        """The rows to load."""
+        self.options = options
+        """The user's options."""
+        self.framework = framework
+        """Converts the batches."""
+        options.check_columns(self.samples.fields)
+        rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
+        # Several ranks need the same number of batches: otherwise some wait for ever in the
+        # all-reduce of a batch that the others do not have.
+        last = options.last or ("uneven" if world_size == 1 else "pad")
+        n = self.samples.epoch_rows
+        self.shares = Shares(n, options.batch_size, rank, world_size, last)
+        """How an epoch is cut into batches."""
+        self.shuffle = self.samples.choose_shuffle(options.shuffle)
+        """How the rows are shuffled."""
+        self._check_reserved_keys()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in a batch."""
+        return tuple(f.name for f in self.samples.fields)
+
+    def _check_reserved_keys(self) -> None:
+        """Raise OptionError if a column has the name of a key that batches need for themselves."""
+        reserved = {PADDING: self.shares.last == "pad", ROW_ID: self.options.needs_ids}
+        for f in self.samples.fields:
+            if reserved.get(f.name):
+                raise OptionError(
+                    f"Batches use the key {f.name!r} to identify their rows, but there is a column "
+                    "of that name. Leave it out with columns=[…], or rename it."
+                )
+
+    def close(self) -> None:
+        """Stop threads and processes, and free the memory. What is needed again is created anew."""
+        # `cached_property` stores its value in `__dict__`: without it, the next access creates one.
+        pool = self.__dict__.pop("pool", None)
+        worker_pool = self.__dict__.pop("_worker_pool", None)
+        readers = self.__dict__.pop("readers", None)
+        for name in ("blocks", "decoded_cache"):
+            self.__dict__.pop(name, None)
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+        if worker_pool is not None:
+            worker_pool.close()
+        if readers is not None:
+            readers.close()
+
+    def convert(self, batch: Any) -> Any:
+        """Return a batch with the framework's arrays. Called in the thread that made the batch."""
+        return self.framework.convert(batch, self)
+
+    @cached_property
+    def readers(self) -> Readers:
+        """Threads that read blocks."""
+        return Readers()
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The blocks of rows that are read ahead or held."""
+        disk = None
+        if self.options.cache == "disk":
+            disk = Disk.of(self.samples)
+        return Blocks(self.samples, self.readers, *self._limits, disk)
+
+    @property
+    def policy(self) -> BlockPolicy:
+        """How blocks of rows are held, known before any is read."""
+        on_disk = self.options.cache == "disk"
+        return BlockPolicy.of(self.samples, *self._limits, on_disk=on_disk)
+
+    @property
+    def _limits(self) -> tuple[int, int]:
+        """Most bytes of cached rows, and the rows in a window of the order."""
+        in_order = self.shuffle.kind == "none"
+        window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
+        return self._budget_split.stored if self.options.cache is not None else 0, window
+
+    @cached_property
+    def decoded_cache(self) -> DecodedCache | None:
+        """Decoded pixels of earlier epochs, with ``cache="decoded"``."""
+        if self.options.cache != "decoded":
+            return None
+        columns, tally = self.recipe.columns, self.blocks.tally
+        return DecodedCache(columns, len(self.samples), self._budget_split.decoded, tally)
+
+    @cached_property
+    def _budget_split(self) -> BudgetSplit:
+        """How the budget is divided."""
+        budget, samples, o = self.options.budget, self.samples, self.options
+        ahead, total = AHEAD_SHARE * budget, samples.row_bytes * len(samples)
+        # If not all rows fit in the cache, they are read while batches are made. Batches of large
+        # rows then need a larger share, or threads wait for memory.
+        if total > budget - 2 * ahead or o.cache is None:
+            wanted = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
+            ahead = max(ahead, min(wanted, MOST_AHEAD_SHARE * budget))
+        rest = int(budget - 2 * ahead)
+        if o.cache != "decoded":
+            return BudgetSplit(int(ahead), rest, 0)
+        stored = min(int(total) + 1, rest)
+        decoded = max(rest - stored, rest * 3 // 4)
+        return BudgetSplit(int(ahead), rest - decoded, decoded)
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """Threads that make batches, or wait for the worker processes that do."""
+        return ThreadPoolExecutor(self.max_tasks, thread_name_prefix="deeplake-lite-load")
+
+    @property
+    def max_tasks(self) -> int:
+        """Most tasks that make batches at a time, or wait for worker processes that do."""
+        each = CHANNELS if self.options.workers == "processes" else 1
+        return max(1, each * self.options.threads)
+
+    @cached_property
+    def _worker_pool(self) -> WorkerPool:
+        return WorkerPool(self.recipe, self.options.threads)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The parts that turn rows into batches."""
+        return Pipeline(
+            self.samples,
+            self.shares,
+            self.blocks,
+            self.pool,
+            self._maker,
+            self.decoded_cache,
+            self.options.threads,
+            self._budget_split.ahead,
+            2 if isinstance(self._maker, WorkerPool) else 1,
+            self.convert,
+        )
+
+    @property
+    def _maker(self) -> WorkerPool | Recipe:
+        """Makes the batches: in worker processes, or in the calling thread."""
+        o = self.options
+        return self._worker_pool if o.workers == "processes" and o.threads else self.recipe
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """How batches are made of cells."""
+        o = self.options
+        recipe = Recipe(
+            {f.name: self._column_recipe(f) for f in self.samples.fields},
+            o.seed,
+            o.transform,
+            o.batch_transform,
+            o.collate,
+            o.on_error == "skip",
+            self._allow,
+            o.row_ids,
+            self.shares.last == "pad",
+            o.workers == "processes" or not o.threads,
+        )
+        return self.framework.adjust_recipe(recipe)
+
+    def _column_recipe(self, f: Field) -> ColumnRecipe:
+        recipe = self.framework.adjust_column(f, self._chosen_recipe(f), self)
+        return self._drop_mask(f, recipe)
+
+    def _drop_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
+        """Mark a padded column whose values are known to have one shape, so that it has no mask.
+
+        A transform may change shapes. Its columns always have a mask, because the keys of a batch
+        should not depend on random numbers.
+        """
+        if recipe.collate != "pad" or self.options.transform is not None:
+            return recipe
+        resized = recipe.stacks and recipe.size is not None and not f.htype.nullable
+        is_uniform = resized or self.samples.of_one_shape(f)
+        return replace(recipe, of_one_shape=True) if is_uniform else recipe
+
+    def _chosen_recipe(self, f: Field) -> ColumnRecipe:
+        """Return how a column becomes part of a batch, given the shapes that its values have."""
+        collate, size, image = self.options.collate_of(f), None, self._followed_image
+        mode = self._mode_of(f)
+        if is_of_images(f.htype):
+            size = self.options.size_of(f.name)
+        if image is not None and counts_pixels(innermost(f.htype)):
+            if innermost(f.htype).coordinates is not None:
+                return ColumnRecipe(f.htype, collate=collate, follows=image)
+            size = self.options.size_of(image)
+        # Only pixels are decoded straight into the batch, and only into a shape that is known.
+        if f.htype.pixels is None or f.htype.nullable or not len(self.samples):
+            recipe = ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
+            return self._set_null_shape(f, recipe)
+        shape = self._shape_of(f)
+        one_size = size is not None and f.htype.varying <= len(size)
+        if not one_size and (shape is None or collate == "list"):
+            return ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
+        if mode is not None:
+            kind, dtype = axes_in_mode(f.htype, (), mode), "uint8"
+        else:
+            sample = self.first_image(f)
+            kind, dtype = sample.shape, str(sample.dtype)
+        if size is not None:
+            shape = sized(f.htype, kind, size)
+        return ColumnRecipe(f.htype, shape, collate, size, mode, dtype)
+
+    def _mode_of(self, f: Field) -> str | None:
+        """Return the mode that a column's images are converted to, or None."""
+        return self.options.mode_of(f.name) if is_of_images(f.htype) else None
+
+    def axes_of(self, f: Field) -> tuple[Axis, ...]:
+        """Return the converted shape of a column: for each axis its size, or (least, most)."""
+        axes, mode = self.samples.axes_of(f), self._mode_of(f)
+        return axes if mode is None else axes_in_mode(f.htype, axes, mode)
+
+    def _shape_of(self, f: Field) -> tuple[int, ...] | None:
+        """Return the shape that all values of a column have after conversion, or None."""
+        if self._mode_of(f) is None:
+            return self.samples.shape_of(f)
+        axes = self.axes_of(f)
+        fixed = all(isinstance(size, int) for size in axes)
+        return cast("tuple[int, ...]", axes) if fixed else None
+
+    def _set_null_shape(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
+        """Set the shape and dtype of nulls in a stack, so that a batch of only nulls has them."""
+        how = recipe.collate or ("stack" if recipe.stacks else "list")
+        if how != "stack" or not f.htype.nullable:
+            return recipe
+        axes = self.axes_of(f)
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
+        if not axes or not all(isinstance(size, int) for size in axes):
+            return recipe
+        dtype = f.htype.value_dtype or None
+        if dtype is None and f.htype.pixels is not None:
+            dtype = self.first_image(f).dtype.name
+        return replace(recipe, full_shape=cast("tuple[int, ...]", axes), dtype=dtype)
+
+    def first_image(self, f: Field) -> NDArray[Any]:
+        """Return the first image of a column of images, or of sequences of images.
+
+        Images that do not decode are ignored here. The batches that contain them raise the error.
+        """
+        samples = self.samples.only([f.name])
+        first = spans(min(1, len(samples)), 1)  # nearly always enough, and rows may be large
+        for span in chain(first, spans(len(samples), SAMPLE_ROWS)):
+            cells = samples.read(np.arange(span.start, span.stop))[f.name]
+            valid = np.arange(len(cells)) if cells.valid is None else np.flatnonzero(cells.valid)
+            for row in valid:
+                value = None
+                with contextlib.suppress(LakeError):
+                    value = decode_one(f.htype, take(cells, np.array([row])), self._allow)
+                while isinstance(value, list):
+                    value = value[0] if value else None
+                if value is not None:
+                    return in_mode(np.asarray(value), self._mode_of(f))
+        return np.zeros((1, 1), np.uint8)
+
+    @cached_property
+    def _followed_image(self) -> str | None:
+        """Name of the resized image column that boxes, masks and points are scaled with."""
+        return self.options.followed_image(self.samples.fields)
+
+    @property
+    def _allow(self) -> tuple[str, ...]:
+        """Roots that linked files may be read from."""
+        return self.samples.sources[0].rows.lake.allow
