@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.review.ranking import suggestion
-from deeplake_lite.widget.pictures.classes import tag_column
-from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
+from deeplake_lite.widget.images.classes import tag_column
+from deeplake_lite.widget.images.kinds import about_columns, image_column
 from deeplake_lite.widget.review.mapping import about_map
 from deeplake_lite.widget.review.reviewing import about_review
 from deeplake_lite.widget.stored import stored_field
@@ -29,7 +29,7 @@ def about_of(shown: Shown) -> dict[str, Any]:
         "writable": shown.is_writable,
         "total": len(shown.base),
         "columns": _columns(shown.view),
-        "picture": picture_column(shown.view),
+        "picture": image_column(shown.view),
         "has_ids": shown.has_ids,
         "tags": tags and tags.name,
         "suggested": suggestion(shown.view),

@@ -16,18 +16,18 @@ from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
 from deeplake_lite.widget.about import about_of, state_of
-from deeplake_lite.widget.asked.asking import Asking, answer_of
-from deeplake_lite.widget.asked.saving import Saving
-from deeplake_lite.widget.asked.selecting import Selecting
-from deeplake_lite.widget.asked.versions import Versions
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.filters.filtering import Filtering
-from deeplake_lite.widget.messages import Desk, Pack
-from deeplake_lite.widget.pictures.cells import Cells
-from deeplake_lite.widget.pictures.kinds import picture_column
-from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+from deeplake_lite.widget.images.cells import Cells
+from deeplake_lite.widget.images.kinds import image_column
+from deeplake_lite.widget.images.thumbnails import Thumbnails
+from deeplake_lite.widget.messages import Dispatcher, Pack
+from deeplake_lite.widget.requests.querying import Querying, query_reply
+from deeplake_lite.widget.requests.saving import Saving
+from deeplake_lite.widget.requests.selecting import Selecting
+from deeplake_lite.widget.requests.versions import Versions
 from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.review.reviewing import Reviewing
 from deeplake_lite.widget.row.detail import Detail
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Addition, Part
 
 PARTS: tuple[type[Part], ...] = (
-    Asking,
+    Querying,
     Filtering,
     Facets,
     Cells,
@@ -128,7 +128,7 @@ class Browser(Display):
         self.thumbnails = Thumbnails(
             self._shown.base.url, checks.integer("cache_bytes", cache_bytes, 0)
         )
-        picture = picture_column(self._shown.view)
+        picture = image_column(self._shown.view)
         super().__init__(
             settings={**SETTINGS, "picture": picture},
             about=about_of(self._shown),
@@ -139,7 +139,7 @@ class Browser(Display):
         self.additions: list[Addition] = []
         self.parts = tuple(part(self) for part in PARTS)
         handlers = {name: h for part in self.parts for name, h in part.handlers.items()}
-        self._desk = Desk(
+        self._dispatcher = Dispatcher(
             {**handlers, "failed": self._failed},
             lambda reply, buffers: self.send(reply, buffers),
             lambda: self.generation,
@@ -163,7 +163,7 @@ class Browser(Display):
     def ask(self, text: str) -> Mapping[str, Any]:
         """Show the answer of a query; return how many rows, and how long it took."""
         self.query = text
-        return answer_of(self)
+        return query_reply(self)
 
     def show(self, view: View, name: str) -> Mapping[str, Any]:
         """Show a view as a source of a query, which filters can go on from."""

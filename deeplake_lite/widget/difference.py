@@ -18,10 +18,10 @@ from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.display import Display
-from deeplake_lite.widget.messages import Desk
+from deeplake_lite.widget.images.kinds import about_columns, image_column
+from deeplake_lite.widget.images.thumbnails import Thumbnails
+from deeplake_lite.widget.messages import Dispatcher
 from deeplake_lite.widget.pairs import SETTINGS, TABS, Pairs, ids_of, whole_view
-from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
-from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static import pairs as static_pairs
 
@@ -59,7 +59,7 @@ class Difference(Display):
             about=self._about(),
             state=self._state(),
         )
-        self._desk = Desk(
+        self._dispatcher = Dispatcher(
             {
                 "hello": self._hello,
                 "tab": self._tab,
@@ -157,7 +157,7 @@ class Difference(Display):
     # ---- what is known
 
     def _picture(self) -> str | None:
-        return picture_column(whole_view(self.diff, self.diff._newer))
+        return image_column(whole_view(self.diff, self.diff._newer))
 
     def _about(self) -> dict[str, Any]:
         diff, newer = self.diff, whole_view(self.diff, self.diff._newer)

@@ -16,7 +16,7 @@ from deeplake_lite.widget.static.strip import FROZEN, FROZEN_BYTES, FROZEN_SIDE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.widget.messages import Desk
+    from deeplake_lite.widget.messages import Dispatcher
 
 
 def _selection_of(value: Any, widget: Display) -> bytes:
@@ -43,7 +43,7 @@ class Display(anywidget.AnyWidget):
     drafts: Any = t.List().tag(sync=True)
     problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
-    _desk: Desk
+    _dispatcher: Dispatcher
 
     def __init__(self, **traits: Any) -> None:
         self._displays: list[Any] = []
@@ -113,7 +113,7 @@ class Display(anywidget.AnyWidget):
     @override
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
         super()._handle_custom_msg(content, buffers)
-        self._desk.take(content)
+        self._dispatcher.take(content)
 
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
         message = str(request.get("message"))[:2000]  # half a surrogate pair fits no log file

@@ -83,7 +83,7 @@ class Pack:
         return b"".join(self._parts)
 
 
-class Desk:
+class Dispatcher:
     """Answers requests, one at a time; whatever goes wrong is an answer too.
 
     Parameters

@@ -18,7 +18,7 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.editing import Editing
-from deeplake_lite.widget.pictures.cells import Sight, positions_in, side_in
+from deeplake_lite.widget.images.cells import GridRows, positions_in, side_in
 from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.shown import Shown
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.storage.table import Table
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Addition, Host, Request
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 
 type Ids = NDArray[np.int64]
 
@@ -113,7 +113,7 @@ class Pairs:
             )
         ]
         for name, side in self.sides.items():
-            sight = Sight(
+            sight = GridRows(
                 side.view,
                 positions,
                 thumbnails,

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
     from deeplake_lite.widget.shown import Shown
 
 type Request = Mapping[str, Any]

@@ -14,10 +14,10 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs
-from deeplake_lite.widget.pictures.classes import class_column
-from deeplake_lite.widget.pictures.kinds import MOST_CLASSES, names_of
-from deeplake_lite.widget.pictures.overlays import MOST
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images.classes import class_column
+from deeplake_lite.widget.images.kinds import MOST_CLASSES, names_of
+from deeplake_lite.widget.images.overlays import MOST
+from deeplake_lite.widget.images.values import values_of
 from deeplake_lite.widget.stored import by_id, rows_with, stored_field
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import convert_boxes
 from deeplake_lite.htypes.arrays import cast
-from deeplake_lite.widget.pictures.overlays import marks
+from deeplake_lite.widget.images.overlays import marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

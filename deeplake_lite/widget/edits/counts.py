@@ -9,8 +9,8 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.edits.staged import Staged
-from deeplake_lite.widget.pictures.classes import pairs_of
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images.classes import pairs_of
+from deeplake_lite.widget.images.values import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

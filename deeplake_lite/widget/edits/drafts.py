@@ -14,12 +14,12 @@ from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.box_classes import box_classes
 from deeplake_lite.widget.edits.boxes import boxes_from
-from deeplake_lite.widget.pictures.belonging import why_not_drawn
-from deeplake_lite.widget.pictures.classes import TAGS, is_boxes, tag_column
-from deeplake_lite.widget.pictures.drawing import Drawn
-from deeplake_lite.widget.pictures.kinds import picture_column
-from deeplake_lite.widget.pictures.overlays import MOST
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images.belonging import reasons_not_drawn
+from deeplake_lite.widget.images.classes import TAGS, is_boxes, tag_column
+from deeplake_lite.widget.images.drawing import WebImage
+from deeplake_lite.widget.images.kinds import image_column
+from deeplake_lite.widget.images.overlays import MOST
+from deeplake_lite.widget.images.values import values_of
 from deeplake_lite.widget.stored import by_id, rows_with, stored_field
 
 if TYPE_CHECKING:
@@ -192,16 +192,16 @@ class Drafts:
             fields.text_or_none(fields.part(wanted, "value"), "picture"),
             self._host.settings.get("picture"),
         )
-        name = next((n for n in names if n in view.columns), picture_column(view))
+        name = next((n for n in names if n in view.columns), image_column(view))
         if name is None:
             if parts:
                 return 1, 1
             raise LakeError("Boxes in pixels need a picture. Choose its column in the grid.")
         [drawn] = self._host.thumbnails.of(view, name, at, SMALL)
-        size = (drawn.width, drawn.height) if isinstance(drawn, Drawn) else None
+        size = (drawn.width, drawn.height) if isinstance(drawn, WebImage) else None
         shown, picture = fields.text(wanted, "column"), view.schema[name]
         marks = view.schema[shown] if shown in view.columns else f
-        [why] = why_not_drawn(view, marks, picture, at, [size])
+        [why] = reasons_not_drawn(view, marks, picture, at, [size])
         if why is not None:
             raise LakeError(f"The boxes were not edited. {why}")
         if size is None and not parts:

@@ -17,7 +17,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Sequence, Text
 from deeplake_lite.htypes.scalar import is_time
-from deeplake_lite.widget.pictures.classes import classes_of, is_tags
+from deeplake_lite.widget.images.classes import classes_of, is_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

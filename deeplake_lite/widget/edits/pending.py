@@ -9,10 +9,10 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs, writing
-from deeplake_lite.widget.pictures import cards
-from deeplake_lite.widget.pictures.classes import class_column, is_marks
-from deeplake_lite.widget.pictures.overlays import marks
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images import cards
+from deeplake_lite.widget.images.classes import class_column, is_marks
+from deeplake_lite.widget.images.overlays import marks
+from deeplake_lite.widget.images.values import values_of
 from deeplake_lite.widget.stored import by_id, rows_with, stored_field, version_read
 
 if TYPE_CHECKING:

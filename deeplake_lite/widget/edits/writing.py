@@ -24,7 +24,7 @@ from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.widget.edits.counts import check_counts
 from deeplake_lite.widget.edits.inputs import NEW, TAGS, new_classes, plain, with_classes
 from deeplake_lite.widget.edits.staged import Staged
-from deeplake_lite.widget.pictures.classes import is_tags, pairs_of
+from deeplake_lite.widget.images.classes import is_tags, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

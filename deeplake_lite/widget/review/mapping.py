@@ -16,7 +16,7 @@ from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields
-from deeplake_lite.widget.pictures.kinds import colouring
+from deeplake_lite.widget.images.kinds import colouring
 from deeplake_lite.widget.review.embedding import (
     FITTED_ROWS,
     MOST_POINTS,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.review import compared, pairs
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.alike import nearest_first
-from deeplake_lite.widget.pictures.kinds import names_of
+from deeplake_lite.widget.images.kinds import names_of
 from deeplake_lite.widget.review.mapping import about_map, is_vector, vector_column
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from deeplake_lite.query.parse.names import unused
 from deeplake_lite.widget import front_end
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.filters.bins import EXACT
-from deeplake_lite.widget.filters.counting import range_of
+from deeplake_lite.widget.filters.counting import bin_expression
 from deeplake_lite.widget.filters.facets import Facets
+from deeplake_lite.widget.images.cells import MOST_ROWS, Cells
+from deeplake_lite.widget.images.kinds import OVERLAYS, colouring
 from deeplake_lite.widget.messages import Pack
-from deeplake_lite.widget.pictures.cells import MOST_ROWS, Cells
-from deeplake_lite.widget.pictures.kinds import OVERLAYS, colouring
 from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.row.detail import Detail
 
@@ -177,7 +177,7 @@ def values_of(view: View, facet: dict[str, Any]) -> list[Any]:
         if not facet.get("edges"):
             column = view.query(f"SELECT {e} AS {value}")[value]
             return plain(column.htype, column[:])
-        found = view.query(f"SELECT {e} AS {value}, {range_of(e, facet['edges'])} AS {place}")
+        found = view.query(f"SELECT {e} AS {value}, {bin_expression(e, facet['edges'])} AS {place}")
     except LakeError:
         return [[None, None] if "edges" in facet else None] * len(view)
     numbers = map(number, with_none(found[value][:]))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.widget.images.cells import MOST_ROWS
+from deeplake_lite.widget.images.kinds import OVERLAYS
 from deeplake_lite.widget.pairs import TABS, Pairs
-from deeplake_lite.widget.pictures.cells import MOST_ROWS
-from deeplake_lite.widget.pictures.kinds import OVERLAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.dataset.versions.diff import Diff
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 
 
 def content(

@@ -15,12 +15,12 @@ import numpy as np
 from deeplake_lite.dataset.repr.html.words import clip, visible
 from deeplake_lite.dataset.repr.show import title_of
 from deeplake_lite.htypes.words import counted
+from deeplake_lite.widget.images.cells import GridRows
+from deeplake_lite.widget.images.kinds import image_column, role_of
 from deeplake_lite.widget.messages import Pack
-from deeplake_lite.widget.pictures.cells import Sight
-from deeplake_lite.widget.pictures.kinds import picture_column, role_of
 
 if TYPE_CHECKING:
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.shown import Shown
 
 ROWS = 8
@@ -67,8 +67,8 @@ def _strip(
 ) -> str:
     view, pack = shown.view, Pack()
     if picture not in view.columns:
-        picture = picture_column(view)
-    sight = Sight(view, np.arange(min(rows, len(view))), thumbnails, side=side, picture=picture)
+        picture = image_column(view)
+    sight = GridRows(view, np.arange(min(rows, len(view))), thumbnails, side=side, picture=picture)
     below = [f.name for f in view.schema if role_of(f.htype) == "caption"][:3]
     cells = sight.cells(below if picture is not None else (), pack)
     boxes, data, left = [], pack.data, most_bytes
