@@ -462,7 +462,7 @@ class Browser(Display):
         finally:
             self._applying = False
         if elsewhere:
-            self.part(Editing).start_anew()
+            self.part(Editing).forget_undone()
         if moved:
             self.part(Editing).offer()
         self.part(Editing).list_staged()

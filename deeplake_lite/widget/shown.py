@@ -16,8 +16,8 @@ from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
-from deeplake_lite.widget.alike import check_row
 from deeplake_lite.widget.handles import renewed
+from deeplake_lite.widget.neighbours import check_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -103,12 +103,12 @@ def table_card(values: Mapping[str, tuple[Htype, Any]]) -> dict[str, Any]:
     return {"kind": "table", "rows": lines[:CELLS], "more": max(0, len(lines) - CELLS)}
 
 
-def write_again(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
+def update_card(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
     """Update a row's card to a new value of a column, if the card shows that column.
 
     >>> from deeplake_lite.htypes import Text
     >>> cell = {"main": None, "card": {"kind": "table", "rows": [["x", "1"], ["y", "2"]]}}
-    >>> write_again(cell, "y", Text(), "three")
+    >>> update_card(cell, "y", Text(), "three")
     >>> cell["card"]["rows"]
     [['x', '1'], ['y', 'three']]
     """

@@ -185,7 +185,7 @@ def test_a_row_that_loses_its_vector_is_missed_too(make_lake, page):
     ds["a (b)"][1] = None
     ds.commit("lost")
     shown.w.refresh()
-    assert "which has none by now" in shown.w.problem["message"]
+    assert "which no longer has one" in shown.w.problem["message"]
     assert shown.w.query == ""
 
 
@@ -234,7 +234,9 @@ def test_positions_beyond_the_rows_are_refused(kind, query, lake, page):
         wanted = {"positions": positions, "column": "label", "op": "set", "value": "ant"}
         error = shown.fails("stage", edits=[wanted])
         wrong = positions[0]
-        assert error["message"].startswith(f"Rows lie below {rows}, got {wrong:,}")
+        assert error["message"].startswith(
+            f"Positions of rows must be from 0 to below {rows}, but one is {wrong:,}"
+        )
         assert shown.asks("cells", positions=positions, columns=[])["cells"] == [] or 0 in positions
     for runs in ([[-5, 0]], [[rows, rows + 5]], [[2**62, 2**62 + 1]], [[5, -5]]):
         assert shown.asks("select", what="runs", runs=runs)["rows"] == 0
