@@ -99,7 +99,7 @@ class Staged:
     def __len__(self) -> int:
         return len(self.edits)
 
-    # ---- what is staged
+    # ---- the list of edits
 
     def edit(
         self,
@@ -222,7 +222,7 @@ class Staged:
                 del self.edits[place]
         self._indexes.clear()
 
-    # ---- what it means for cells
+    # ---- edits by column and row
 
     def of(self, field_id: str) -> list[Edit]:
         """Return the edits of a column."""

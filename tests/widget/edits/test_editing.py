@@ -580,7 +580,7 @@ def test_a_class_that_is_not_there_is_refused_unless_it_is_asked_for(lake, page)
 def test_an_edit_without_a_value_is_no_null(lake, page):
     w = page(lake).w
     w.selected = [0]
-    with pytest.raises(dl.InvalidValueError, match="takes a value, got none"):
+    with pytest.raises(dl.InvalidValueError, match="needs a value, but there is none"):
         w.edit("text")
     assert w.edit("text", None) == 1
 
