@@ -91,8 +91,8 @@ class EditParser:
         now = self._host.shown.ids(positions)
         if now is None or [str(i) for i in now.tolist()] != [row_id]:
             raise LakeError(
-                f"An edit applies to the row that was shown, but row {row_id} has moved or is gone, "
-                "so nothing was edited. Find the row, and edit it there."
+                f"An edit applies to the row that was shown, but row {row_id} has moved or is "
+                "gone, so nothing was edited. Find the row, and edit it there."
             )
 
     def _field(self, ds: Dataset, name: str) -> Field:
