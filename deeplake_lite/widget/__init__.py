@@ -1,10 +1,10 @@
-"""The browser in the notebook: Python holds the data and answers, JavaScript draws and asks.
+"""The dataset browser in the notebook: Python holds the data, and JavaScript draws them.
 
-`browser` is what users hold, over `display`, which shows it, and `shown`, which is the state;
-`difference` shows two versions side by side. `messages` answers what the page asks through the
-`parts`, of which each knows one thing: `asked` what the page asks as a whole, `pictures` how rows
-look, `filters` what they are counted by, `row` a single one, `edits` what is mended, `review` where
-to look first. `static` is what stays where no kernel runs.
+`browser` has the widget that users hold, which `display` shows in the notebook; `shown` has its
+state. `difference` shows two versions side by side. `messages` dispatches the requests of the page
+to the parts of the browser, which are in folders: `requests` for queries, selections, saved views
+and versions, `images` for the grid, `filters` for facets, `row` for a single row, `edits` for
+editing, and `review` for maps and suspicious rows. `static` has the forms that need no kernel.
 """
 
 from deeplake_lite.widget.browser import Browser, browse

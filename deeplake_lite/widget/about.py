@@ -1,4 +1,4 @@
-"""What the page knows of what is shown before it asks."""
+"""Descriptions of the lake, its columns and the query result, which the page gets as traits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.review.ranking import suggestion
-from deeplake_lite.widget.pictures.classes import tag_column
-from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
+from deeplake_lite.widget.images.classes import tag_column
+from deeplake_lite.widget.images.kinds import about_columns, image_column
 from deeplake_lite.widget.review.mapping import about_map
 from deeplake_lite.widget.review.reviewing import about_review
 from deeplake_lite.widget.stored import stored_field
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def about_of(shown: Shown) -> dict[str, Any]:
-    """Return what is known of the lake and of the columns shown."""
+    """Describe the lake and the shown columns."""
     tags = tag_column(shown.base.schema)
     return {
         "title": title_of(shown.base.url),
@@ -29,7 +29,7 @@ def about_of(shown: Shown) -> dict[str, Any]:
         "writable": shown.is_writable,
         "total": len(shown.base),
         "columns": _columns(shown.view),
-        "picture": picture_column(shown.view),
+        "picture": image_column(shown.view),
         "has_ids": shown.has_ids,
         "tags": tags and tags.name,
         "suggested": suggestion(shown.view),
@@ -39,13 +39,13 @@ def about_of(shown: Shown) -> dict[str, Any]:
 
 
 def _columns(view: View) -> list[dict[str, Any]]:
-    """Return what is known of the columns shown, and which are stored: the others take no edits."""
+    """Describe the shown columns. Only those that are stored can be edited."""
     columns = zip(about_columns(view), view.schema, strict=True)
     return [{**column, "stored": stored_field(view, f) is not None} for column, f in columns]
 
 
 def state_of(shown: Shown) -> dict[str, Any]:
-    """Return which answer is shown."""
+    """Describe the query result that is shown."""
     return {
         "generation": shown.generation,
         "rows": len(shown.view),
@@ -56,7 +56,7 @@ def state_of(shown: Shown) -> dict[str, Any]:
 
 
 def _order(text: str) -> dict[str, Any] | None:
-    """Return what a query sorts by; None for nothing."""
+    """Return the order of a query, or None if it has none."""
     if not text:
         return None
     from deeplake_lite.widget.filters.choices import order_of

@@ -1,4 +1,4 @@
-"""The browser as users hold it: its traits, and the parts that answer what the page asks."""
+"""The browser widget: its methods for users, its traits, and the parts that answer requests."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
 from deeplake_lite.widget.about import about_of, state_of
-from deeplake_lite.widget.asked.asking import Asking, answer_of
-from deeplake_lite.widget.asked.saving import Saving
-from deeplake_lite.widget.asked.selecting import Selecting
-from deeplake_lite.widget.asked.versions import Versions
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.filters.filtering import Filtering
-from deeplake_lite.widget.messages import Desk, Pack
-from deeplake_lite.widget.pictures.cells import Cells
-from deeplake_lite.widget.pictures.kinds import picture_column
-from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+from deeplake_lite.widget.images.cells import Cells
+from deeplake_lite.widget.images.kinds import image_column
+from deeplake_lite.widget.images.thumbnails import Thumbnails
+from deeplake_lite.widget.messages import Dispatcher, Pack
+from deeplake_lite.widget.requests.querying import Querying, query_reply
+from deeplake_lite.widget.requests.saving import Saving
+from deeplake_lite.widget.requests.selecting import Selecting
+from deeplake_lite.widget.requests.versions import Versions
 from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.review.reviewing import Reviewing
 from deeplake_lite.widget.row.detail import Detail
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Addition, Part
 
 PARTS: tuple[type[Part], ...] = (
-    Asking,
+    Querying,
     Filtering,
     Facets,
     Cells,
@@ -61,13 +61,13 @@ PARTS: tuple[type[Part], ...] = (
     Map,
     Reviewing,
 )
-"""What the browser can do: a part for each of it."""
+"""The parts of the browser, each for one kind of request."""
 
 GIVEN = "given"
-"""Name that queries have for a view that was put into the browser by hand."""
+"""Name under which queries read a view that was assigned to `Browser.view`."""
 
 NO_VALUE: Final = object()
-"""Stands for a value that is not given: None is null."""
+"""Default of an argument for which None means null."""
 
 SETTINGS: dict[str, Any] = {
     "size": 160,
@@ -78,33 +78,33 @@ SETTINGS: dict[str, Any] = {
     "panel": "facets",
     "theme": "auto",
 }
-"""Choices of the reader, as they are at first; no caption is chosen yet: the page does."""
+"""Initial settings. The page chooses captions as long as ``caption`` is None."""
 
 
 class Browser(Display):
-    """A grid of a view's rows in the notebook: to look, filter, select and mend.
+    """A grid of a view's rows in the notebook, for viewing, filtering, selecting and editing.
 
-    Made by `View.browse`.
+    Created by `View.browse`.
 
     Parameters
     ----------
     view : View
         A dataset, or some rows of it.
     cache_bytes : int
-        Memory that small pictures may take.
+        Most bytes of memory for thumbnails.
 
     Attributes
     ----------
     query : str
-        What is shown; empty for all rows. Setting it asks: a mistake raises, and all stays as it
-        was.
+        The query that is shown; empty for all rows. Setting it runs the query. If that fails, the
+        error is raised and nothing changes.
     view : View
-        The rows that are shown. Setting it shows others, as the source ``given`` of the query.
+        The rows that are shown. Setting it shows other rows, as the source ``given`` of the query.
     selected : ndarray, (n,) int64
-        Positions in `view`, ascending; set from positions or a mask. When the query changes they
-        stay with their rows, by id; rows that it hides are selected no longer.
+        Positions of the selected rows in `view`, ascending. Can be set to positions or a mask. When
+        the query changes, the same rows stay selected, except those that it hides.
     settings : dict
-        Choices of the reader: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
+        Settings of the user: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
 
     Examples
     --------
@@ -123,12 +123,13 @@ class Browser(Display):
     selected = Positions(help="Positions of the selected rows in `view`, (n,) int64, ascending.")
 
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
-        self._lock, self._applying = threading.RLock(), True  # defaults are not queries
+        # While `_applying` is set, setting the traits runs no query.
+        self._lock, self._applying = threading.RLock(), True
         self._shown = Shown.of(view)
         self.thumbnails = Thumbnails(
             self._shown.base.url, checks.integer("cache_bytes", cache_bytes, 0)
         )
-        picture = picture_column(self._shown.view)
+        picture = image_column(self._shown.view)
         super().__init__(
             settings={**SETTINGS, "picture": picture},
             about=about_of(self._shown),
@@ -139,7 +140,7 @@ class Browser(Display):
         self.additions: list[Addition] = []
         self.parts = tuple(part(self) for part in PARTS)
         handlers = {name: h for part in self.parts for name, h in part.handlers.items()}
-        self._desk = Desk(
+        self._dispatcher = Dispatcher(
             {**handlers, "failed": self._failed},
             lambda reply, buffers: self.send(reply, buffers),
             lambda: self.generation,
@@ -148,48 +149,48 @@ class Browser(Display):
         )
         self.part(Editing).offer()
 
-    # ---- what is shown
+    # ---- shown rows
 
     @property
     def shown(self) -> Shown:
-        """What is shown now."""
+        """The state that is shown."""
         return self._shown
 
     @property
     def generation(self) -> int:
-        """Which answer is shown: positions of another one mean other rows."""
+        """Number of the shown query result. Positions are valid only within one result."""
         return self._shown.generation
 
     def ask(self, text: str) -> Mapping[str, Any]:
-        """Show the answer of a query; return how many rows, and how long it took."""
+        """Show the result of a query; return the number of rows, and the time it took."""
         self.query = text
-        return answer_of(self)
+        return query_reply(self)
 
     def show(self, view: View, name: str) -> Mapping[str, Any]:
-        """Show a view as a source of a query, which filters can go on from."""
+        """Show a view as the source of a query, which filters can refine."""
         with self._lock:
-            self._shown = self._shown.named(name, view)
+            self._shown = self._shown.with_source(name, view)
             return self.ask(f"SELECT * FROM {name}")
 
     def browse(self, view: View) -> None:
-        """Browse another view from now on; the query is asked of it, if it can be.
+        """Browse another view, with the same query if that is possible.
 
         Raises UncommittedError for another branch or lake while edits are staged.
         """
         with self._lock:
             self.part(Editing).check_moves(view)
-            self._ask_again(lambda shown: shown.based(view))
+            self._rerun_query(lambda shown: shown.with_base(view))
 
-    def _ask_again(self, moved: Callable[[Shown], Shown]) -> None:
-        """Show the query of other rows; all of them, and why, where it cannot be asked of them."""
+    def _rerun_query(self, change: Callable[[Shown], Shown]) -> None:
+        """Run the query on other rows. If that fails, show the error and all rows."""
         try:
-            self._now_shown(moved(self._shown))
+            self._update(change(self._shown))
         except LakeError as error:
-            self._now_shown(moved(self._shown.unasked))
+            self._update(change(self._shown.without_query))
             self.complain(error)
 
     def refresh(self) -> None:
-        """Take the dataset as it is now. Selected rows stay selected, where they are still there.
+        """Show the dataset as it is now. Selected rows that still exist stay selected.
 
         Examples
         --------
@@ -204,41 +205,42 @@ class Browser(Display):
         self.browse(self._shown.handle)
 
     def selected_view(self) -> View:
-        """Return the selected rows, as a view: to train on, to save, to ask."""
-        found: View = self.view[self.selected]
-        return found
+        """Return a view of the selected rows, for training, saving or querying."""
+        rows: View = self.view[self.selected]
+        return rows
 
     def renew(self, ds: Dataset) -> None:
-        """Show everything as it is in a dataset by now: after a commit."""
+        """Show the current version of a dataset, after a commit."""
         with self._lock:
-            self._ask_again(lambda shown: shown.renewed(ds))
+            self._rerun_query(lambda shown: shown.renewed(ds))
 
     # ---- edits
 
     def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> str:
-        """Write the edits that are staged in the browser as a version; nothing is selected then.
+        """Commit the edits that are staged in the browser as a version, and clear the selection.
 
         Parameters
         ----------
         message : str
-            For the log; left out, it says which columns were edited.
+            Message for the log; if empty, it names the edited columns.
         on_conflict : {"raise", "ours", "theirs"}
-            What becomes of cells that another writer changed since they were seen here: these edits
-            count ("ours"), or what the other wrote ("theirs"). Tags of both are kept.
+            Choice for cells that another writer changed since they were shown here: write these
+            edits ("ours"), or leave the other writer's values ("theirs"). Tags of both are kept.
 
         Returns
         -------
         str
-            The version's id; the current one when nothing is staged, which the page then says.
+            Id of the version; if nothing is staged, the current one, and the page says so.
 
         Raises
         ------
         ConflictError
-            When another writer changed the same cells; nothing is written, and all stays staged.
+            When another writer changed the same cells. Nothing is written, and all edits stay
+            staged.
         UncommittedError
-            When the dataset has edits of its own, made beside the browser.
+            When the dataset has uncommitted edits made outside the browser.
         ReadOnlyError
-            When what is browsed never moves.
+            When the browsed version is read-only.
 
         Examples
         --------
@@ -264,25 +266,25 @@ class Browser(Display):
         Parameters
         ----------
         column : str
-            What is edited.
+            The column to edit.
         value : object
-            The new value, a class by its name or number; None for null.
+            The new value; a class by its name or number; None for null.
         take : str, optional
-            Column shown whose values are taken over instead, such as ``"suggested"``.
+            Name of a shown column whose values are copied instead, such as ``"suggested"``.
         new_class : bool
-            Whether a name that no class has yet is a new class, which the commit adds.
+            Whether to accept an unknown name as a new class, which the commit adds.
 
         Returns
         -------
         int
-            How many rows are edited by it.
+            Number of edited rows.
 
         Raises
         ------
         InvalidValueError
-            When the column does not take the value, or no class has the name.
+            When the column refuses the value, or there is no class of that name.
         LakeError
-            When the column is not there, or nothing is selected.
+            When there is no such column, or no row is selected.
 
         Examples
         --------
@@ -300,38 +302,39 @@ class Browser(Display):
         """
         if take is None and value is NO_VALUE:
             raise InvalidValueError(
-                "An edit takes a value, got none. Pass one, None for null, or take='a column'.",
+                "An edit needs a value, but there is none. Pass a value, None for null, or "
+                "take='a column'.",
                 column=column,
             )
         op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
-        wanted = {"positions": "selected", "column": str(column), "new_class": new_class, **op}
+        edit = {"positions": "selected", "column": str(column), "new_class": new_class, **op}
         with self._lock, shown_briefly():
-            staged = self.part(Editing).stage({"edits": [wanted]}, Pack())
-        self.tell({"type": "changed", "positions": staged["positions"]})
+            reply = self.part(Editing).stage({"edits": [edit]}, Pack())
+        self.tell({"type": "changed", "positions": reply["positions"]})
         return len(np.unique(self._shown.view.row_ids[self.selected]))
 
     def discard(self) -> None:
-        """Forget the edits that are staged; `staged` lists them."""
+        """Drop the staged edits, which `staged` lists."""
         with self._lock:
             self.part(Editing).discard()
 
     def restore(self) -> int:
-        """Stage again what browsers left that ended with edits staged; nothing is committed.
+        """Stage the edits that earlier browsers left uncommitted. Nothing is committed.
 
-        Edits that are staged survive a restart of the kernel, a crash, and a cell that is run
-        again: they are kept by lake, branch and row id, and the next browser offers them. `drafts`
-        lists them. A commit tells which cells were changed meanwhile, as ever. Edits of rows that
-        the branch no longer has stay in their draft, and the page says so.
+        Staged edits survive a restart or crash of the kernel, and running the cell again: they are
+        recorded by lake, branch and row id, and the next browser offers them. `drafts` lists them.
+        A commit reports the cells that other writers changed in the meantime, as usual. Edits of
+        rows that the branch does not have stay in their draft, and the page says so.
 
         Returns
         -------
         int
-            How many edits are staged then.
+            Number of edits that are staged afterwards.
 
         Raises
         ------
         InvalidValueError
-            When boxes of a draft do not fit classes that are staged here, or the other way round.
+            When boxes or classes of a draft do not fit those that are staged here.
 
         Examples
         --------
@@ -361,25 +364,24 @@ class Browser(Display):
         self.tell({"type": "changed"})
         return self.staged_count
 
-    # ---- keeping
+    # ---- export
 
     def to_html(
         self, path: str | Path, *, rows: int = 200, size: int = 256, large: int = 640
     ) -> Path:
-        """Write the rows that are shown as a page of its own, with the same front end.
+        """Write the shown rows to an HTML file with the same front end.
 
-        It opens from a file, without a kernel and without a network: to look, filter by classes and
-        numbers, select, and see a row at large. It holds the first 200 rows unless told otherwise;
-        queries need a notebook.
+        The page opens without a kernel and without a network. Users can view rows, filter by
+        classes and numbers, select rows, and open a single row. Queries need a notebook.
 
         Parameters
         ----------
         path : str or Path
-            File to write, in a folder that is there.
+            File to write, in an existing folder.
         rows : int
-            The first so many of those that are shown.
+            Most rows of the page, the first ones that are shown.
         size, large : int
-            Longer side of pictures in the grid and of a single row, pixels.
+            Longer side of images in the grid and of a single row, in pixels.
 
         Returns
         -------
@@ -389,7 +391,7 @@ class Browser(Display):
         Raises
         ------
         StorageError
-            Where no file can be written, or the disk is full; a file that was there is as before.
+            When the file cannot be written or the disk is full. An existing file is left unchanged.
 
         Examples
         --------
@@ -401,18 +403,18 @@ class Browser(Display):
         """
         path, rows = checks.location("path", path), checks.integer("rows", rows, 0)
         size, large = checks.integer("size", size, 1), checks.integer("large", large, 1)
-        with self._lock:  # what is shown goes on being asked about while the page is made
-            shown, known = self._shown, {k: self.about[k] for k in static_page.ABOUT}
-            few = Browser(shown.view[:rows])
+        with self._lock:  # not while the page is written, so that the grid stays responsive
+            shown, about = self._shown, {k: self.about[k] for k in static_page.ABOUT}
+            browser = Browser(shown.view[:rows])
         try:
-            few.settings = {**self.settings}
-            few.about = {**few.about, **known}
+            browser.settings = {**self.settings}
+            browser.about = {**browser.about, **about}
             pack = static_page.OncePack()
-            found = static_page.content(few, pack, query=shown.text, size=size, large=large)
-            return static_page.write(Path(path).expanduser(), found, pack)
+            content = static_page.content(browser, pack, query=shown.text, size=size, large=large)
+            return static_page.write(Path(path).expanduser(), content, pack)
         finally:
-            few.layout.close()
-            few.close()
+            browser.layout.close()
+            browser.close()
 
     # ---- parts
 
@@ -428,42 +430,43 @@ class Browser(Display):
         return strip(self._shown, self.thumbnails, picture=picture, **more)
 
     def _ready(self) -> None:
+        """Show the current rows if the shown ones belong to a transaction that has ended."""
         if self._shown.is_gone:
             self.refresh()
 
     # ---- traits
 
     def take_query(self, text: str) -> str:
-        """Run a query that is set; called before the trait has it."""
+        """Run a query that was assigned, before the trait changes; return the query shown then."""
         with self._lock, shown_briefly():  # another thread may be about to show something else
             if not self._applying:
-                self._now_shown(self._shown.asked(text))
+                self._update(self._shown.with_query(text))
             return self._shown.text
 
     def take_view(self, view: View) -> View:
-        """Show a view that is set; called before the trait has it."""
+        """Show a view that was assigned, before the trait changes; return the view shown then."""
         with self._lock:
             if view is not self._shown.view and not self._applying:
                 self.show(view, GIVEN)
             return self._shown.view
 
-    def _now_shown(self, shown: Shown) -> None:
-        """Bring all traits to what is shown now; the page hears of them at once."""
+    def _update(self, shown: Shown) -> None:
+        """Show another state: set all traits, which reach the page in one message."""
         before, selected, self._shown = self._shown, self.selected, shown
-        moved = before.handle is not shown.handle or before.branch != shown.branch
-        elsewhere = (before.base.url, before.branch) != (shown.base.url, shown.branch)
+        is_moved = before.handle is not shown.handle or before.branch != shown.branch
+        is_elsewhere = (before.base.url, before.branch) != (shown.base.url, shown.branch)
         self._applying = True
         try:
             with self.hold_sync():
                 self.about, self.state = about_of(shown), state_of(shown)
                 self.problem = None
                 self.query, self.view = shown.text, shown.view
-                self.selected = shown.carried(before, selected)
+                self.selected = shown.carry_selection(before, selected)
         finally:
             self._applying = False
-        if elsewhere:
-            self.part(Editing).start_anew()
-        if moved:
+        if is_elsewhere:
+            self.part(Editing).forget_undone()
+        if is_moved:
             self.part(Editing).offer()
         self.part(Editing).list_staged()
 
@@ -472,33 +475,32 @@ class Browser(Display):
         return self._shown.view
 
     @t.default("selected")
-    def _nothing(self) -> NDArray[np.int64]:
+    def _no_rows(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
 
     @t.observe("selected")
-    def _tell_selected(self, change: Any) -> None:
+    def _send_selected(self, change: Any) -> None:
         self._selected = change["new"].astype("<u4").tobytes()
 
     @t.observe("_selected")
-    def _hear_selected(self, change: Any) -> None:
-        """Take a selection of the page; one of rows that are no longer shown is taken back."""
+    def _receive_selected(self, change: Any) -> None:
+        """Apply a selection from the page, or send back ours if the page's is of an old result."""
         with self._lock:
-            sent = np.frombuffer(change["new"], "<u4").astype(np.int64)
-            there = sent[sent < len(self._shown.view)]
-            if np.array_equal(sent, self.selected):
+            positions = np.frombuffer(change["new"], "<u4").astype(np.int64)
+            if np.array_equal(positions, self.selected):
                 return
             if self._selected_of in (0, self.generation):
-                self.selected = there
+                self.selected = positions[positions < len(self._shown.view)]
             self._selected = self.selected.astype("<u4").tobytes()
 
     def __repr__(self) -> str:
         shown = self._shown
-        asked = f", {brief(shown.text)}" if shown.text else ""
-        return f"Browser of {title_of(shown.base.url)}: {len(shown.view):,} rows{asked}"
+        query = f", {brief(shown.text)}" if shown.text else ""
+        return f"Browser of {title_of(shown.base.url)}: {len(shown.view):,} rows{query}"
 
 
 def _warm_up() -> None:
-    """Load what the first pictures and the first query need, while the page is being drawn."""
+    """Import the modules for the first images and the first query, while the page is drawn."""
     for name in ("PIL.Image", "deeplake_lite.query.api"):
         import_module(name)
 

@@ -1,6 +1,6 @@
-"""Two versions side by side in the notebook: rows that changed, came, or went.
+"""The widget that shows the changed, added and removed rows of two versions side by side.
 
-It is drawn by the same page as the browser, which asks for pairs instead of rows.
+The same page as that of the browser draws it, but requests pairs instead of rows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.display import Display
-from deeplake_lite.widget.messages import Desk
+from deeplake_lite.widget.images.kinds import about_columns, image_column
+from deeplake_lite.widget.images.thumbnails import Thumbnails
+from deeplake_lite.widget.messages import Dispatcher
 from deeplake_lite.widget.pairs import SETTINGS, TABS, Pairs, ids_of, whole_view
-from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
-from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static import pairs as static_pairs
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 class Difference(Display):
-    """What changed from one version to another, in the notebook.
+    """The difference of two versions in the notebook.
 
-    Made by `browse_diff`.
+    Created by `browse_diff`.
 
     Parameters
     ----------
     diff : Diff
-        What changed.
+        The difference.
     cache_bytes : int
-        Memory that small pictures may take.
+        Most bytes of memory for thumbnails.
     """
 
     query = t.Unicode("").tag(sync=True)
@@ -59,7 +59,7 @@ class Difference(Display):
             about=self._about(),
             state=self._state(),
         )
-        self._desk = Desk(
+        self._dispatcher = Dispatcher(
             {
                 "hello": self._hello,
                 "tab": self._tab,
@@ -79,7 +79,7 @@ class Difference(Display):
         return {"probe": 4}
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Show another kind of change, or those of one column."""
+        """Show the rows of another kind of change, or those where one column changed."""
         column = fields.text_or_none(request, "column")
         self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
         self._generation += 1
@@ -87,39 +87,38 @@ class Difference(Display):
         return {"rows": len(self._pairs)}
 
     def _cells(self, request: Request, pack: Pack) -> dict[str, Any]:
-        """Return some rows as they were and as they are."""
-        asked = {"picture": self._picture(), **request}
-        return {"cells": self._pairs.cells(asked, self.thumbnails, pack)}
+        """Return some rows with their older and newer sides."""
+        request = {"picture": self._picture(), **request}
+        return {"cells": self._pairs.cells(request, self.thumbnails, pack)}
 
     def _detail(self, request: Request, pack: Pack) -> dict[str, Any]:
-        """Return one side of a row, large."""
+        """Return one side of a row in detail."""
         name, pairs = fields.text(request, "side", "b"), self._pairs
         if name not in pairs.sides:
             raise LakeError(
-                f"The row is not in version {getattr(self.diff, name, name)!r}. Look at the other "
-                "side."
+                f"Version {getattr(self.diff, name, name)!r} does not have this row. Look at the "
+                "other side."
             )
         picture = fields.text_or_none(request, "picture") or self.settings.get("picture")
         return pairs.detail(name, {**request, "picture": picture}, self.thumbnails, pack)
 
-    # ---- keeping
+    # ---- export
 
     def to_html(
         self, path: str | Path, *, rows: int = 200, size: int = 256, large: int = 640
     ) -> Path:
-        """Write the difference as a page of its own, with the same front end.
+        """Write the difference to an HTML file with the same front end.
 
-        It opens from a file, without a kernel and without a network. Of rows that changed, came and
-        went it holds the first 200 of each unless told otherwise.
+        The page opens without a kernel and without a network.
 
         Parameters
         ----------
         path : str or Path
-            File to write, in a folder that is there.
+            File to write, in an existing folder.
         rows : int
-            The first so many of each kind.
+            Most rows for each kind of change.
         size, large : int
-            Longer side of pictures in the grid and of a single row, pixels.
+            Longer side of images in the grid and of a single row, in pixels.
 
         Returns
         -------
@@ -129,7 +128,7 @@ class Difference(Display):
         Raises
         ------
         StorageError
-            Where no file can be written, or the disk is full; a file that was there is as before.
+            When the file cannot be written or the disk is full. An existing file is left unchanged.
 
         Examples
         --------
@@ -146,18 +145,18 @@ class Difference(Display):
         with self._lock:
             about, state = dict(self.about), dict(self.state)
         pack, settings = static_page.OncePack(), dict(self.settings)
-        found = static_pairs.content(
+        content = static_pairs.content(
             self.diff, about, settings, self.thumbnails, pack, rows=rows, size=size, large=large
         )
-        shown = sum(cell["tab"] == state["tab"] for cell in found["cells"])
+        shown = sum(cell["tab"] == state["tab"] for cell in content["cells"])
         state |= {"generation": 1, "column": None, "rows": shown}
-        found["traits"] |= {"settings": settings, "state": state}
-        return static_page.write(Path(path).expanduser(), found, pack)
+        content["traits"] |= {"settings": settings, "state": state}
+        return static_page.write(Path(path).expanduser(), content, pack)
 
-    # ---- what is known
+    # ---- traits
 
     def _picture(self) -> str | None:
-        return picture_column(whole_view(self.diff, self.diff.newer))
+        return image_column(whole_view(self.diff, self.diff.newer))
 
     def _about(self) -> dict[str, Any]:
         diff, newer = self.diff, whole_view(self.diff, self.diff.newer)
@@ -206,23 +205,24 @@ def browse_diff(
     *,
     cache_bytes: int = Thumbnails.MEMORY,
 ) -> Difference:
-    """Show in the notebook what changed from version `a` to version `b`, side by side.
+    """Show the difference from version `a` to version `b` in the notebook, side by side.
 
     Parameters
     ----------
     ds : Dataset
         A dataset with both versions in its lake.
     a : str, datetime, date or Commit, optional
-        Branch, tag, commit id, time, or a commit of ``ds.log()``; the current version if left out.
+        Branch, tag, commit id, time, or a commit of ``ds.log()``; by default the current version.
     b : optional
-        The same; the dataset, edits included, if left out.
+        A version like `a`; by default the dataset with its uncommitted edits.
     cache_bytes : int
-        Memory that small pictures may take.
+        Most bytes of memory for thumbnails.
 
     Returns
     -------
     Difference
-        A widget: rows that changed, with what changed marked, rows added, and rows removed.
+        A widget with the changed rows, in which changed columns are marked, the added rows, and the
+        removed rows.
 
     Raises
     ------
@@ -237,12 +237,12 @@ def browse_diff(
     >>> version = ds.commit("two flowers")
     >>> ds.tag("v1")
     >>> ds["label"][1] = "lily"
-    >>> version = ds.commit("mended")
+    >>> version = ds.commit("fixed")
     >>> dl.browse_diff(ds, "v1", "main")
     Difference of v1 and main: rows 1 changed, 0 added, 0 removed
     """
     if not isinstance(ds, Dataset):
         raise OptionError(
-            f"A difference is of versions of a dataset, got {brief(ds, 80)}: dl.open(url)."
+            f"browse_diff needs a dataset, but it got {brief(ds, 80)}. Open one with dl.open(url)."
         )
     return Difference(ds.diff(a, b), cache_bytes=cache_bytes)

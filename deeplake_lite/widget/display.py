@@ -1,4 +1,4 @@
-"""What all widgets here have in common: the page, what both sides know, and how they are shown."""
+"""The base class of the widgets: the traits that the page shares, and the display in notebooks."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from deeplake_lite.widget.static.strip import FROZEN, FROZEN_BYTES, FROZEN_SIDE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.widget.messages import Desk
+    from deeplake_lite.widget.messages import Dispatcher
 
 
 def _selection_of(value: Any, widget: Display) -> bytes:
-    """Return the positions that the page sent, uint32; the ones there are where it sent none."""
+    """Return the positions that the page sent, uint32; the current ones if the data are invalid."""
     if isinstance(value, bytes | bytearray | memoryview) and memoryview(value).nbytes % 4 == 0:
         return bytes(value)
-    return widget._selected
+    return widget._selected  # noqa: SLF001 # traitlets calls this outside of the class
 
 
 class Display(anywidget.AnyWidget):
-    """A widget that the page of the browser draws, and its desk answers."""
+    """A widget that the page of the browser draws, and whose requests a dispatcher answers."""
 
     _esm = front_end.script("browser")
     _css = front_end.style()
 
     _selected = t.Bytes(b"").tag(sync=True, from_json=_selection_of)
-    _selected_of = t.Int(0).tag(sync=True)  # generation; only the page sets it
+    _selected_of = t.Int(0).tag(sync=True)  # generation of the selection; only the page sets it
     settings = t.Dict().tag(sync=True)
     about = t.Dict().tag(sync=True)
     state = t.Dict().tag(sync=True)
@@ -43,7 +43,7 @@ class Display(anywidget.AnyWidget):
     drafts: Any = t.List().tag(sync=True)
     problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
-    _desk: Desk
+    _dispatcher: Dispatcher
 
     def __init__(self, **traits: Any) -> None:
         self._displays: list[Any] = []
@@ -52,43 +52,46 @@ class Display(anywidget.AnyWidget):
 
     @abstractmethod
     def _strip(self, **more: Any) -> str:
-        """Return what is shown as plain HTML, for where no kernel runs."""
+        """Return the shown rows as plain HTML, for notebooks without a kernel."""
 
     def freeze(self, rows: int = FROZEN) -> None:
-        """Put a picture of the first rows in the place of the browser, which stays in the notebook.
+        """Replace the browser in the notebook by static HTML of the first rows.
 
-        What is shown by a kernel goes with it: a frozen browser is there when the notebook is
-        opened again, or read on the web.
+        The browser itself is shown only as long as its kernel runs. The static rows are stored in
+        the notebook, and so they are shown when it is opened again or read on the web.
 
         Parameters
         ----------
         rows : int
-            How many of the rows that are shown now.
+            Most rows, the first ones that are shown.
 
         Raises
         ------
         LakeError
-            When the browser is nowhere to be seen.
+            When no cell has shown the browser.
         """
         if not self._displays:
-            raise LakeError("A browser is frozen where it is seen. Let a cell show it first.")
+            raise LakeError(
+                "The browser cannot be frozen, because no cell shows it. Let a cell show it first."
+            )
         html = self._strip(rows=rows, side=FROZEN_SIDE, most_bytes=FROZEN_BYTES)
-        for seen in self._displays:
-            seen.update({"text/html": html, "text/plain": repr(self)}, raw=True)
+        for display in self._displays:
+            display.update({"text/html": html, "text/plain": repr(self)}, raw=True)
         for strip in self._strips:
             strip.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and what hosts show that run no widgets."""
+        """Return the widget, and static HTML for hosts that run no widgets."""
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
 
     def _ipython_display_(self) -> None:
-        """Show the widget under an id, by which `freeze` finds it again, and a strip of rows.
+        """Show the widget under an id, which `freeze` updates, and a strip of rows.
 
-        The strip is an output of its own. In one bundle with the widget, hosts choose the widget
-        wherever its state was stored with the notebook, as `nbconvert --execute` does, and show
-        nothing when no kernel answers it. Beside a widget that is answered, our style hides it.
+        The strip is an output of its own. If it were in one bundle with the widget, hosts would
+        choose the widget wherever its state is stored with the notebook, as after `nbconvert
+        --execute`, and show nothing without a kernel. Beside a working widget, our style sheet
+        hides the strip.
         """
         from IPython import display
 
@@ -102,21 +105,23 @@ class Display(anywidget.AnyWidget):
     # ---- messages
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send the page a message that it did not ask for."""
+        """Send the page a message that is not a reply."""
         self.send(message)
 
     def complain(self, error: Exception) -> None:
-        """Show an error in the page, and log it."""
+        """Show an error in the page and log it."""
         logger.warning("%s", error)
         self.problem = dict(problem_of(error))
 
     @override
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
         super()._handle_custom_msg(content, buffers)
-        self._desk.take(content)
+        self._dispatcher.take(content)
 
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
-        message = str(request.get("message"))[:2000]  # half a surrogate pair fits no log file
-        whole = message.encode("utf-8", "backslashreplace").decode()
-        logger.error("The page of the browser failed: %s", whole)
+        """Log an error that the page reports."""
+        message = str(request.get("message"))[:2000]
+        # Cutting may leave half of a surrogate pair, which cannot be encoded into a log file.
+        text = message.encode("utf-8", "backslashreplace").decode()
+        logger.error("The page of the browser failed: %s", text)
         return {}

@@ -1,7 +1,7 @@
-"""Fields of the page's messages, each checked where it is read.
+"""Functions that read and check the fields of messages from the page.
 
-A page that is older than the kernel, or a message that was cut short, may leave a field out or have
-something else in it. That is refused in words, as a mistake in a query is.
+A page that is older than the kernel, or a truncated message, may lack a field or have a value of
+another type in it. The error says so to users, like an error in a query.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 REQUIRED: Final = object()
-"""Stands for a default that there is none of."""
+"""Default of a field that a message must have."""
 
 
 class MessageError(LakeError):
-    """A message that lacks a field, or has one of another kind."""
+    """A message lacks a field, or has a value of another type in it."""
 
 
 def text(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> str:
-    """Return a field with a text. Null counts as left out. Raises MessageError.
+    """Return a field that is a string. Null counts as missing. Raises MessageError.
 
     >>> text({"op": "set"}, "op"), text({"op": None}, "op", "toggle")
     ('set', 'toggle')
     >>> text({"op": 3}, "op")
     Traceback (most recent call last):
-    deeplake_lite.widget.fields.MessageError: 'op' of the page's message must be a text, but it is \
-3. Reload the page.
+    deeplake_lite.widget.fields.MessageError: 'op' of the page's message must be a string, but it \
+is 3. Reload the page.
     """
     value = _value(message, name, default)
-    return value if isinstance(value, str) or value is default else _refuse(name, "a text", value)
+    return value if isinstance(value, str) or value is default else _refuse(name, "a string", value)
 
 
 def text_or_none(message: Mapping[str, Any], name: str) -> str | None:
-    """Return a field with a text, None where it is left out. Raises MessageError."""
+    """Return a field that is a string, or None if it is missing. Raises MessageError."""
     return text(message, name, None)
 
 
 def whole(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int:
-    """Return a field with a whole number. Raises MessageError.
+    """Return a field that is a whole number. Raises MessageError.
 
     >>> whole({"p": 3.0}, "p"), whole({}, "size", 160)
     (3, 160)
@@ -58,23 +58,28 @@ def whole(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int
 
 
 def row(message: Mapping[str, Any], rows: int) -> int:
-    """Return the field ``p``, the position of one of so many rows. Raises LakeError.
+    """Return the field ``p``, the position of one of `rows` rows. Raises LakeError.
 
     >>> row({"p": 2}, 3)
     2
     >>> row({"p": -1}, 3)
     Traceback (most recent call last):
-    deeplake_lite.errors.LakeError: Rows are 0 to 2, got -1. Ask again.
+    deeplake_lite.errors.LakeError: The position of a row must be 0 to 2, but it is -1. Refresh \
+the browser.
     """
     position = whole(message, "p")
+    if not rows:
+        raise LakeError(f"No rows are shown, so there is no row {position:,}. Refresh the browser.")
     if not 0 <= position < rows:
-        there = f"Rows are 0 to {rows - 1:,}" if rows else "No rows are shown"
-        raise LakeError(f"{there}, got {position:,}. Ask again.")
+        raise LakeError(
+            f"The position of a row must be 0 to {rows - 1:,}, but it is {position:,}. Refresh the "
+            "browser."
+        )
     return position
 
 
 def number(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int | float:
-    """Return a field with a finite number. Raises MessageError."""
+    """Return a field that is a finite number. Raises MessageError."""
     return _number(message, name, default, "a number")
 
 
@@ -83,89 +88,91 @@ def _number(message: Mapping[str, Any], name: str, default: Any, kind: str) -> i
     is_number = isinstance(value, int | float | np.integer) and not isinstance(value, bool)
     if not is_number or not abs(value) < 2**63:
         _refuse(name, kind, value)
-    found: int | float = value
-    return found
+    number: int | float = value
+    return number
 
 
 def items(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> list[Any]:
-    """Return a field with a list. Raises MessageError."""
+    """Return a field that is a list. Raises MessageError."""
     value = _value(message, name, default)
     return list(value) if isinstance(value, list | tuple) else _refuse(name, "a list", value)
 
 
 def names(message: Mapping[str, Any], name: str) -> list[str]:
-    """Return a field with a list of names, an empty one where it is left out. Raises MessageError.
+    """Return a field that is a list of names, empty if it is missing. Raises MessageError.
 
     >>> names({"columns": ["a", "b"]}, "columns"), names({}, "columns")
     (['a', 'b'], [])
     """
-    found = items(message, name, [])
-    if not all(isinstance(item, str) for item in found):
-        _refuse(name, "a list of names", found)
-    return found
+    values = items(message, name, [])
+    if not all(isinstance(value, str) for value in values):
+        _refuse(name, "a list of names", values)
+    return values
 
 
 def positions(message: Mapping[str, Any], name: str) -> NDArray[np.int64]:
-    """Return a field with positions of rows, (n,) int64. Raises MessageError.
+    """Return a field that lists positions of rows, (n,) int64. Raises MessageError.
 
     >>> positions({"rows": [3, 1]}, "rows"), positions({"rows": []}, "rows")
     (array([3, 1]), array([], dtype=int64))
     """
     value = _value(message, name, REQUIRED)
     try:
-        found = np.asarray(value)
-    except ValueError:  # lists of lists, of several lengths
-        found = np.empty(0, object)
-    if not found.size and found.dtype != object:
+        array = np.asarray(value)
+    except ValueError:  # lists of several lengths in a list
+        array = np.empty(0, object)
+    if not array.size and array.dtype != object:
         return np.empty(0, np.int64)
-    if found.dtype.kind not in "iu" or int(found.max()) >= 2**63:
+    if array.dtype.kind not in "iu" or int(array.max()) >= 2**63:
         _refuse(name, "a list of positions of rows", value)
-    return found.reshape(-1).astype(np.int64)
+    return array.reshape(-1).astype(np.int64)
 
 
 def rows_of(message: Mapping[str, Any], name: str, width: int) -> NDArray[np.float64]:
-    """Return a field with rows of so many numbers, (n, width) float64. Raises MessageError.
+    """Return a field that lists rows of `width` numbers, (n, width) float64. Raises MessageError.
 
     >>> rows_of({"boxes": [[0, 0, 0.5, 1]]}, "boxes", 4).tolist()
     [[0.0, 0.0, 0.5, 1.0]]
     """
     value = items(message, name)
     try:
-        found = np.array(value)
+        array = np.array(value)
     except ValueError:  # rows of several lengths
-        found = np.empty((1, 0), object)
+        array = np.empty((1, 0), object)
     if not value:
         return np.empty((0, width))
-    if found.dtype.kind not in "iuf" or found.shape[1:] != (width,):
-        _refuse(name, f"a list of {width} numbers each", value)
-    return found.astype(np.float64)
+    if array.dtype.kind not in "iuf" or array.shape[1:] != (width,):
+        _refuse(name, f"a list of lists of {width} numbers each", value)
+    return array.astype(np.float64)
 
 
 def runs(message: Mapping[str, Any], name: str) -> list[tuple[int, int]]:
-    """Return a field with runs of rows, each from a row up to another. Raises MessageError.
+    """Return a field that lists runs of rows, each a start and a stop. Raises MessageError.
 
     >>> runs({"runs": [[0, 2], [5, 6]]}, "runs")
     [(0, 2), (5, 6)]
     """
-    found = positions(message, name)
+    ends = positions(message, name)
     if any(np.shape(run) != (2,) for run in items(message, name)):
         _refuse(name, "a list of pairs of positions", message[name])
-    return [(start, stop) for start, stop in found.reshape(-1, 2).tolist()]
+    return [(start, stop) for start, stop in ends.reshape(-1, 2).tolist()]
 
 
 def parts(message: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """Return a field with a list of messages within this one. Raises MessageError."""
-    found = items(message, name)
-    if not all(isinstance(item, dict) for item in found):
-        _refuse(name, "a list of objects", found)
-    return found
+    """Return a field that is a list of objects. Raises MessageError."""
+    values = items(message, name)
+    if not all(isinstance(value, dict) for value in values):
+        _refuse(name, "a list of objects", values)
+    return values
 
 
 def part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a field with a message within this one. Raises MessageError."""
+    """Return a field that is an object. Raises MessageError."""
     value = _value(message, name, REQUIRED)
-    found: Mapping[str, Any] = value if isinstance(value, dict) else _refuse(name, "fields", value)
-    return found
+    fields: Mapping[str, Any] = (
+        value if isinstance(value, dict) else _refuse(name, "an object", value)
+    )
+    return fields
 
 
 def _value(message: Mapping[str, Any], name: str, default: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The front end as one script: anywidget and exported pages take a single module."""
+"""The front end as a single script and style sheet, for anywidget and exported pages."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ __all__ = ["script", "style"]
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z-]+)\.js";\n', re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)
-"""On lines of its own: every notebook stores the script, which needs no comments."""
+"""Comments on lines of their own. They are removed, because every notebook stores the script."""
 
 
 @cache
 def script(*names: str) -> str:
-    """Return modules of ``js/`` as one, each behind those that it imports, without comments.
+    """Join modules of ``js/`` into one, each after those that it imports, without comments.
 
-    They share one scope then, so that no name is declared in two of them.
+    The modules then share one scope, so no two of them may declare the same name.
 
     Parameters
     ----------
     *names : str
-        Modules, without their suffix.
+        Names of modules, without their suffix.
 
     Returns
     -------
     str
-        Source of a module with all that they export.
+        Source of a module with all their exports.
     """
     texts: dict[str, str] = {}
 

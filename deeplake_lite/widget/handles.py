@@ -1,7 +1,7 @@
-"""The dataset that edits of a view are written to: the user's own handle, or one of the same lake.
+"""Functions that find the dataset for edits of a view, and renew a view after a commit.
 
-A view remembers the branch that its handle was on. That is where its edits go, wherever the handle
-has gone since.
+A view remembers the branch of the dataset that it was taken from. Its edits go to that branch, even
+if the dataset has been moved to another one since.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from deeplake_lite.errors import ReadOnlyError, UncommittedError
 
 
 def handle_of(view: View) -> Dataset:
-    """Return the dataset that edits of a view are written to.
+    """Return the dataset that edits of a view are written to: the view itself, or a new handle.
 
     Raises
     ------
     ReadOnlyError
-        For rows of a version that never moves.
+        When the rows belong to a read-only version.
     UncommittedError
-        For a view of edits that are in the transaction of another handle.
+        When the view has uncommitted edits, which are in the transaction of an unknown dataset.
     VersionNotFoundError
-        When the branch is deleted.
+        When the branch was deleted.
 
     Examples
     --------
@@ -42,30 +42,30 @@ def handle_of(view: View) -> Dataset:
         return view
     if view.rows.table.uncommitted:
         raise UncommittedError(
-            "The view has edits that are not committed, in a dataset that it does not know. "
-            "Browse the dataset, ds.browse(), or commit first: ds.commit('…')."
+            "The view has uncommitted edits, and the browser cannot tell which dataset they belong "
+            "to. Browse the dataset, ds.browse(), or commit first with ds.commit('…')."
         )
     lake = view.rows.lake
     if lake.branch is None:
-        whose = f"of version {lake.name!r}, which never moves" if lake.name else "of no branch"
+        origin = f"of version {lake.name!r}, which never moves" if lake.name else "of no branch"
         raise ReadOnlyError(
-            f"Edits go to the branch that a view was taken from, but these rows are {whose}. "
+            f"Edits go to the branch that a view was taken from, but these rows are {origin}. "
             "Browse rows of a branch, such as dl.open(url).browse()."
         )
     return at_branch(lake, lake.branch)
 
 
 def renewed(view: View, ds: Dataset) -> View:
-    """Return the rows of a view as they are in a dataset by now, those that are still there.
+    """Return the rows of a view that still exist in a dataset, with their current values.
 
-    Of a query's result the query is asked again, of what it was asked of as that is by now. Rows
-    of another lake, branch or version stay as they are.
+    For the result of a query, the query runs again on its renewed sources. Rows of another lake,
+    branch or version are returned unchanged.
     """
     question = question_of(view)
     if question is not None:
-        return _asked_again(view, ds)
-    elsewhere = (view.url, view.rows.lake.branch) != (ds.url, ds.current_branch)
-    if elsewhere or isinstance(view.rows.table, VirtualTable):
+        return _rerun_query(view, ds)
+    is_elsewhere = (view.url, view.rows.lake.branch) != (ds.url, ds.current_branch)
+    if is_elsewhere or isinstance(view.rows.table, VirtualTable):
         return view
     if isinstance(view, Dataset):
         return ds
@@ -75,16 +75,17 @@ def renewed(view: View, ds: Dataset) -> View:
     return View(RowSelection(ds.handle.lake, table, slots[slots >= 0]), names, view.origin)
 
 
-def _asked_again(view: View, ds: Dataset) -> View:
+def _rerun_query(view: View, ds: Dataset) -> View:
+    """Run the query of a view again; return only rows that the view had, if rows have ids."""
     from dataclasses import replace
 
     question = question_of(view)
     assert question is not None
     asked = None if question.asked is None else renewed(question.asked, ds)
     sources = {name: renewed(source, ds) for name, source in question.sources.items()}
-    again = replace(question, asked=asked, sources=sources).repeat()
-    if not len(view) or not again.rows.table.has_ids:
-        return again
-    ids = again.row_ids
-    kept = ids[np.isin(ids, view.row_ids)]
-    return again[np.flatnonzero(np.isin(ids, kept))]
+    result = replace(question, asked=asked, sources=sources).repeat()
+    if not len(view) or not result.rows.table.has_ids:
+        return result
+    ids = result.row_ids
+    common = ids[np.isin(ids, view.row_ids)]
+    return result[np.flatnonzero(np.isin(ids, common))]

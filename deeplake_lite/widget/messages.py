@@ -1,7 +1,7 @@
-"""Messages between the page and Python: a request, its reply, bytes, and what went wrong.
+"""Messages between the page and Python: requests, replies with bytes, and errors.
 
-A request has a ``type``, a number ``req`` and the generation ``gen`` of what it speaks of. Each
-gets one reply, with at most one buffer: all bytes of the reply back to back.
+A request has a ``type``, a number ``req``, and the generation ``gen`` of the query result that it
+refers to. Each gets one reply, with at most one buffer: the concatenated bytes of the reply.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
 logger = logging.getLogger("deeplake_lite.widget")
 
 STALE = "Stale"
-"""Kind of the error for positions in what is no longer shown."""
+"""Kind of the error for positions in a result that has been replaced by another."""
 
 ABOUT_ROWS = frozenset({"cells", "detail", "history", "select", "stage", "neighbours"})
-"""Messages that speak of rows by their position in what is shown."""
+"""Requests that refer to rows by their positions in the shown result."""
 
 SLOW = frozenset({"facets", "points", "suspects", "history"})
-"""Messages that take long, whose handlers read once what is shown, and need no lock for that."""
+"""Slow requests. Their handlers read the shown state once, so they need no lock."""
 
 type Span = tuple[int, int, str]
-"""Bytes in a reply's buffer: offset, length, media type."""
+"""A part of a reply's buffer: offset, length, media type."""
 
 
 class Problem(TypedDict):
-    """What went wrong, for people."""
+    """The description of an error for users."""
 
     kind: str
     """Name of the error's class."""
     message: str
     """The rule, the value and the way out."""
     line: NotRequired[int]
-    """Of a query's text, from 1."""
+    """Line in the text of the query, from 1."""
     column: NotRequired[int]
-    """Of a query's text, from 1."""
+    """Column in the text of the query, from 1."""
     hint: NotRequired[str]
-    """The way out, where it stands apart."""
+    """The way out, if it is not in the message."""
 
 
 class Pack:
-    """The bytes of a reply, back to back.
+    """The concatenated bytes of a reply.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Pack:
         self._size = 0
 
     def add(self, data: bytes, mime: str) -> Span:
-        """Add bytes; return where they are."""
+        """Add bytes; return their place in the buffer."""
         span = (self._size, len(data), mime)
         self._parts.append(data)
         self._size += len(data)
@@ -79,30 +79,31 @@ class Pack:
 
     @property
     def data(self) -> bytes:
-        """All that was added."""
+        """The concatenated bytes."""
         return b"".join(self._parts)
 
 
-class Desk:
-    """Answers requests, one at a time; whatever goes wrong is an answer too.
+class Dispatcher:
+    """Passes requests to their handlers, and sends the replies; an error is a reply, too.
 
     Parameters
     ----------
     handlers : mapping
-        By type of message.
+        Handlers by message type.
     send : callable
-        Takes a message and buffers to the page.
+        Sends a message and buffers to the page.
     generation : callable
-        Returns that of what is shown.
+        Returns the generation of the shown result.
     ready : callable
-        Called before each answer.
+        Called before each request is handled.
     lock : lock
-        Held while a message is answered, but for those that take long.
+        Held while a request is handled, except slow ones.
 
     Notes
     -----
-    What takes long (`SLOW`) is answered in a thread of its own, so that the grid scrolls meanwhile,
-    once the page has heard a message of such a thread: not all hosts let them speak.
+    Slow requests (`SLOW`) are handled in a thread of their own, so that the grid stays responsive.
+    Some hosts do not deliver messages that are sent from threads. So the thread first sends a test
+    message, and is used only once the page has confirmed it.
     """
 
     def __init__(
@@ -115,14 +116,14 @@ class Desk:
     ) -> None:
         self._handlers, self._send, self._generation = handlers, send, generation
         self._ready, self._lock = ready, lock or RLock()
-        self._aside: ThreadPoolExecutor | None = None
+        self._thread: ThreadPoolExecutor | None = None
         self._is_heard = False
         self.base64 = False
-        """Whether bytes go as text, for hosts that lose buffers."""
+        """Whether bytes are sent as base64, for hosts that drop buffers."""
 
-    def take(self, sent: Any) -> None:
-        """Answer a request, at once or when it is its turn among those that take long."""
-        request = sent if isinstance(sent, Mapping) else {}
+    def take(self, message: Any) -> None:
+        """Handle a request now, or in the thread for slow requests."""
+        request = message if isinstance(message, Mapping) else {}
         kind = _kind_of(request)
         if request.get("threads"):
             self._start(self._send, {"type": "thread"}, [])
@@ -135,11 +136,12 @@ class Desk:
                 self.answer(request)
 
     def _start(self, call: Callable[..., None], *arguments: Any) -> None:
-        self._aside = self._aside or ThreadPoolExecutor(1, "deeplake_lite-browser")
-        self._aside.submit(copy_context().run, call, *arguments)
+        """Call a function in the thread for slow requests, in a copy of this context."""
+        self._thread = self._thread or ThreadPoolExecutor(1, "deeplake_lite-browser")
+        self._thread.submit(copy_context().run, call, *arguments)
 
     def answer(self, request: Mapping[str, Any]) -> None:
-        """Answer one request. Raises nothing."""
+        """Handle a request and send the reply. Raises nothing."""
         pack = Pack()
         head = {"type": "reply", "req": request.get("req"), "gen": request.get("gen")}
         try:
@@ -155,14 +157,16 @@ class Desk:
         handler = self._handlers.get(kind)
         if handler is None:
             raise LakeError(f"There is no message {brief(kind, 40)}. Reload the page.")
-        now, asked = self._generation(), request.get("gen")
-        if kind in ABOUT_ROWS and asked is not None and asked != now:
+        now, generation = self._generation(), request.get("gen")
+        if kind in ABOUT_ROWS and generation is not None and generation != now:
             raise StaleError(
-                f"Other rows are shown by now ({now}), got {brief(asked, 20)}. Ask again."
+                f"The request must be about result {now}, which is shown, but it is about result "
+                f"{brief(generation, 20)}. Send it again."
             )
         return handler(request, pack)
 
     def _post(self, reply: dict[str, Any], data: bytes) -> None:
+        """Send a reply with its bytes, as a buffer or as base64."""
         if not data:
             self._send(reply, [])
         elif self.base64:
@@ -177,11 +181,11 @@ def _kind_of(request: Mapping[str, Any]) -> str:
 
 
 class StaleError(LakeError):
-    """Positions in what is no longer shown."""
+    """A request refers to positions in a result that has been replaced by another."""
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Return what the page is told of an error; what nobody foresaw is logged.
+    """Return the reply for an error. Unexpected errors are logged.
 
     >>> failure(LakeError("There is no row 9. Ask for another."))["error"]["kind"]
     'LakeError'
@@ -189,41 +193,43 @@ def failure(error: Exception) -> dict[str, Any]:
     if isinstance(error, StaleError):
         return {"error": Problem(kind=STALE, message=str(error))}
     if isinstance(error, LakeError):
-        more = getattr(error, "reply", {})
+        more = getattr(error, "reply", {})  # handlers may attach fields of their own
         return {"error": problem_of(error), **more}
     logger.error("A message of the browser failed.", exc_info=error)
-    said = f"{type(error).__name__}: {error}"
-    return {"error": Problem(kind=type(error).__name__, message=f"{said:.500} (see the log)")}
+    text = f"{type(error).__name__}: {error}"
+    return {"error": Problem(kind=type(error).__name__, message=f"{text:.500} (see the log)")}
 
 
 def problem_of(error: Exception, text: str = "") -> Problem:
-    r"""Return an error for people: its place in a query apart from its words.
+    r"""Describe an error for users, with its place in a query in separate fields.
 
     Parameters
     ----------
+    error : Exception
+        The error.
     text : str
-        The query, in which a name that the error quotes is looked for.
+        The query, in which to find the first name that the error quotes.
 
     >>> problem_of(LakeError("There is no column 'b'. Known: 'a'."), "SELECT\n  b")["column"]
     3
     """
-    said = str(error)
-    found = Problem(kind=type(error).__name__, message=said)
+    message = str(error)
+    problem = Problem(kind=type(error).__name__, message=message)
     if isinstance(error, QuerySyntaxError):
-        found["message"] = re.sub(r": line \d+, column \d+\.$", "", said.split("\n", 1)[0])
-        found["line"], found["column"] = error.line, error.column
+        problem["message"] = re.sub(r": line \d+, column \d+\.$", "", message.split("\n", 1)[0])
+        problem["line"], problem["column"] = error.line, error.column
     elif isinstance(error, LakeError) and error.place is not None:
-        found["message"] = str(error.args[0])
-        found["line"], found["column"] = error.place.line, error.place.column
-    elif place := _place(said, text):
-        found["line"], found["column"] = place
-    return found
+        problem["message"] = str(error.args[0])
+        problem["line"], problem["column"] = error.place.line, error.place.column
+    elif place := _place_of_quoted(message, text):
+        problem["line"], problem["column"] = place
+    return problem
 
 
-def _place(said: str, text: str) -> tuple[int, int] | None:
-    """Return where in a query the first word stands that a message quotes; None for nowhere."""
-    for word in re.findall(r"['\"`]([^'\"`]+)['\"`]", said):
-        if found := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE):
-            before = text[: found.start()]
-            return before.count("\n") + 1, found.start() - (before.rfind("\n") + 1) + 1
+def _place_of_quoted(message: str, text: str) -> tuple[int, int] | None:
+    """Return the line and column in a query of the first word that a message quotes, or None."""
+    for word in re.findall(r"['\"`]([^'\"`]+)['\"`]", message):
+        if match := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE):
+            before = text[: match.start()]
+            return before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1
     return None

@@ -1,7 +1,7 @@
-"""Rows of two versions beside each other: as they were ("a") and as they are ("b").
+"""Rows of two versions side by side: the older version is side "a", the newer one side "b".
 
-Steps: `Pairs` are the rows of one kind of change, with a `Side` for each version that has them; a
-pair shows a cell of each side, and a row at large one of them.
+`Pairs` are the rows of one kind of change, with a `Side` for each version that has them. The grid
+shows both sides of a row, and the detail panel one of them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.brief import brief
+from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.editing import Editing
-from deeplake_lite.widget.pictures.cells import Sight, positions_in, side_in
+from deeplake_lite.widget.images.cells import GridRows, positions_in, side_in
 from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.shown import Shown
 
@@ -30,45 +30,46 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.storage.table import Table
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Addition, Host, Request
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 
 type Ids = NDArray[np.int64]
 
 TABS = ("changed", "added", "removed")
 
 SETTINGS: dict[str, Any] = {"size": 200, "picture": None, "overlays": {}, "theme": "auto"}
-"""Choices of the reader, as they are at first."""
+"""Initial settings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The rows of one version."""
+    """The rows of a difference in one of its versions."""
 
     view: View
     now: Mapping[str, str]
-    """Names that columns have in the newer version, by those that they have in this one."""
+    """Names of columns in the newer version, by their names in this version."""
 
     @classmethod
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
-        """Return some rows, all of which are there."""
+        """Return the side of some rows, all of which the version has."""
         newer = {f.id: f.name for f in diff.newer.schema}
-        names = {f.name: newer.get(f.id) or unlike(f.name, newer.values()) for f in table.schema}
-        return cls(
-            View(RowSelection(diff.lake, table, slots_of(table, ids)), tuple(names), ""), names
-        )
+        names = {
+            f.name: newer.get(f.id) or removed_name(f.name, newer.values()) for f in table.schema
+        }
+        rows = RowSelection(diff.lake, table, slots_of(table, ids))
+        return cls(View(rows, tuple(names), ""), names)
 
     def name_of(self, name: Any) -> str | None:
-        """Return what a column of the newer version is called here; None where it is not."""
+        """Return this side's name of a column of the newer version, or None if it has none."""
         return next((old for old, new in self.now.items() if new == name), None)
 
     def names_of(self, names: Any) -> list[str]:
-        """Return what some columns are called here, those that are."""
+        """Return this side's names of columns of the newer version, for those that it has."""
         return [old for name in names if (old := self.name_of(name)) is not None]
 
     def renamed(self, cell: dict[str, Any]) -> dict[str, Any]:
-        """Return a cell by the newer names."""
+        """Rename the columns in a cell to their names in the newer version."""
         for part in {"caption", "marks", "unmarked"} & {*cell}:
             cell[part] = {self.now.get(name, name): value for name, value in cell[part].items()}
         return cell
@@ -76,7 +77,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rows of one kind of change, as they were ("a") and as they are ("b")."""
+    """The rows of one kind of change, with their older side "a" and newer side "b"."""
 
     tab: str
     column: str | None
@@ -86,10 +87,11 @@ class Pairs:
 
     @classmethod
     def of(cls, diff: Diff, tab: str, column: Any) -> Pairs:
-        """Return the rows of a kind of change, or those of which one column changed."""
+        """Return the rows of a kind of change, or only those where one column changed."""
         if tab not in TABS:
             raise LakeError(
-                f"Rows have 'changed', were 'added' or 'removed', got {brief(tab, 40)}."
+                f"The kind of change must be {alternatives(TABS)}, but it is {brief(tab, 40)}. "
+                "Reload the page."
             )
         name = str(column) if column is not None and tab == "changed" else None
         ids = ids_of(diff, tab, name)
@@ -105,56 +107,56 @@ class Pairs:
         return len(self.ids)
 
     def cells(self, request: Request, thumbnails: Thumbnails, pack: Pack) -> list[dict[str, Any]]:
-        """Return some rows as they were and as they are."""
+        """Return some rows with both sides, and the names of their changed columns."""
         positions = positions_in(request, len(self))
         changed = self.changed(positions)
         columns = dict.fromkeys(chain(fields.names(request, "columns"), *changed))
-        found = [
+        pairs: list[dict[str, Any]] = [
             {"p": p, "id": str(i), "changed": names, "a": None, "b": None}
             for p, i, names in zip(
                 positions.tolist(), self.ids[positions].tolist(), changed, strict=True
             )
         ]
         for name, side in self.sides.items():
-            sight = Sight(
+            rows = GridRows(
                 side.view,
                 positions,
                 thumbnails,
                 side=side_in(request, SETTINGS["size"]),
                 picture=side.name_of(fields.text_or_none(request, "picture")),
             )
-            cells = sight.cells(side.names_of(columns), pack)
-            sight.draw_over(cells, side.names_of(fields.names(request, "overlays")), pack)
-            for pair, cell in zip(found, cells, strict=True):
+            cells = rows.cells(side.names_of(columns), pack)
+            rows.draw_over(cells, side.names_of(fields.names(request, "overlays")), pack)
+            for pair, cell in zip(pairs, cells, strict=True):
                 pair[name] = side.renamed(cell)
-        return found
+        return pairs
 
     def detail(
         self, name: str, request: Request, thumbnails: Thumbnails, pack: Pack
     ) -> dict[str, Any]:
-        """Return one side of a row, large. Raises KeyError where that is not there."""
+        """Return one side of a row in detail. Raises KeyError if the row does not have it."""
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
-        alone = SideHost(Shown.of(side.view), thumbnails, {"picture": picture})
-        host = cast("Host", alone)  # a row asks for no more
-        found = Detail(host).detail({**request, "picture": picture}, pack)
+        side_host = SideHost(Shown.of(side.view), thumbnails, {"picture": picture})
+        host = cast("Host", side_host)  # `Detail` uses nothing else of a host
+        detail = Detail(host).detail({**request, "picture": picture}, pack)
         [changed] = self.changed(np.array([fields.whole(request, "p")]))
-        for column in found["columns"]:
+        for column in detail["columns"]:
             column["name"] = side.now.get(column["name"], column["name"])
             column["changed"] = column["name"] in changed
-        return found
+        return detail
 
     def changed(self, positions: Ids) -> list[list[str]]:
-        """Return the names of the columns that differ in some rows."""
+        """Return the names of the changed columns of each row."""
         ids = self.ids[positions]
-        hits = {name: np.isin(ids, some) for name, some in self._changed.items()}
+        hits = {name: np.isin(ids, changed) for name, changed in self._changed.items()}
         return [[name for name, hit in hits.items() if hit[i]] for i in range(len(ids))]
 
 
-def unlike(name: str, others: Collection[str]) -> str:
-    """Return the name of a column that is gone, told apart from those that are there by now.
+def removed_name(name: str, others: Collection[str]) -> str:
+    """Return a name for a removed column that differs from those of the newer version.
 
-    >>> unlike("x", ["y"]), unlike("x", ["x"])
+    >>> removed_name("x", ["y"]), removed_name("x", ["x"])
     ('x', 'x (removed)')
     """
     while name in others:
@@ -163,7 +165,7 @@ def unlike(name: str, others: Collection[str]) -> str:
 
 
 def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:
-    """Return the ids of the rows that changed, came or went."""
+    """Return the ids of the changed, added or removed rows."""
     if tab != "changed":
         return diff.added if tab == "added" else diff.removed
     if column is None:
@@ -178,7 +180,7 @@ def whole_view(diff: Diff, table: Table) -> View:
 
 @dataclass(eq=False)
 class SideHost:
-    """What the part for one row needs of a browser, over the rows of one version."""
+    """A host for the detail of a row in one version of a difference."""
 
     shown: Shown
     thumbnails: Thumbnails
@@ -190,6 +192,6 @@ class SideHost:
     staged_rows: int = 0
 
     def part[T](self, kind: type[T]) -> T:
-        """Return a part: nothing is staged of a version."""
-        assert kind is Editing, "a row shows what is staged, nothing else"
+        """Return a part for editing, in which nothing is staged."""
+        assert kind is Editing, "the detail of a row uses no other part"
         return kind(self)  # type: ignore[call-arg]

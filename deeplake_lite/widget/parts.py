@@ -1,4 +1,4 @@
-"""What the browser is made of: parts that answer messages, and what each of them may use."""
+"""Protocols of the browser's parts, which handle requests, and of the host that they run in."""
 
 from __future__ import annotations
 
@@ -11,96 +11,96 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
     from deeplake_lite.widget.shown import Shown
 
 type Request = Mapping[str, Any]
-"""A message of the page."""
+"""A message from the page."""
 
 type Handler = Callable[[Request, Pack], Mapping[str, Any]]
-"""Answers a request with the fields of the reply; bytes go into the pack."""
+"""Returns the fields of the reply to a request; puts bytes into the pack."""
 
 type Addition = Callable[[list[dict[str, Any]], NDArray[np.int64]], None]
-"""Adds to cells, given them and their positions in what is shown."""
+"""Adds information to cells of the grid, given the cells and their positions."""
 
 
 class Host(Protocol):
-    """What a part may use of the browser."""
+    """The side of the browser that its parts use."""
 
     @property
     def shown(self) -> Shown:
-        """What is shown now. It is replaced, never changed: take it once per message."""
+        """The shown state. It is replaced, never changed, so read it once per request."""
         ...
 
     @property
     def thumbnails(self) -> Thumbnails:
-        """Makes small pictures, and keeps them."""
+        """The thumbnails, with their caches."""
         ...
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is known of the lake and of the columns shown."""
+        """The description of the lake and the shown columns."""
         ...
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Choices of the reader, such as ``size`` and ``picture``."""
+        """The settings of the user, such as ``size`` and ``picture``."""
         ...
 
     selected: Any
     """Positions of the selected rows, (n,) int64, ascending."""
 
     additions: list[Addition]
-    """What parts add to the cells that the grid gets, such as marks of staged edits."""
+    """Functions of parts that add to the cells of the grid, such as marks of staged edits."""
 
     staged: Any
-    """The edits that the page lists."""
+    """The staged edits that the page lists."""
 
     staged_count: int
-    """How many are staged."""
+    """Number of staged edits."""
 
     staged_rows: int
-    """How many rows they change."""
+    """Number of rows with staged edits."""
 
     drafts: Any
-    """What other browsers of the lake left staged, which this one offers to restore."""
+    """Edits that other browsers of the lake left uncommitted, which the page offers to restore."""
 
     def part[T](self, kind: type[T]) -> T:
         """Return another part."""
         ...
 
     def ask(self, text: str) -> Mapping[str, Any]:
-        """Show the answer of a query; return the reply: ``rows``, ``ms``, ``query``."""
+        """Show the result of a query; return the reply: ``rows``, ``ms``, ``query``."""
         ...
 
     def show(self, view: View, name: str) -> Mapping[str, Any]:
-        """Show a view as the source ``name`` of a query, which filters can go on from."""
+        """Show a view as the source ``name`` of a query, which filters can refine."""
         ...
 
     def browse(self, view: View) -> None:
-        """Browse another view from now on: another version, or the same one after a commit."""
+        """Browse another view, such as another version."""
         ...
 
     def refresh(self) -> None:
-        """Take the dataset as it is now: the query is asked again, the selection stays by row."""
+        """Show the dataset as it is now. The query runs again, and rows stay selected."""
         ...
 
     def renew(self, ds: Dataset) -> None:
-        """Show everything as it is in a dataset by now: after a commit."""
+        """Show the current version of a dataset, after a commit."""
         ...
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message that nobody asked for."""
+        """Send the page a message that is not a reply."""
         ...
 
 
 class Part(Protocol):
-    """One thing that the browser can do."""
+    """A part of the browser, which handles one kind of request."""
 
     def __init__(self, host: Host) -> None: ...
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         ...

@@ -1,7 +1,7 @@
-"""What is shown: the browsed view, the query that is asked of it, and its answer.
+"""The state that a browser shows: the browsed view, the query, and its result.
 
-A `Shown` never changes; the next one has the next generation. A selection goes from one to the next
-by row id.
+A `Shown` never changes. A new query makes a new one with the next generation, to which a selection
+is carried over by row id.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
-from deeplake_lite.widget.alike import check_row
 from deeplake_lite.widget.handles import renewed
+from deeplake_lite.widget.neighbours import check_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ type Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What is shown.
+    """The state of a browser.
 
     Examples
     --------
@@ -39,53 +39,51 @@ class Shown:
     >>> ds = dl.create("memory://shown-doc", {"x": "int32"})
     >>> ds.append({"x": [1, 2, 3]})
     >>> shown = Shown.of(ds)
-    >>> few = shown.asked("SELECT * WHERE x > 1")
-    >>> few.generation, len(few.view), few.carried(shown, np.array([0, 2])).tolist()
+    >>> few = shown.with_query("SELECT * WHERE x > 1")
+    >>> few.generation, len(few.view), few.carry_selection(shown, np.array([0, 2])).tolist()
     (2, 2, [1])
     """
 
     handle: View
-    """What was asked to be browsed: a dataset may have moved on since."""
+    """The view or dataset that the user browses. A dataset may have moved on since."""
     base: View
-    """The rows that it had: what queries are asked of."""
+    """The rows of the handle when it was shown, on which queries run."""
     view: View
-    """The answer."""
+    """The result of the query."""
     text: str = ""
-    """The query; empty for all of the base."""
+    """The query; empty for all rows of the base."""
     sources: Mapping[str, View] = field(default_factory=dict)
-    """Views that a query may name."""
+    """Views that the query may read by name."""
     generation: int = 1
-    """Which answer this is."""
+    """Number of the result."""
     ms: float = 0.0
-    """How long it took."""
+    """Time that the query took, in milliseconds."""
     branch: str | None = None
-    """The branch that the base is of, and edits are for: the handle may go to another one."""
+    """The branch of the base, which edits go to. The handle may have moved to another one."""
     name: str = ""
     """The branch, tag or time that the handle was opened at, if any; not a commit."""
 
     @classmethod
     def of(cls, view: View) -> Shown:
-        """Show a view as it is now."""
+        """Return the state for all rows of a view as it is now."""
         base = view.pin()
         name = base.rows.lake.name
-        if base.version.startswith(name):  # the page shows the commit anyway
+        if base.version.startswith(name):  # a commit id, which the page shows anyway
             name = ""
         return cls(view, base, base, branch=branch_of(base), name=name)
 
-    def asked(self, text: str) -> Shown:
-        """Return the answer of a query, or of a condition on all rows.
+    def with_query(self, text: str) -> Shown:
+        """Return the state with the result of a query, or of a condition on all rows.
 
-        Raises QueryError, and all else that a query raises.
+        Raises QueryError, and the other errors of queries.
         """
         start = time.perf_counter()
-        text, view = self._answer(text.strip())
-        took = 1000 * (time.perf_counter() - start)
-        return replace(
-            self, view=view, text=text, ms=round(took, 1), generation=self.generation + 1
-        )
+        text, view = self._run(text.strip())
+        ms = round(1000 * (time.perf_counter() - start), 1)
+        return replace(self, view=view, text=text, ms=ms, generation=self.generation + 1)
 
-    def _answer(self, typed: str) -> tuple[str, View]:
-        """Return the query that was meant, and its answer."""
+    def _run(self, typed: str) -> tuple[str, View]:
+        """Run the typed query; return it in full, and its result."""
         if not typed:
             return "", self.base
         from deeplake_lite.query.parse.bare import as_typed, whole
@@ -97,36 +95,36 @@ class Shown:
         except LakeError as error:
             raise as_typed(error, typed) from None
 
-    def named(self, name: str, view: View) -> Shown:
-        """Return the same with a view that queries know by name."""
+    def with_source(self, name: str, view: View) -> Shown:
+        """Return the state with another view that queries may read by name."""
         return replace(self, sources={**self.sources, name: view.pin()})
 
-    def based(self, view: View) -> Shown:
-        """Return the same query asked of another view, or of the same one as it is now."""
+    def with_base(self, view: View) -> Shown:
+        """Return the state with the same query on another view, or on the same one as it is now."""
         now = Shown.of(view)
-        return replace(now, sources=self.sources, generation=self.generation).asked(self.text)
+        return replace(now, sources=self.sources, generation=self.generation).with_query(self.text)
 
     def renewed(self, ds: Dataset) -> Shown:
-        """Return the same rows and the same query, as they are in a dataset by now."""
+        """Return the state with the same query on the current version of a dataset."""
         handle = ds if isinstance(self.handle, Dataset) else renewed(self.handle, ds)
         sources = {name: renewed(v, ds).pin() for name, v in self.sources.items()}
-        return replace(self, sources=sources).based(handle)
+        return replace(self, sources=sources).with_base(handle)
 
     @property
-    def unasked(self) -> Shown:
-        """The same without a query, and without what only queries name."""
+    def without_query(self) -> Shown:
+        """The state without the query and its sources."""
         return replace(self, text="", sources={})
 
     @property
     def is_gone(self) -> bool:
-        """Whether it shows edits of a transaction that has ended: their place may be empty."""
+        """Whether it shows edits of a transaction that has ended, whose chunks may be gone."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table
         )
 
     def check_branch(self) -> None:
-        """Refuse edits once the dataset has gone to another branch. Raises UncommittedError.
+        """Refuse edits if the dataset has moved to another branch. Raises UncommittedError.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://check-branch-doc", {"x": "int32"})
@@ -134,53 +132,53 @@ class Shown:
         >>> shown, _ = Shown.of(ds), ds.checkout("fix")
         >>> shown.check_branch()
         Traceback (most recent call last):
-        deeplake_lite.errors.UncommittedError: The browser shows branch 'main', but the dataset is \
-on branch 'fix' by now, ...
+        deeplake_lite.errors.UncommittedError: The browser shows branch 'main', but the dataset \
+has moved to branch 'fix', ...
         """
         now = branch_of(self.handle)
         if now == self.branch:
             return
         here = f"branch {self.branch!r}" if self.branch else f"version {self.name or 'unnamed'!r}"
-        back = f"Go back, ds.checkout({self.branch!r}), or show" if self.branch else "Show"
+        back = f"Go back with ds.checkout({self.branch!r}), or show" if self.branch else "Show"
         raise UncommittedError(
-            f"The browser shows {here}, but the dataset is on branch {now!r} by now, where "
-            f"edits are written. {back} {now!r}: w.discard() and w.refresh()."
+            f"The browser shows {here}, but the dataset has moved to branch {now!r}, which edits "
+            f"would be written to. {back} {now!r} with w.discard() and w.refresh()."
         )
 
     @property
     def is_writable(self) -> bool:
-        """Whether edits may be staged: of a branch, and not of a view of a transaction."""
+        """Whether edits may be staged: on a branch, but not in a view of uncommitted edits."""
         is_handle = isinstance(self.handle, Dataset)
         return self.branch is not None and (is_handle or not self.base.rows.table.uncommitted)
 
     @property
     def has_ids(self) -> bool:
-        """Whether each row shown is a row of the browsed lake, with its id."""
+        """Whether each shown row is a row of the browsed lake, and so has an id."""
         table: Any = self.view.rows.table
-        known = not isinstance(table, VirtualTable) or table.has_ids
-        return known and self.view.url == self.base.url
+        has_ids = not isinstance(table, VirtualTable) or table.has_ids
+        return has_ids and self.view.url == self.base.url
 
     def ids(self, positions: Positions) -> Positions | None:
-        """Return the ids of some rows shown; None where they are no rows of the lake."""
+        """Return the ids of shown rows, or None if they are no rows of the lake."""
         if not self.has_ids:
             return None
         table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
     def places(self, ids: Positions) -> Positions:
-        """Return the positions at which rows with some ids are shown, ascending."""
+        """Return the positions of the rows with some ids, ascending."""
         if not self.has_ids or not len(ids):
             return np.empty(0, np.int64)
-        known, found = np.sort(ids), self.view.row_ids
-        at = np.searchsorted(known, found)
-        return np.flatnonzero(known[np.minimum(at, len(known) - 1)] == found)
+        wanted, shown = np.sort(ids), self.view.row_ids
+        at = np.searchsorted(wanted, shown)
+        return np.flatnonzero(wanted[np.minimum(at, len(wanted) - 1)] == shown)
 
-    def carried(self, before: Shown, selected: Positions) -> Positions:
-        """Return a selection made in another answer: the same rows, those that are shown."""
+    def carry_selection(self, before: Shown, selected: Positions) -> Positions:
+        """Return the positions of rows that were selected in an earlier state and are shown."""
         if not len(selected):
             return selected
         table, slots = before.view.rows.locate(selected)
-        if table is self.view.rows.table and isinstance(table, Snapshot):  # slots tell rows apart
+        if table is self.view.rows.table and isinstance(table, Snapshot):  # slots identify its rows
             marked = np.zeros(table.slots, bool)
             marked[slots] = True
             return np.flatnonzero(marked[self.view.rows.live()])
@@ -189,5 +187,5 @@ on branch 'fix' by now, ...
 
 
 def branch_of(view: View) -> str | None:
-    """Return the branch that a dataset is on now, or a view was taken from; None for versions."""
+    """Return the branch of a dataset, or of the dataset that a view was taken from, or None."""
     return view.rows.lake.branch

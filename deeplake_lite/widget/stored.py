@@ -1,7 +1,7 @@
-"""Columns of an answer that are stored ones, whatever they are called, and the rows they are of.
+"""Functions that find the stored columns and rows behind the columns and rows of a query result.
 
-A query computes columns, also under names of stored ones, renames columns and leaves some out. What
-is staged belongs to a row and a column of the lake, both known by their ids.
+A query may rename columns, leave them out, or compute new ones under the names of stored columns.
+Staged edits belong to rows and columns of the lake, which are identified by their ids.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def stored_field(view: View, f: Field) -> Field | None:
-    """Return the stored column that a column of a view is; None for one that is computed.
+    """Return the stored column behind a column of a view, or None if it is computed.
 
     Examples
     --------
@@ -35,8 +35,8 @@ def stored_field(view: View, f: Field) -> Field | None:
     >>> ds = dl.create("memory://stored-field-doc", {"x": "int32", "y": "int32"})
     >>> ds.append({"x": [1], "y": [2]})
     >>> view = ds.query("SELECT x, x + y AS y, y AS z")
-    >>> found = [stored_field(view, f) for f in view.schema]
-    >>> [f and f.name for f in found]
+    >>> fields = [stored_field(view, f) for f in view.schema]
+    >>> [f and f.name for f in fields]
     ['x', None, 'y']
     """
     table, field_id = source_of(view, f)
@@ -44,14 +44,14 @@ def stored_field(view: View, f: Field) -> Field | None:
 
 
 type Place = tuple[ReadTable, Field, NDArray[np.int64]]
-"""Where some cells are stored: version, column, slots."""
+"""The place of stored cells: version, column, slots."""
 
 
 def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None:
-    """Return where cells of a column of a view are stored.
+    """Return the place where cells of a view's column are stored.
 
-    A row that a join has not found has slot -1. None for a column that is computed, or that the
-    view does not have.
+    Rows without a partner in a join have slot -1. Returns None for a computed column, or one that
+    the view does not have.
 
     Examples
     --------
@@ -72,20 +72,20 @@ def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None
         if not isinstance(column, TakenColumn):
             return None
         rows = np.where(slots < 0, -1, column.positions[slots])
-        found = np.full(len(rows), -1, np.int64)
-        table, found[rows >= 0] = column.view.rows.locate(rows[rows >= 0])
-        f, slots = column.field, found
+        source_slots = np.full(len(rows), -1, np.int64)
+        table, source_slots[rows >= 0] = column.view.rows.locate(rows[rows >= 0])
+        f, slots = column.field, source_slots
     stored = by_id(table.schema, f.id)
     return None if stored is None else (table, stored, slots)
 
 
 def by_id(schema: Schema, field_id: str) -> Field | None:
-    """Return the column with an id; None where it is gone."""
+    """Return the column with an id, or None."""
     return next((f for f in schema if f.id == field_id), None)
 
 
 def version_read(view: View) -> Table | None:
-    """Return the version of the lake that a view's rows are read from; None where there is none.
+    """Return the version of the lake that a view reads its rows from, or None.
 
     Examples
     --------
@@ -99,6 +99,7 @@ def version_read(view: View) -> Table | None:
 
 
 def _versions(table: Any) -> Iterator[Table]:
+    """Yield the versions that a table, or the columns of a query result, read from."""
     if isinstance(table, Table):
         yield table
     elif isinstance(table, VirtualTable):
@@ -111,22 +112,23 @@ def _versions(table: Any) -> Iterator[Table]:
 def rows_with(
     view: View, field_id: str, ids: NDArray[np.int64], dataset: Callable[[], Dataset]
 ) -> View:
-    """Return rows of a lake, by their ids, as the reader of a view has them, with all columns.
+    """Return rows of the lake by their ids, with all columns, in the version that a view reads.
 
     Parameters
     ----------
     view : View
-        What is shown; it may leave the column out.
+        The shown view, which may leave the column out.
     field_id : str
-        A column that is wanted.
+        Id of a column that the rows must have.
     ids : ndarray, (n,) int64
+        Ids of the rows.
     dataset : callable
-        Returns the dataset, whose rows they are where the version shown has no such column yet.
+        Returns the dataset, which is read instead if the view's version lacks the column.
 
     Raises
     ------
     LakeError
-        Where a row is gone.
+        When a row is gone.
 
     Examples
     --------
@@ -143,5 +145,5 @@ def rows_with(
         lake, table = ds.handle.lake, ds.handle.table
     slots = table.find(ids)
     if (slots < 0).any():
-        raise LakeError("The row is gone: another writer has removed it. Refresh the browser.")
+        raise LakeError("The row is gone, because another writer removed it. Refresh the browser.")
     return View(RowSelection(lake, table, slots), table.schema.names, "")

@@ -1,4 +1,4 @@
-"""Traits that check what they are given: a query runs before it is taken, rows have to be there."""
+"""Traits that validate values: they run a query before it is set, and check that rows exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class QueryText(t.Unicode[str, str]):
-    """The query that is shown. Setting it runs it; a mistake is raised, and all stays as it was."""
+    """The query that is shown. Setting it runs it; if that fails, nothing changes."""
 
     @override
     def validate(self, obj: Any, value: Any) -> str:
@@ -32,7 +32,7 @@ class ShownView(t.TraitType[View, View]):
     info_text = "a view, such as ds[:100]"
 
     def validate(self, obj: Any, value: Any) -> View:
-        """Return the view that is then shown."""
+        """Show a view; return the view that is shown then."""
         browser: Browser = obj
         if not isinstance(value, View):
             self.error(obj, value)
@@ -40,18 +40,18 @@ class ShownView(t.TraitType[View, View]):
 
 
 class Positions(t.TraitType["NDArray[np.int64]", Any]):
-    """Positions in the view that is shown: each once, ascending, (n,) int64."""
+    """Positions of rows in the shown view: each once, ascending, (n,) int64."""
 
     info_text = "positions of rows that are shown"
 
     def validate(self, obj: Any, value: Any) -> NDArray[np.int64]:
-        """Return positions as they are kept."""
+        """Convert positions or a mask to positions."""
         browser: Browser = obj
         return positions_of(value, len(browser.view))
 
 
 def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
-    """Return positions as they are kept. Raises RowIndexError and TypeError.
+    """Convert positions or a mask to ascending positions. Raises RowIndexError and OptionError.
 
     >>> positions_of([3, 1, 1, -1], 5).tolist(), positions_of([True, False], 2).tolist()
     ([1, 3, 4], [0])
@@ -60,34 +60,35 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
     if array.dtype == bool:
         if array.shape != (rows,):
             raise RowIndexError(
-                f"A mask has one value for each of {rows:,} rows, got {array.shape}."
+                f"A mask must have one value for each of the {rows:,} rows, but its shape is "
+                f"{array.shape}. Make one from the shown view, w.view."
             )
         return np.flatnonzero(np.ma.filled(value, fill_value=False))
     if not array.size:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise OptionError(
-            f"Rows are selected by their positions, whole numbers, or by a mask, got "
-            f"{brief(value, 80)}."
+            "A selection must be a list of positions, which are whole numbers, or a mask, but it "
+            f"is {brief(value, 80)}. Pass positions such as [0, 2]."
         )
     low, high = int(array.min()), int(array.max())
     if low < -rows or high >= rows:
         raise RowIndexError(
-            f"Positions lie below {rows:,}, the number of rows shown, got "
-            f"{high if high >= rows else low:,}."
+            f"Positions must be below {rows:,}, the number of shown rows, but one is "
+            f"{high if high >= rows else low:,}. Select rows of w.view."
         )
-    whole = array.astype(np.int64)
-    return ascending(np.where(whole < 0, whole + rows, whole) if low < 0 else whole)
+    positions = array.astype(np.int64)
+    return ascending(np.where(positions < 0, positions + rows, positions) if low < 0 else positions)
 
 
 def ascending(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return numbers in order, each once; in no time where they are so already.
+    """Sort numbers and remove repeated ones; return them unchanged if they are ascending already.
 
     >>> ascending(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
     if (numbers[1:] > numbers[:-1]).all():
         return numbers
-    found = np.sort(numbers)
-    once: NDArray[np.int64] = found[np.append(True, found[1:] > found[:-1])]
-    return once
+    ordered = np.sort(numbers)
+    unique: NDArray[np.int64] = ordered[np.append(True, ordered[1:] > ordered[:-1])]
+    return unique

@@ -122,7 +122,11 @@ def test_labels_of_two_columns_are_compared_by_name(make_lake):
 
 
 REFUSED = {
-    "number of rows": ("int", lambda x: x == [1, 2], "has 3 rows, but it is compared with 2 values"),
+    "number of rows": (
+        "int",
+        lambda x: x == [1, 2],
+        "has 3 rows, but it is compared with 2 values",
+    ),
     "rows of text": ("text", lambda x: x == ["a"], "has 3 rows, but it is compared with 1 value"),
     "class": ("label", lambda x: x == "dgo", "Did you mean 'dog'"),
     "class of several": ("labels", lambda x: x == ["dgo"], "Did you mean 'dog'"),

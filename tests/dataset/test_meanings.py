@@ -357,6 +357,7 @@ def test_values_without_an_equal_are_refused(way, sources, make_target):
     named = {case for case, (of, *_) in REFUSED.items() if of.name == "class_label"}
     for case in REFUSED.keys() - (named if way in (*TABLES, ingest_columns) else set()):
         with pytest.raises(
-            dl.InvalidValueError, match=rf"column '{case}'.* from a column of type .*, and go to one of type "
+            dl.InvalidValueError,
+            match=rf"column '{case}'.* from a column of type .*, and go to one of type ",
         ):
             way(ds, sources[1][["k", case]])

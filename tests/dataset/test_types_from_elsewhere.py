@@ -149,7 +149,9 @@ def test_classes_go_by_name(ds):
     assert (ds["grade"] == "high").tolist() == [False, False, True]
     assert (ds["grades"] == ["high", "low"]).tolist() == [False, False, True]
     assert "high" in ds["grade"]._repr_html_()
-    with pytest.raises(dl.SchemaError, match=r"'grade' is Grade\(.*, to which no class can be added"):
+    with pytest.raises(
+        dl.SchemaError, match=r"'grade' is Grade\(.*, to which no class can be added"
+    ):
         ds.add_classes("grade", ["middle"])
 
 

@@ -104,7 +104,9 @@ def refused(ds, error, match, *args, **keywords):
 def test_ids_of_no_row_are_refused_whole(ds):
     gone = ds.row_ids[:2].copy()
     ds.delete([0, 1])
-    message = rf"2 of 3 ids belong to no row of this branch, such as {gone[0]}\. These rows were deleted"
+    message = (
+        rf"2 of 3 ids belong to no row of this branch, such as {gone[0]}\. These rows were deleted"
+    )
     refused(ds, dl.InvalidValueError, message, ids=[*gone, ds.row_ids[0]], data={"x": 1})
     for ids in ([-1], [2**62], [0], np.array([5], np.uint8)):
         refused(ds, dl.InvalidValueError, "1 of 1 ids belong to no row", ids=ids, data={"x": 1})

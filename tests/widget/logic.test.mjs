@@ -468,7 +468,7 @@ describe("requests", () => {
 	test("a question that cannot be sent is refused, with the way out", async () => {
 		const send = () => { throw new Error("Cannot send"); };
 		const requests = new logic.Requests({ send, generation: () => 1, now: () => 0 });
-		await assert.rejects(requests.ask("hello"), /kernel has restarted, or ended.*Run the cell again/);
+		await assert.rejects(requests.ask("hello"), /kernel has restarted or ended.*Run the cell again/);
 		assert.equal(requests.open.size, 0);
 	});
 

@@ -174,7 +174,7 @@ def test_classes_that_the_query_leaves_out_go_with_their_boxes(chrome, lake, que
     assert cells(ds, at) == ([*BOXES[1:], [5, 60, 30, 90]], ["dog", "dog", "dog"])
 
 
-@pytest.mark.parametrize("choice", ["Take theirs", "Write mine over"])
+@pytest.mark.parametrize("choice", ["Keep theirs", "Write mine"])
 def test_a_conflict_of_boxes_is_one_of_their_classes_too(chrome, lake, choice):
     ds = lake()
     w = ds.browse()
@@ -294,7 +294,7 @@ def test_boxes_are_no_longer_edited_once_another_picture_is_chosen(chrome, make_
     with boxing(chrome, w) as page:
         press(page, "n", "Shift+ArrowRight")
         page.get_by_role("button", name="Overlays").click()
-        page.get_by_label("Picture", exact=True).select_option("thumb")
+        page.get_by_label("Image", exact=True).select_option("thumb")
         page.keyboard.press("Escape")
         saved(page)
         page.locator(".dl-unmarked:not([hidden])").wait_for()

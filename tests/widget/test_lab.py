@@ -116,7 +116,7 @@ def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path
     cells = (
         f"import pathlib\n{OPEN.format(url=url)}",
         busy.format(str(done)),
-        "print(w._desk._is_heard)",
+        "print(w._dispatcher._is_heard)",
     )
     with lab.notebook(chrome, *cells) as nb:
         nb.run(0)
@@ -212,7 +212,7 @@ def test_edits_that_are_staged_survive_a_restart_of_the_kernel(lab, chrome, url,
         page.get_by_role("button", name="Commit 1 row", exact=True).wait_for()
         page.wait_for_selector(".dl-browser[data-pending='0']")
         nb.restart()
-        page.get_by_text("The kernel has restarted, or ended").wait_for()
+        page.get_by_text("The kernel has restarted or ended").wait_for()
         page.get_by_role("button", name="Commit 1 row").first.wait_for(state="hidden")
         nb.shot(tmp_path / "restarted.png")
         nb.run(0)

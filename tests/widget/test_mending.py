@@ -85,7 +85,7 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
         page.keyboard.press("Enter")
         page.get_by_text("'cat'").first.wait_for()
         page.screenshot(path=tmp_path / "conflict.png")
-        page.get_by_role("button", name="Write mine over").click()
+        page.get_by_role("button", name="Write mine").click()
         page.get_by_text("Committed", exact=False).first.wait_for()
     assert wrong == []
     assert dl.open(lake.url)["label"][0] == 1

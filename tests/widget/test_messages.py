@@ -49,7 +49,7 @@ def test_an_unforeseen_error_is_answered_and_logged(ds, page, caplog, monkeypatc
         raise KeyError("name")
 
     p = page(ds)
-    monkeypatch.setattr(p.w._desk, "_handlers", {"views": fail})
+    monkeypatch.setattr(p.w._dispatcher, "_handlers", {"views": fail})
     error = p.fails("views")
     assert (error["kind"], "see the log" in error["message"]) == ("KeyError", True)
     assert "Traceback" in caplog.text
@@ -218,5 +218,5 @@ def test_what_cannot_be_sent_or_brought_up_to_date_is_answered_with_the_error(ds
     p.w.send = refuse
     assert "no JSON" in p.fails("query", text="")["message"]
     p.w.send = sent
-    p.w._desk._ready = lambda: 1 / 0
+    p.w._dispatcher._ready = lambda: 1 / 0
     assert "ZeroDivisionError" in p.fails("query", text="")["message"]

@@ -77,11 +77,11 @@ def test_a_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
         shown.page.keyboard.press("2")
         shown.page.get_by_label("Message of the commit").fill("conflict")
         shown.page.keyboard.press("Enter")
-        dialog = shown.page.get_by_role("dialog", name="Someone else wrote these rows")
+        dialog = shown.page.get_by_role("dialog", name="Another writer changed these rows")
         dialog.wait_for()
         shown.page.screenshot(path=tmp_path / "conflict.png")
         assert dialog.get_by_role("cell", name="dog").is_visible()
-        dialog.get_by_role("button", name="Take theirs").click()
+        dialog.get_by_role("button", name="Keep theirs").click()
         shown.page.get_by_text("Committed").first.wait_for()
         assert shown.sent("resolve")[0]["choice"] == "theirs"
 
@@ -172,7 +172,7 @@ def test_a_read_only_version_is_not_edited(chrome, tmp_path):
         shown.painted()
         shown.click(1)
         shown.page.keyboard.press("2")
-        shown.page.get_by_text("This version is read only").wait_for()
+        shown.page.get_by_text("This version is read-only").wait_for()
         assert shown.sent("stage") == []
 
 
@@ -251,7 +251,7 @@ def test_a_read_only_version_says_so_before_anything_is_chosen(chrome, tmp_path)
             shown.painted()
             shown.click(1)
             shown.page.keyboard.press(key)
-            shown.page.get_by_text("This version is read only: show a branch").wait_for()
+            shown.page.get_by_text("This version is read-only. Show a branch").wait_for()
             assert not shown.page.get_by_role("dialog").count()
 
 

@@ -249,7 +249,7 @@ def test_a_late_kernel_is_said_and_can_be_asked_again(chrome, tmp_path):
         shown.page.screenshot(path=tmp_path / "late.png")
         shown.page.get_by_text("the kernel has restarted").wait_for(timeout=600_000)
         shown.page.evaluate("() => { __model.options.dead = false; }")
-        shown.page.get_by_role("button", name="Ask again").click()
+        shown.page.get_by_role("button", name="Retry").click()
         shown.painted()
         shown.page.locator(".dl-banner").wait_for(state="hidden")
 

@@ -134,7 +134,7 @@ def test_what_a_field_shows_is_typed_again_and_a_refusal_gives_it_back(chrome, m
         chrome, lake, ("at", "9 seconds"), ("n", ""), ("when", "2500-01-01"), ("n", "many")
     )
     assert values == {"at": "9 seconds", "n": "", "when": "2026-01-01T00:00:00.000000000"}
-    assert "takes int8, got 'many'" in said
+    assert "must be int8, but it is 'many'" in said
     assert [edit["what"] for edit in w.staged] == ["→ 9 seconds", "→ null"]
 
 

@@ -1,1 +1,1 @@
-"""Edits that are staged in the page, shown as if they were there, and written as a version."""
+"""Edits made in the page: staged, shown in the cells, and committed as a version."""

@@ -1,7 +1,7 @@
-"""The classes of a row's boxes: one for each box before an edit, and one for each box after it.
+"""The classes of a row's boxes, which an edit of the boxes keeps matched: one for each box.
 
-They are in a column of their own, which a query may leave out and a row may not have filled in. An
-edit of boxes is an edit of both columns all the same.
+Classes are in a column of their own. An edit of boxes edits both columns, even if the query leaves
+the classes out or the row has none yet.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs
-from deeplake_lite.widget.pictures.classes import class_column
-from deeplake_lite.widget.pictures.kinds import MOST_CLASSES, names_of
-from deeplake_lite.widget.pictures.overlays import MOST
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images.classes import class_column
+from deeplake_lite.widget.images.kinds import MOST_CLASSES, names_of
+from deeplake_lite.widget.images.overlays import MOST
+from deeplake_lite.widget.images.values import values_of
 from deeplake_lite.widget.stored import by_id, rows_with, stored_field
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BoxClasses:
-    """The classes of the boxes of one row, as they are staged.
+    """The classes of a row's boxes, with staged edits applied.
 
     Examples
     --------
@@ -45,72 +45,73 @@ class BoxClasses:
     """
 
     field: Field
-    """Column that has them, with the classes that are to be added."""
+    """Column of the classes; its type includes staged new classes."""
     value: Cell
-    """Their names; None for null, an error for a cell that does not read."""
+    """Names of the classes; None for null, an exception for an unreadable cell."""
     seen: NDArray[np.uint64]
-    """Digest of the cell as it is stored."""
+    """Digest of the stored cell."""
 
     def numbers(self, boxes: int) -> list[int] | None:
-        """Return the class of each box; None where there is not one for each."""
+        """Return the class number of each box, or None unless there is one for each."""
         if not self._is_one_each(boxes):
             return None
         if self.value is None:
             return []
-        [found] = inputs.shown(self.field.htype, [self.value])
-        return [int(number) for number in found]
+        [numbers] = inputs.as_read(self.field.htype, [self.value])
+        return [int(number) for number in numbers]
 
     def after(self, sent: Sequence[int] | None, *, drawn: int, before: int) -> Cell:
-        """Return the classes once boxes are drawn, moved or removed.
+        """Return the classes after boxes were drawn, moved or removed.
 
         Parameters
         ----------
         sent : sequence of int, optional
-            Class of each box that the page shows, of which there are at most `MOST`.
+            Class of each box in the page, which shows at most `MOST` boxes.
         drawn, before : int
-            How many boxes there will be, and are.
+            Number of boxes after and before the edit.
 
         Raises
         ------
         InvalidValueError
-            Where not every box would have one class.
+            When not every box would have one class.
         """
         if sent is None and (self.value is None or drawn == before):
             return self.value
         now = self.numbers(before)
         if now is None:
-            raise InvalidValueError(self._why_not(before), column=self.field.name)
-        found = [*(sent or []), *now[MOST:]]
-        if len(found) != drawn:
+            raise InvalidValueError(self._reason(before), column=self.field.name)
+        numbers = [*(sent or []), *now[MOST:]]
+        if len(numbers) != drawn:
             raise InvalidValueError(
-                f"There would be {drawn:,} boxes, but {len(found):,} classes came with them. Each "
-                "box has one class. Draw it again.",
+                f"Each box must have one class, but there would be {drawn:,} boxes, but "
+                f"{len(numbers):,} classes. Draw the box again.",
                 column=self.field.name,
             )
-        return inputs.taken(self.field, found)
+        return inputs.to_cell(self.field, numbers)
 
     def _is_one_each(self, boxes: int) -> bool:
         if isinstance(self.value, Exception):
             return False
         return boxes == (0 if self.value is None else len(self.value))
 
-    def _why_not(self, boxes: int) -> str:
+    def _reason(self, boxes: int) -> str:
+        """Return the message for a row that has not one class for each box."""
         if isinstance(self.value, Exception):
-            why = f"the classes of the boxes do not read ({self.value!s:.300})"
+            reason = f"the classes of the boxes cannot be read ({self.value!s:.300})"
         elif self.value is None:
-            why = "the boxes have no classes"
+            reason = "the boxes have no classes"
         else:
-            why = f"the row has {boxes:,} boxes but {len(self.value):,} classes"
+            reason = f"the row has {boxes:,} boxes but {len(self.value):,} classes"
         return (
-            f"Boxes with classes are added, removed and named where each has one, but {why}. Set "
-            "both in Python first: ds.update(rows, {…})."
+            f"To add, remove or label boxes, each box must have one class, but {reason}. Set both "
+            "columns in Python first, with ds.update(rows, {…})."
         )
 
 
 def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxClasses | None:
-    """Return the classes of the boxes in a stored column; None where it has no such classes.
+    """Return the classes of a row's boxes in a stored column, or None if there is no such column.
 
-    They are read in the version that is shown, also where the query leaves them out.
+    They are read from the shown version, even if the query leaves them out.
     """
     known = class_column(ds.schema, f)
     if known is None:
@@ -120,30 +121,30 @@ def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxCl
     assert ids is not None
     rows = rows_with(view, known.id, ids, lambda: ds)
     table, slots = rows.rows.locate()
-    found = by_id(table.schema, known.id)
-    assert found is not None
-    seen, [value] = table.digests(found.id, slots), values_of(rows, found, np.zeros(1, np.int64))
+    stored = by_id(table.schema, known.id)
+    assert stored is not None
+    seen, [value] = table.digests(stored.id, slots), values_of(rows, stored, np.zeros(1, np.int64))
     if isinstance(value, Exception):
         return BoxClasses(known, value, seen)
-    htype, [value] = pending.after(found.id, found.htype, ids, [value])
-    return BoxClasses(Field(known.name, known.id, htype), inputs.plain(htype, [value])[0], seen)
+    htype, [value] = pending.after(stored.id, stored.htype, ids, [value])
+    return BoxClasses(Field(known.name, known.id, htype), inputs.to_cells(htype, [value])[0], seen)
 
 
 def about_classes(
     pending: Pending, ds: Dataset, f: Field, position: int, boxes: int
 ) -> dict[str, Any] | None:
-    """Return what the page edits boxes with: the column of their classes, its names, their numbers.
+    """Describe the classes of a row's boxes for the page: column, names and numbers.
 
-    None for a column of a query that is none of the dataset's, or whose boxes have no classes.
+    Returns None for a computed column, and for boxes without classes.
     """
     stored = stored_field(pending.host.shown.view, f)
     marks = None if stored is None else by_id(ds.schema, stored.id)
-    found = None if marks is None else box_classes(pending, ds, marks, position)
-    if found is None:
+    classes = None if marks is None else box_classes(pending, ds, marks, position)
+    if classes is None:
         return None
-    numbers, names = found.numbers(boxes), names_of(found.field.htype)
+    numbers, names = classes.numbers(boxes), names_of(classes.field.htype)
     return {
-        "column": found.field.name,
+        "column": classes.field.name,
         "names": list(names[:MOST_CLASSES]),
         "c": None if numbers is None else numbers[:MOST],
     }

@@ -1,4 +1,4 @@
-"""Boxes as they are drawn in the page, in parts of its picture, and as their column has them."""
+"""Conversion of boxes drawn in the page, in fractions of the image, to the format of a column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import convert_boxes
 from deeplake_lite.htypes.arrays import cast
-from deeplake_lite.widget.pictures.overlays import marks
+from deeplake_lite.widget.images.overlays import marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 DIGITS = 9
-"""Of a place in a picture, by which boxes are the same: moving one there and back leaves noise."""
+"""Decimal digits by which boxes are compared: moving a box there and back leaves rounding noise."""
 
 
 def boxes_from(
     fractions: Any, htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return boxes that were drawn as their column has them.
+    """Convert drawn boxes to the format, units and dtype of a column.
 
     Parameters
     ----------
     fractions : sequence, (n, 4)
-        Corners, xyxy, in parts of the picture's width and height.
+        Corners, xyxy, in fractions of the image's width and height.
     htype : Htype
-        Of the column, whose values are boxes.
+        Type of the column of boxes.
     size : (width, height)
-        Of the picture, pixels.
+        Size of the image in pixels.
     current : ndarray, (m, 4)
-        The boxes that the page was shown: those that nobody moved stay as they are, to the last
-        digit, wherever they lie. The others are clipped to the picture.
+        The boxes that the page showed. A box that the user did not move keeps its exact value, even
+        outside the image. The others are clipped to the image.
 
     Raises
     ------
     InvalidValueError
-        For corners that are no numbers, or that the column's dtype cannot hold.
+        When corners are not finite, or the column's dtype cannot hold them.
 
     Examples
     --------
@@ -55,16 +55,16 @@ def boxes_from(
     drawn = np.asarray(fractions, np.float64).reshape(-1, 4)
     if not np.isfinite(drawn).all():
         raise InvalidValueError(
-            "the corners of a box must be finite numbers, got nan or inf. Draw it again."
+            "the corners of a box must be finite numbers, but one is nan or inf. Draw it again."
         )
-    found = _as_stored(drawn, htype, size)
+    boxes = _convert(drawn, htype, size)
     for at, same in _unmoved(drawn, htype, size, current):
-        found[at] = current[same]
-    return found
+        boxes[at] = current[same]
+    return boxes
 
 
-def _as_stored(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDArray[Any]:
-    """Return corners, within the picture and in order, in a column's format, units and dtype."""
+def _convert(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDArray[Any]:
+    """Clip and sort corners, and convert them to a column's format, units and dtype."""
     corners = np.concatenate(
         [np.minimum(drawn[:, :2], drawn[:, 2:]), np.maximum(drawn[:, :2], drawn[:, 2:])], axis=1
     ).clip(0, 1)
@@ -80,17 +80,18 @@ def _as_stored(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDAr
 def _unmoved(
     drawn: NDArray[Any], htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the boxes that are where the page was shown them, each with the one that it is."""
+    """Yield the indices of unmoved boxes, among the drawn and among the current ones."""
     shown = marks(htype, current, *size)
-    seen, now = list(_keys(shown["boxes"] if shown else [])), list(_keys(drawn))
-    stayed = [at for at, (box, old) in enumerate(zip(now, seen, strict=False)) if box == old]
+    before, now = list(_keys(shown["boxes"] if shown else [])), list(_keys(drawn))
+    stayed = [at for at, (box, old) in enumerate(zip(now, before, strict=False)) if box == old]
     yield from zip(stayed, stayed, strict=True)
-    waiting: dict[tuple[float, ...], list[int]] = {}
-    for number in sorted({*range(len(seen))} - {*stayed}):
-        waiting.setdefault(seen[number], []).append(number)
-    for at in sorted({*range(len(now))} - {*stayed}):  # one before them was removed
-        if waiting.get(now[at]):
-            yield at, waiting[now[at]].pop(0)
+    # Boxes after a removed one have other indices, so match the rest by their corners.
+    unmatched: dict[tuple[float, ...], list[int]] = {}
+    for number in sorted({*range(len(before))} - {*stayed}):
+        unmatched.setdefault(before[number], []).append(number)
+    for at in sorted({*range(len(now))} - {*stayed}):
+        if unmatched.get(now[at]):
+            yield at, unmatched[now[at]].pop(0)
 
 
 def _keys(corners: Any) -> Iterator[tuple[float, ...]]:

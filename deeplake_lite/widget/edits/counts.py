@@ -1,4 +1,4 @@
-"""Marks and their classes are as many as each other, and edits of both in a row go together."""
+"""Checks that each mark of a row keeps exactly one class, whatever is edited or dropped."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.widget.edits.inputs import plain
+from deeplake_lite.widget.edits.inputs import to_cells
 from deeplake_lite.widget.edits.staged import Staged
-from deeplake_lite.widget.pictures.classes import pairs_of
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images.classes import pairs_of
+from deeplake_lite.widget.images.values import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -21,54 +21,67 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.edits.staged import Edit, Ids
 
 MOST_COMPARED = 4096
-"""Rows whose marks and classes are counted at a time."""
+"""Most rows whose marks and classes are counted at a time."""
 
 
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
-    """Refuse edits after which rows no longer have a class for each mark. Raises InvalidValueError.
+    """Refuse edits after which rows would not have one class for each mark.
 
-    Rows that have no marks, no classes, or other numbers of them, in the lake and before, are left
-    to the reader.
+    Rows whose counts already differ, both in the lake and with the earlier edits, are not checked.
+
+    Parameters
+    ----------
+    ds : Dataset
+        The dataset that the edits are for.
+    before, after : Staged
+        The staged edits before and after a change.
+
+    Raises
+    ------
+    InvalidValueError
+        When the numbers of marks and classes would differ in a row.
     """
     changed = {*before.edits} ^ {*after.edits}
     for marks, classes in pairs_of(ds.schema):
-        touched = [e.ids for e in changed if e.field_id in (marks.id, classes.id)]
-        for ids in _blocks(ds, touched):
+        edited = [e.ids for e in changed if e.field_id in (marks.id, classes.id)]
+        for ids in _blocks(ds, edited):
             _check(ds, marks, classes, ids, before, after)
 
 
 def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit]) -> list[Edit]:
-    """Return the edits that go too when some are dropped: those made for marks that are gone then.
+    """Return the edits that must be dropped along with others, since they build on them.
 
-    An edit of classes alone is made for the marks that the row had, one of marks alone for the
-    classes. An edit of both is made for nothing that was there.
+    An edit of classes alone builds on the marks of the row at that time, and an edit of marks alone
+    builds on the classes. An edit of both builds on nothing.
     """
-    found: list[Edit] = []
+    also: list[Edit] = []
     for marks, classes in pairs_of(schema):
-        found += _dependents(edits, {*dropped, *found}, marks.id, classes.id)
-    return found
+        also += _dependents(edits, {*dropped, *also}, marks.id, classes.id)
+    return also
 
 
 def _dependents(
     edits: Sequence[Edit], dropped: Collection[Edit], marks: str, classes: str
 ) -> Iterator[Edit]:
-    """Yield the edits of two columns that go, in order."""
-    moved = {marks: np.empty(0, np.int64), classes: np.empty(0, np.int64)}
-    both = False
+    """Yield the edits of two columns that must be dropped too, in order."""
+    # Rows whose cells differ, at this point of the replay, because an edit was dropped.
+    altered = {marks: np.empty(0, np.int64), classes: np.empty(0, np.int64)}
+    previous_joined = False
     for e in edits:
-        both, joined = e.with_next, both or e.with_next
-        if e.field_id not in moved:
+        previous_joined, joined = e.with_next, previous_joined or e.with_next
+        if e.field_id not in altered:
             continue
-        others = [i for i in moved if i != e.field_id or e.op != "set"]
-        depends = not joined and any(np.isin(e.ids, moved[i]).any() for i in others)
+        others = [i for i in altered if i != e.field_id or e.op != "set"]
+        depends = not joined and any(np.isin(e.ids, altered[i]).any() for i in others)
         if depends and e not in dropped:
             yield e
         change = np.union1d if depends or e in dropped else np.setdiff1d
-        moved[e.field_id] = change(moved[e.field_id], e.ids)
+        altered[e.field_id] = change(altered[e.field_id], e.ids)
 
 
-def _blocks(ds: Dataset, touched: list[Ids]) -> Iterator[Ids]:
-    ids = np.unique(np.concatenate([np.empty(0, np.int64), *touched]))
+def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
+    """Yield the ids of the edited rows that exist, in blocks."""
+    ids = np.unique(np.concatenate([np.empty(0, np.int64), *edited]))
     ids = ids[ds.handle.table.find(ids) >= 0]
     for start in range(0, len(ids), MOST_COMPARED):
         yield ids[start : start + MOST_COMPARED]
@@ -77,27 +90,30 @@ def _blocks(ds: Dataset, touched: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
+    """Check the counts of some rows as stored, with the earlier edits, and with the new edits."""
     rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
-    kept, had, have = (
+    in_lake, earlier, later = (
         zip(*(_counts(staged, f, ids, stored[f.id]) for f in (marks, classes)), strict=True)
         for staged in (Staged(), before, after)
     )
-    for *pairs, (count, number) in zip(kept, had, have, strict=True):
-        if count != number and any(were and were == those for were, those in pairs):
+    for *old_counts, (mark_count, class_count) in zip(in_lake, earlier, later, strict=True):
+        matched = any(m and m == c for m, c in old_counts)
+        if mark_count != class_count and matched:
             raise InvalidValueError(
-                f"a row would have {_said(count)} in {marks.name!r}, but {_said(number)} classes "
-                f"in {classes.name!r}, of which each has one. Edit the boxes in the row at large, "
-                "or set both columns in Python: ds.update(rows, {…}).",
+                f"a row would have {_count_text(mark_count)} in {marks.name!r}, but "
+                f"{_count_text(class_count)} classes in {classes.name!r}. Each must have one "
+                "class: edit the boxes in the detail panel, or set both columns in Python with "
+                "ds.update(rows, {…}).",
                 column=classes.name,
             )
 
 
 def _counts(staged: Staged, f: Field, ids: Ids, stored: list[Any]) -> list[int | None]:
-    """Return how many marks, or classes, rows have; None for null, and where they do not read."""
-    cells = plain(f.htype, [None if isinstance(cell, Exception) else cell for cell in stored])
+    """Return the number of marks or classes of each row; None for null and unreadable cells."""
+    cells = to_cells(f.htype, [None if isinstance(cell, Exception) else cell for cell in stored])
     return [None if cell is None else len(cell) for cell in staged.after(f.id, ids, cells)]
 
 
-def _said(count: int | None) -> str:
+def _count_text(count: int | None) -> str:
     return "null" if count is None else f"{count:,}"

@@ -1,4 +1,4 @@
-"""Edits from the page: staged, listed, taken back, shown in the cells, and written as a version."""
+"""The part of the browser that stages, undoes, lists, restores and commits edits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.counts import check_counts, dependents
-from deeplake_lite.widget.edits.drafts import Drafts
+from deeplake_lite.widget.edits.parsing import EditParser
 from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged, rows_of
 from deeplake_lite.widget.handles import handle_of
@@ -42,38 +42,38 @@ else:
 type Positions = NDArray[np.int64]
 
 LISTED = 200
-"""Edits that the page lists."""
+"""Most edits that the page lists."""
 
 LISTED_DEPENDENTS = 5
-"""Edits that a note names as dropped with another one."""
+"""Most edits that a message lists as dropped along with another one."""
 
 TOUCHED = 2000
-"""Rows that a reply names as touched; of more the page asks all in sight again."""
+"""Most rows that a reply lists as changed. If more change, the page reloads all visible rows."""
 
 CONFLICTS = 500
-"""Cells that a reply about a collision names."""
+"""Most cells that a reply about a collision lists."""
 
 
 class Editing:
-    """Staged edits of the rows of a dataset.
+    """The part that manages the staged edits.
 
-    Nothing is written to the dataset before `commit`, and it does not know of what is staged.
-    Edits are kept in a file beside it, which another browser offers if this one ends.
+    Nothing is written to the dataset before `commit`. The edits are recorded in a file, from which
+    another browser offers them if this one ends.
     """
 
     def __init__(self, host: Host) -> None:
         self._host, self.staged = host, Staged()
-        self._opened: tuple[View, Dataset] | None = None
+        self._handle: tuple[View, Dataset] | None = None
         self._message = ""
         self._journal: journal.Journal | None = None
-        self._is_kept = True
+        self._is_recorded = True
         self.pending = Pending(host, self.staged, self._dataset)
-        self._drafts = Drafts(host, self.pending)
+        self._parser = EditParser(host, self.pending)
         host.additions.append(self.pending.mark)
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {
             "stage": self.stage,
             "undo": self.undo,
@@ -88,67 +88,68 @@ class Editing:
     # ---- staging
 
     def stage(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Stage edits; all of them or none."""
+        """Stage all edits of a request, or none if one is refused."""
         ds = self._dataset()
-        edits = [
-            e for wanted in fields.parts(request, "edits") for e in self._drafts.edits(ds, wanted)
-        ]
+        edits = [e for part in fields.parts(request, "edits") for e in self._parser.edits(ds, part)]
         check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
         self.staged.add(edits)
-        self._keep(journal.added(edits))
-        return self._told(edits)
+        self._record(journal.add_line(edits))
+        return self._reply(edits)
 
     def undo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Take back what was done last."""
-        touched = self.staged.last
+        """Take back the last step."""
+        edits = self.staged.last
         if self.staged.undo():
-            self._keep({"do": "undo"})
-        return self._told(touched)
+            self._record({"do": "undo"})
+        return self._reply(edits)
 
     def redo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Do again what was undone last."""
-        touched = self.staged.next
-        if touched:
-            self._dataset()  # refuses if the dataset has moved to another branch
+        """Repeat the step that was undone last."""
+        edits = self.staged.next
+        if edits:
+            self._dataset()  # raises if the dataset has moved to another branch
         if self.staged.redo():
-            self._keep({"do": "redo"})
-        return self._told(touched)
+            self._record({"do": "redo"})
+        return self._reply(edits)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Take one edit out, with the one that belongs to it, and those that were made for it."""
+        """Drop an edit, with the one that belongs to it, and those that build on it."""
         number = fields.whole(request, "id")
         group = self.staged.group(number)
         if not group:
-            raise LakeError(f"There is no edit {number} any more. Look at the list.")
+            raise LakeError(
+                f"There is no edit {number}: it was undone, dropped or committed. Choose one from "
+                "the list."
+            )
         schema = self._dataset().schema
         also = [e.id for e in dependents(schema, self.staged.edits, group)]
         dropped = self.staged.drop(number, also)
-        self._keep({"do": "drop", "id": number, "also": also})
+        self._record({"do": "drop", "id": number, "also": also})
         if also:
-            self._tell_dependents([e for e in dropped if e.id in also])
-        return self._told(dropped)
+            self._report_dependents([e for e in dropped if e.id in also])
+        return self._reply(dropped)
 
-    def _tell_dependents(self, edits: list[Edit]) -> None:
+    def _report_dependents(self, edits: list[Edit]) -> None:
         listed = ", ".join(f"{e.column!r} {e.what}" for e in edits[:LISTED_DEPENDENTS])
         more = ", …" if len(edits) > LISTED_DEPENDENTS else ""
         text = f"Boxes and their classes go together, so this was dropped too: {listed}{more}. "
         self._host.tell({"type": "note", "text": f"{text}Undo brings all of it back."})
 
     def discard(self) -> None:
-        """Forget all that is staged."""
+        """Drop all staged edits for good."""
         self._clear()
         self._host.tell({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
-        """Refuse what staged edits would not survive. Raises UncommittedError."""
+        """Refuse an action that would lose staged edits. Raises UncommittedError."""
         if len(self.staged):
             raise UncommittedError(
-                f"{len(self.staged):,} edits are staged: before {purpose}, keep them with "
+                f"{len(self.staged):,} edits are staged. Before {purpose}, commit them with "
                 "w.commit('…') or drop them with w.discard()."
             )
 
     def check_moves(self, view: View) -> None:
-        """Refuse to show another branch or lake before what is staged here is done with.
+        """Refuse to show another branch or lake while edits are staged.
 
         Raises UncommittedError.
         """
@@ -159,10 +160,10 @@ class Editing:
             shown.check_branch()
         self.check_none("another version is shown")
 
-    def start_anew(self) -> None:
-        """Forget what was undone, once another branch or lake is shown: it was for the other one.
+    def forget_undone(self) -> None:
+        """Forget undone steps and the record, which belong to the branch that was shown before.
 
-        Its file goes, too, which names the branch. Edits that are staged keep both.
+        If edits are staged, both stay.
         """
         if not len(self.staged):
             self._clear()
@@ -170,55 +171,55 @@ class Editing:
     # ---- drafts
 
     def drafts(self) -> list[journal.Draft]:
-        """Return what other browsers of this lake and branch left behind."""
+        """Return the edits that other browsers of this lake and branch left uncommitted."""
         folder = journal.folder_of(self._host.shown.base.url)
         if folder is None or not folder.is_dir():
             return []
         try:
             branch = str(self._dataset().current_branch)
-        except LakeError:  # what is shown never moves
+        except LakeError:  # the shown version is read-only
             return []
         return list(journal.drafts_in(folder, branch, self._journal))
 
     def offer(self) -> None:
-        """Tell the page which drafts there are."""
+        """List the drafts in the page."""
         self._host.drafts = [draft.about for draft in self.drafts()]
 
     def restore(self, draft: journal.Draft) -> tuple[int, int]:
-        """Stage the edits of a draft; return of how many rows, and how many rows are gone.
+        """Stage the edits of a draft; return the number of their rows, and of rows that are gone.
 
-        Nothing is written: a commit compares the cells with what was seen when they were edited.
-        Rows are those of the branch's tip, to which a commit writes: the handle may be older. Edits
-        of rows that are gone stay in the draft, since a row comes back when it is restored.
+        Rows are looked up at the tip of the branch, which a commit writes to: the handle may be
+        older. Edits of rows that are gone stay in the draft, because such rows may be restored.
 
         Raises
         ------
         InvalidValueError
-            Where rows would have more boxes than classes, or fewer, with what is staged here.
+            When, together with the staged edits, the numbers of a row's boxes and classes would
+            differ.
         """
         ds = self._dataset()
         tip = at_branch(ds.rows.lake, str(ds.current_branch))
         edits, left = [], []
         for e in draft.edits:
-            there = tip.handle.table.find(e.ids) >= 0
-            if there.any():
-                some = e.of_rows(there)
-                new = (e.column, e.field_id, e.op, some.ids, e.value, some.seen, e.what)
+            exists = tip.handle.table.find(e.ids) >= 0
+            if exists.any():
+                part = e.of_rows(exists)
+                new = (e.column, e.field_id, e.op, part.ids, e.value, part.seen, e.what)
                 edits.append(replace(self.staged.edit(*new), with_next=e.with_next))
-            if not there.all():
-                left.append(e.of_rows(~there))
+            if not exists.all():
+                left.append(e.of_rows(~exists))
         if len(self.staged):
-            self._check_goes_along(tip, edits)
+            self._check_compatible(tip, edits)
         if edits:
             self.staged.add(edits)
-            self._keep(journal.added(edits))
-            draft.keep(left)
+            self._record(journal.add_line(edits))
+            draft.reduce_to(left)
         gone = len(rows_of(left))
         if gone:
-            self._tell_gone(gone, ds)
+            self._report_gone(gone, ds)
         return len(rows_of(edits)), gone
 
-    def _tell_gone(self, gone: int, ds: Dataset) -> None:
+    def _report_gone(self, gone: int, ds: Dataset) -> None:
         rows, them = ("1 row", "it") if gone == 1 else (f"{gone:,} rows", "them")
         text = (
             f"Edits of {rows} were not restored, because branch {ds.current_branch!r} no longer "
@@ -226,95 +227,105 @@ class Editing:
         )
         self._host.tell({"type": "note", "text": text})
 
-    def _check_goes_along(self, ds: Dataset, edits: list[Edit]) -> None:
-        """Refuse a draft whose boxes or classes do not fit those that are staged here.
+    def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
+        """Refuse a draft whose boxes or classes do not fit the staged ones.
 
-        What does not fit the lake by now is another matter: the commit says so.
+        Conflicts with the lake are not checked here, because the commit reports them.
         """
         try:
             check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
         except InvalidValueError as error:
             raise InvalidValueError(
                 f"The draft does not go with the edits that are staged here: {error.args[0]} "
-                "Commit or discard the staged ones first, w.commit('…') or w.discard(), then "
-                "restore the draft; it is kept."
+                "Commit or discard the staged edits first, with w.commit('…') or w.discard(), then "
+                "restore the draft, which stays."
             ) from None
 
     def _restore(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         rows, gone = self.restore(self._draft(request))
-        return {**self._told([]), "positions": None, "rows": rows, "gone": gone}
+        return {**self._reply([]), "positions": None, "rows": rows, "gone": gone}
 
     def _forget(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         self._draft(request).remove()
-        return self._told([])
+        return self._reply([])
 
     def _draft(self, request: Request) -> journal.Draft:
-        found = {draft.id: draft for draft in self.drafts()}
-        wanted = fields.text(request, "id")
-        if wanted not in found:
-            raise LakeError("That draft is gone: another browser has restored or discarded it.")
-        return found[wanted]
+        """Return the draft in a request. Raises LakeError if it is gone."""
+        drafts = {draft.id: draft for draft in self.drafts()}
+        draft_id = fields.text(request, "id")
+        if draft_id not in drafts:
+            raise LakeError("This draft is gone, because another browser restored or discarded it.")
+        return drafts[draft_id]
 
-    def _keep(self, line: dict[str, Any]) -> None:
-        """Write down what was done, for after a restart of the kernel."""
+    def _record(self, line: dict[str, Any]) -> None:
+        """Record a step on disk, from where it can be restored after the kernel ends.
+
+        If that fails, a message says so once, and later steps are not recorded.
+        """
         folder = journal.folder_of(self._host.shown.base.url)
-        if folder is None or not self._is_kept:
+        if folder is None or not self._is_recorded:
             return
         if self._journal is None:
             ds = self._dataset()
             branch = str(ds.current_branch)
             self._journal = journal.Journal(folder, ds.url, branch, self.discard)
         try:
-            why = "" if self._journal.write(line) else "there are too many of them"
+            reason = "" if self._journal.write(line) else "there are too many of them"
         except (OSError, TypeError, filelock.Timeout) as error:
-            why = f"{error!s:.200}"
-        if why:
-            self._is_kept = False
-            text = f"Edits from here on are lost if the kernel restarts: {why}. Commit them soon."
+            reason = f"{error!s:.200}"
+        if reason:
+            self._is_recorded = False
+            text = (
+                f"Edits from here on are lost if the kernel restarts: {reason}. Commit them soon."
+            )
             self._host.tell({"type": "note", "text": text})
 
     def _clear(self) -> None:
-        """Forget what is staged, here and on disk."""
+        """Forget the staged edits, here and on disk."""
         self.staged.clear()
         if self._journal is not None:
             self._journal.remove()
-        self._journal, self._is_kept = None, True
+        self._journal, self._is_recorded = None, True
         self.list_staged()
 
     # ---- writing
 
-    def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> writing.Written:
-        """Write what is staged as a version, and show it."""
+    def commit(
+        self, message: str = "", *, on_conflict: Resolution = "raise"
+    ) -> writing.CommitResult:
+        """Commit the staged edits as a version, and show it."""
         ds = self._dataset()
         if not len(self.staged):
             self._host.tell({"type": "note", "text": "Nothing to commit."})
-            return writing.Written(ds.version, 0)
+            return writing.CommitResult(ds.version, 0)
         self._message = message
-        done = writing.write(ds, self.staged, self._message, on_conflict)
+        result = writing.write(ds, self.staged, self._message, on_conflict)
         self._clear()
         self._host.renew(ds)
-        self._host.selected = []  # what is done is done: the next keys are for other rows
-        return done
+        # Otherwise the next keystroke would edit the rows that were just committed.
+        self._host.selected = []
+        return result
 
     def _commit(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        return self._answer(fields.text(request, "message", ""), "raise")
+        return self._commit_reply(fields.text(request, "message", ""), "raise")
 
     def _resolve(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Commit again with a choice of side, and with the message of the commit that failed."""
         choice: Any = fields.text(request, "choice")
-        return self._answer(self._message, choice)
+        return self._commit_reply(self._message, choice)
 
-    def _answer(self, message: str, on_conflict: Resolution) -> dict[str, Any]:
+    def _commit_reply(self, message: str, on_conflict: Resolution) -> dict[str, Any]:
         try:
-            done = self.commit(message, on_conflict=on_conflict)
+            result = self.commit(message, on_conflict=on_conflict)
         except writing.CollisionError as error:
-            raise self._shown_conflict(error) from error
-        return {"version": done.version, "rows": done.rows, **self._told([])}
+            raise self._page_conflict(error) from error
+        return {"version": result.version, "rows": result.rows, **self._reply([])}
 
-    def _shown_conflict(self, error: writing.CollisionError) -> ConflictError:
-        """Return the error with what the page lists: each cell with its place in the grid."""
+    def _page_conflict(self, error: writing.CollisionError) -> ConflictError:
+        """Return an error whose reply lists each cell with its position in the grid."""
         listed = error.collisions[:CONFLICTS]
         places = self._places(np.array([c.row_id for c in listed], np.int64))
-        told = [
+        lines = [
             {
                 "p": places.get(c.row_id),
                 "id": str(c.row_id),
@@ -327,32 +338,34 @@ class Editing:
         ]
         shown = ConflictError(str(error).split("\n", 1)[0], error.conflicts)
         count = len(error.collisions)
-        problem = {**problem_of(shown), "conflicts": told, "conflict_count": count}
+        problem = {**problem_of(shown), "conflicts": lines, "conflict_count": count}
         shown.reply = {"error": problem}  # type: ignore[attr-defined]
         return shown
 
     def _places(self, ids: NDArray[np.int64]) -> dict[int, int]:
+        """Return the positions of shown rows, by id."""
         shown = self._host.shown
         at = shown.places(ids)
-        found = shown.ids(at)
-        return {} if found is None else dict(zip(found.tolist(), at.tolist(), strict=True))
+        shown_ids = shown.ids(at)
+        return {} if shown_ids is None else dict(zip(shown_ids.tolist(), at.tolist(), strict=True))
 
     def _dataset(self) -> Dataset:
-        """Return the dataset that is written to: the branch that is shown.
+        """Return the dataset that edits are written to, on the branch that is shown.
 
-        Raises what `handle_of` and `Shown.check_branch` do.
+        Raises the errors of `handle_of` and `Shown.check_branch`.
         """
         self._host.shown.check_branch()
         view = self._host.shown.handle
-        if self._opened is None or self._opened[0] is not view:
-            self._opened = (view, handle_of(view))
-        return self._opened[1]
+        if self._handle is None or self._handle[0] is not view:
+            self._handle = (view, handle_of(view))
+        return self._handle[1]
 
-    # ---- telling
+    # ---- replies
 
-    def _told(self, touched: Iterable[Edit]) -> dict[str, Any]:
+    def _reply(self, changed: Iterable[Edit]) -> dict[str, Any]:
+        """Update the list in the page; return the fields of a reply after some edits changed."""
         self.list_staged()
-        edits = list(touched)
+        edits = list(changed)
         few = sum(len(e.ids) for e in edits) <= TOUCHED
         ids = rows_of(edits)
         return {
@@ -363,7 +376,7 @@ class Editing:
         }
 
     def list_staged(self) -> None:
-        """Bring the list of the page to what is staged; columns by the names that they have now."""
+        """Update the list of edits in the page, with the current names of columns."""
         names = self.pending.names()
         self._host.staged = [
             {"id": e.id, "column": names[e.field_id], "rows": len(e.ids), "what": e.what}

@@ -1,8 +1,8 @@
-"""What a reader may put into a cell: checked by the column's type, classes by name.
+"""Values that users enter for cells, checked by the column's type.
 
-In staged edits classes are names, and tags lists of names: names stay what they are when another
-writer adds classes, and some may be new. Classes without names are numbers. A column takes its own
-form when edits are shown (`shown`) or written.
+Staged edits hold classes by name, and tags as lists of names. Numbers would change their meaning
+when another writer adds classes, and new classes have none yet. Classes without names are numbers.
+Values get the form of their column when edits are shown (`as_read`) or written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Sequence, Text
 from deeplake_lite.htypes.scalar import is_time
-from deeplake_lite.widget.pictures.classes import classes_of, is_tags
+from deeplake_lite.widget.images.classes import classes_of, is_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,66 +26,70 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 type Cell = Any
-"""A cell as edits have it: a plain value, a class's name, a list of tags, None for null."""
+"""A cell in an edit: a plain value, the name of a class, a list of tags, or None for null."""
 
 type Tag = str | int
-"""A tag as edits have it: a text, a class's name, or the number of a class without one."""
+"""A tag in an edit: a string, the name of a class, or the number of a class without a name."""
 
 TAGS: Final = Sequence(Text(), default=[])
-"""Type of the column that the first tag adds."""
+"""Type of the column that is added for the first tag."""
 
 NEW: Final = "c00000000"
-"""Id of the column that the first tag adds, until it is there."""
+"""Id of the column for the first tag, until it is added."""
 
 MOST_LETTERS = 100_000
-"""Of a text that is edited in the page."""
+"""Most characters of a string that can be edited in the page."""
 
 EXACT: Final = 2**53
-"""Whole numbers up to here are exact in a page, which has floats alone."""
+"""Largest integer up to which JavaScript, whose numbers are floats, has all integers."""
 
 
-def taken(f: Field, value: Any) -> Cell:
-    """Return what the page sent for a cell as edits have it: as it will be read.
+def to_cell(f: Field, value: Any) -> Cell:
+    """Convert a value from the page to a cell, as it will be read once written.
 
     Raises
     ------
     InvalidValueError
-        For a value that the column refuses.
+        When the column refuses the value.
     SchemaError
-        For a column that is not edited by hand.
+        When values of the column cannot be edited in the page.
 
     Examples
     --------
     >>> from deeplake_lite.schema import Schema
     >>> label = Schema.build({"label": ClassLabel(["ant", "bee"])})["label"]
-    >>> taken(label, 1), taken(label, " cat ")
+    >>> to_cell(label, 1), to_cell(label, " cat ")
     ('bee', 'cat')
     """
     htype = f.htype
     if not htype.browser.editable:
         raise SchemaError(
-            f"column {f.name!r} is {htype}, which is not edited by hand. Change it in Python: "
+            f"column {f.name!r} is {htype}, which is not edited by hand. Change it in Python with "
             "ds.update(rows, {…})."
         )
     try:
         if htype.scalar is not None and isinstance(value, str):
-            value = _typed(htype.scalar, value.strip())
-        cell = _named(htype, value)
+            value = _parse(htype.scalar, value.strip())
+        cell = _with_names(htype, value)
         new = new_classes(htype, [cell]) if htype.classes is not None else ()
         wider = with_classes(htype, new)
         wider.encode([cell])
     except InvalidValueError as error:
         raise InvalidValueError(error.args[0], column=f.name) from None
-    return plain(wider, shown(wider, [cell]))[0]
+    return to_cells(wider, as_read(wider, [cell]))[0]
 
 
-def tag_of(f: Field, value: Any, *, there: bool = False) -> Tag:
-    """Return a tag that the page sent as edits have it. Raises InvalidValueError.
+def tag_of(f: Field, value: Any, *, exists: bool = False) -> Tag:
+    """Convert a tag from the page to a tag in an edit. Raises InvalidValueError.
 
     Parameters
     ----------
-    there : bool
-        Whether rows have it, as it is: spaces around it are dropped from a new one alone.
+    f : Field
+        Column of tags.
+    value : object
+        The tag.
+    exists : bool
+        Whether rows have the tag. Only new tags lose the spaces around them.
 
     >>> from deeplake_lite.schema import Schema
     >>> tag_of(Schema.build({"tags": TAGS})["tags"], " blurry ")
@@ -95,19 +99,20 @@ def tag_of(f: Field, value: Any, *, there: bool = False) -> Tag:
     """
     if not is_tags(f.htype):
         raise SchemaError(
-            f"tags are in a column of several texts or classes, column {f.name!r} is {f.htype}."
+            f"tags need a column of several strings or classes, but column {f.name!r} is "
+            f"{f.htype}. Choose another column."
         )
-    if isinstance(value, str) and classes_of(f.htype) is None and not there:
+    if isinstance(value, str) and classes_of(f.htype) is None and not exists:
         value = value.strip()
         if not value:
-            raise InvalidValueError("a tag has letters, got none. Type one.", column=f.name)
-    [tag] = taken(f, [value])
-    found: Tag = tag
-    return found
+            raise InvalidValueError("a tag must not be empty. Type its name.", column=f.name)
+    [cell] = to_cell(f, [value])
+    tag: Tag = cell
+    return tag
 
 
 def with_tag(value: Cell, tag: Tag) -> Cell:
-    """Return tags with one more, once.
+    """Return tags with another one, unless they have it.
 
     >>> with_tag(None, "blurry"), with_tag(["a"], "a")
     (['blurry'], ['a'])
@@ -129,7 +134,7 @@ def without_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Return the names in some cells that no class has yet, in their order.
+    """Return the names in some cells that are not classes yet, in order.
 
     >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
     ('bee', 'cat')
@@ -142,7 +147,7 @@ def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def check_known(f: Field, value: Cell) -> None:
-    """Refuse a class that is not there yet, with the nearest names. Raises InvalidValueError.
+    """Refuse a class that does not exist. Raises InvalidValueError with the nearest names.
 
     >>> from deeplake_lite.schema import Schema
     >>> label = Schema.build({"label": ClassLabel(["seven", "ten"])})["label"]
@@ -154,8 +159,8 @@ def check_known(f: Field, value: Cell) -> None:
     classes = classes_of(f.htype)
     for name in new_classes(f.htype, [value]):
         assert classes is not None
-        said = NotFoundError.named("class", name, classes.names)
-        raise InvalidValueError(f"{said} Pass new_class=True to add it.", column=f.name)
+        error = NotFoundError.named("class", name, classes.names)
+        raise InvalidValueError(f"{error} Pass new_class=True to add it.", column=f.name)
 
 
 def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
@@ -170,12 +175,12 @@ def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
     return htype.widened(ClassLabel(names, multiple=classes.multiple)) or htype
 
 
-def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
-    """Return values as they are read as edits have them.
+def to_cells(htype: Htype, values: Iterable[Any]) -> list[Cell]:
+    """Convert values that were read from a column to cells in edits.
 
-    >>> plain(ClassLabel(["ant", "bee"]), np.array([1, 0]))
+    >>> to_cells(ClassLabel(["ant", "bee"]), np.array([1, 0]))
     ['bee', 'ant']
-    >>> plain(Sequence(ClassLabel()), [[np.int32(1), np.int32(3)]])
+    >>> to_cells(Sequence(ClassLabel()), [[np.int32(1), np.int32(3)]])
     [[1, 3]]
     """
     classes = classes_of(htype)
@@ -186,18 +191,19 @@ def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
     return [_none_or(_numbers, v) for v in values]
 
 
-def sent(htype: Htype, value: Any) -> Any:
-    """Return a value as the page edits it, JSON: a class's number, a text, a number, tags, null.
+def to_page(htype: Htype, value: Any) -> Any:
+    """Convert a value to JSON for an input of the page; None if the page does not edit it.
 
-    Numbers that a page would change are texts, from which they are read again: whole ones that it
-    would round, -0 and what is no finite number. Others have the digits of their dtype.
+    Classes become numbers. Numbers that JavaScript would change become strings: large integers, -0,
+    infinite numbers and NaN. Floats have the fewest digits that identify them in their dtype.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar
-    >>> sent(ClassLabel(["ant"]), np.int32(0)), sent(Text(), "a"), sent(Boxes(), np.zeros((0, 4)))
-    (0, 'a', None)
-    >>> sent(Scalar("int64"), np.int64(2**53)), sent(Scalar("int64"), np.int64(2**53 + 1))
+    >>> to_page(ClassLabel(["ant"]), np.int32(0)), to_page(Text(), "a")
+    (0, 'a')
+    >>> to_page(Boxes(), np.zeros((0, 4)))
+    >>> to_page(Scalar("int64"), np.int64(2**53)), to_page(Scalar("int64"), np.int64(2**53 + 1))
     (9007199254740992, '9007199254740993')
-    >>> sent(Scalar("float32"), np.float32(0.1)), sent(Scalar("float64"), np.float64(-0.0))
+    >>> to_page(Scalar("float32"), np.float32(0.1)), to_page(Scalar("float64"), np.float64(-0.0))
     (0.1, '-0.0')
     """
     if isinstance(value, str):
@@ -213,29 +219,32 @@ def sent(htype: Htype, value: Any) -> Any:
     if isinstance(value, int) and abs(value) > EXACT:
         return str(value)
     if is_tags(htype) and value is not None:
-        return [sent(Text(), item) for item in value]
+        return [to_page(Text(), item) for item in value]
     if htype.sql == "json":
         return value
     return value if isinstance(value, bool | int | float) else None
 
 
 def is_long(value: Any) -> bool:
-    """Tell whether a value is a text that is too long for a field of the page."""
+    """Tell whether a value is a string that is too long for an input of the page."""
     return isinstance(value, str) and len(value) > MOST_LETTERS
 
 
-def check_alike(f: Field, source: Field) -> None:
-    """Refuse to take over values that would mean something else. Raises SchemaError."""
+def check_compatible(f: Field, source: Field) -> None:
+    """Refuse to copy values between columns if they would change their meaning.
+
+    Raises SchemaError.
+    """
     same_places = f.htype.coordinates == source.htype.coordinates
     if not source.htype.browser.editable or not same_places:
         raise SchemaError(
             f"column {f.name!r} is {f.htype}, which does not take the values of column "
-            f"{source.name!r}, {source.htype}. Change it in Python: ds.update(rows, {{…}})."
+            f"{source.name!r}, {source.htype}. Change it in Python with ds.update(rows, {{…}})."
         )
 
 
 def key_of(value: Cell) -> object:
-    """Return what equal cells have in common.
+    """Return a hashable key that is the same for equal cells only.
 
     >>> key_of(["a"]) == key_of(["a"]), key_of(1) == key_of("1"), key_of(True) == key_of(1)
     (True, False, False)
@@ -245,18 +254,18 @@ def key_of(value: Cell) -> object:
     return type(value), repr(value)
 
 
-def shown(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
-    """Return cells as they will be read once they are written.
+def as_read(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
+    """Convert cells in edits to values, as they will be read once written.
 
-    >>> shown(ClassLabel(["ant", "bee"]), ["bee", None])
+    >>> as_read(ClassLabel(["ant", "bee"]), ["bee", None])
     [np.int32(1), None]
     """
     nullable = replace(htype, nullable=True)
     return nullable.decode_cells(nullable.encode(list(cells)))
 
 
-def _named(htype: Htype, value: Any) -> Cell:
-    """Return classes by name, anything else as it is."""
+def _with_names(htype: Htype, value: Any) -> Cell:
+    """Replace the numbers of classes by their names; return other values unchanged."""
     classes = classes_of(htype)
     if value is None or classes is None:
         return value
@@ -266,23 +275,23 @@ def _named(htype: Htype, value: Any) -> Cell:
 
 
 def _name(classes: ClassLabel, value: Any) -> Any:
-    """Return the name of a class by its number; a text is one, known or new.
+    """Return the name of a class, given its number or a known or new name.
 
-    Classes without names stay numbers, also those that are typed.
+    Classes without names are numbers, also if they were typed as strings.
     """
     if not classes.names:
         return _class_number(value)
     if isinstance(value, str):
         name = value if value in classes.names else value.strip()
         if not name:
-            raise InvalidValueError("a class has a name, got an empty text. Type one.")
+            raise InvalidValueError("the name of a class must not be empty. Type a name.")
         return name
     if isinstance(value, bool) or not isinstance(value, int):
         return value
     if not 0 <= value < len(classes.names):
         raise InvalidValueError(
-            f"a class number must be 0 to {len(classes.names) - 1}, got {value}. Type the name of "
-            "a new one."
+            f"a class number must be 0 to {len(classes.names) - 1}, but it is {value}. To add a "
+            "class, type its name."
         )
     return classes.names[value]
 
@@ -294,7 +303,7 @@ def _class_number(value: Any) -> Any:
         return _whole(value)
     except ValueError:
         raise InvalidValueError(
-            f"the classes of this column have no names, so a class must be a whole number, but it "
+            "the classes of this column have no names, so a class must be a whole number, but it "
             f"is {brief(value)}. Type its number."
         ) from None
 
@@ -313,10 +322,10 @@ def _numbers(value: Any) -> Any:
     return np.asarray(value).tolist()
 
 
-def _typed(dtype: str, text: str) -> Any:
-    """Return what a text in a field says; a time as it is, since columns read their texts.
+def _parse(dtype: str, text: str) -> Any:
+    """Parse the string in an input; leave times to their columns, which parse strings themselves.
 
-    >>> _typed("int64", "9007199254740993"), _typed("bool", "True"), _typed("timedelta64[s]", "5 s")
+    >>> _parse("int64", "9007199254740993"), _parse("bool", "True"), _parse("timedelta64[s]", "5 s")
     (9007199254740993, True, '5 s')
     """
     if is_time(dtype):
@@ -331,11 +340,13 @@ def _typed(dtype: str, text: str) -> Any:
                 return _whole(text)
     except (ValueError, KeyError):
         kind = "true or false" if dtype == "bool" else "a number that it can hold"
-        raise InvalidValueError(f"takes {dtype}, got {brief(text)}. Write {kind}.") from None
+        raise InvalidValueError(
+            f"the value must be {dtype}, but it is {brief(text)}. Type {kind}."
+        ) from None
 
 
 def _whole(text: str) -> int:
-    """Return a whole number, also one that is written like 1e3. Raises ValueError."""
+    """Parse an integer, which may be written like 1e3. Raises ValueError."""
     try:
         return int(text)
     except ValueError:
@@ -346,7 +357,7 @@ def _whole(text: str) -> int:
 
 
 def _real(text: str) -> float:
-    """Return a number; infinity only where the text says so. Raises ValueError."""
+    """Parse a float. Raises ValueError, also for a number too large for a float."""
     number = float(text)
     if math.isinf(number) and "inf" not in text.lower():
         raise ValueError(text)

@@ -1,17 +1,16 @@
-"""Staged edits on disk, so that they survive a kernel that is restarted or killed.
+"""Records of staged edits on disk, which survive the restart or the death of a kernel.
 
-Each browser with staged edits has a file in the user's state folder, below a folder per lake::
+Each browser with staged edits has a file in the user's state folder, in a folder for the lake::
 
-    {"format": 1, "url": …, "branch": …}              what it is about
-    {"do": "add", "edits": [{"ids": …, "value": …}]}    one line for each thing that was done
+    {"format": 1, "url": …, "branch": …}                header
+    {"do": "add", "edits": [{"ids": …, "value": …}]}    one line for each step
     {"do": "undo"}
-    {"do": "drop", "id": 1, "also": [3]}                an edit, and those that were made for it
-    {"do": "full"}                                      where there was no room for more
+    {"do": "drop", "id": 1, "also": [3]}                an edit, and those that build on it
+    {"do": "full"}                                      the file has reached its limit
 
-The file goes when its edits are committed or discarded. One that is left is a draft: a browser of
-the same lake and branch offers it, and nothing of it counts before it is restored. What cannot be
-restored, since its rows are gone, stays in it. A lock tells the
-drafts of browsers that are gone from those of other kernels that are still at work.
+The file is removed when its edits are committed or discarded. A file that is left is a draft, which
+browsers of the same lake and branch offer to restore. Edits whose rows are gone stay in the draft.
+A lock tells drafts of browsers that have ended from files that other kernels still write.
 """
 
 from __future__ import annotations
@@ -46,35 +45,37 @@ else:
 FORMAT = 1
 
 MOST_BYTES = 64 * 2**20
-"""Of one file: what is staged beyond it is not kept."""
+"""Most bytes of a file. Edits beyond it are not recorded."""
 
 MOST_DRAFTS = 20
-"""Files of a lake that are looked at, the newest first."""
+"""Most files of a lake that are read, the newest first."""
 
 _MISREAD = (
     ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError,
     SyntaxError, zlib.error,
 )  # fmt: skip
-"""What reading raises where somebody else has written into a file, or it was cut."""
+"""Exceptions from reading a file that was cut off, or that another program has changed."""
 
 _LIVE: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
-"""The files that browsers of this process write."""
+"""The journals of browsers in this process, by path."""
 
-if hasattr(os, "register_at_fork"):  # Windows has none
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_LIVE.clear)
 
 
 class Journal:
-    """The file of one browser's staged edits; nothing is there before the first one.
+    """The file of a browser's staged edits, created with the first one.
 
     Parameters
     ----------
     folder : Path
-        That of the lake.
+        Folder of the lake's drafts.
+    url : str
+        URL of the lake.
     branch : str
-        To which the edits are to be committed.
+        Branch that the edits are for.
     release : callable
-        Lets go of the edits: another browser of this process has taken them over.
+        Drops the browser's staged edits, when another browser of this process restores them.
     """
 
     def __init__(self, folder: Path, url: str, branch: str, release: Callable[[], None]) -> None:
@@ -86,12 +87,12 @@ class Journal:
         self._header = _header(url, branch)
 
     def write(self, line: dict[str, Any]) -> bool:
-        """Add a line; tell whether there was room for it.
+        """Append a line; tell whether there was room for it.
 
-        Raises OSError where nothing can be written, and TypeError for values that have no JSON.
+        Raises OSError if the file cannot be written, and TypeError for values that JSON lacks.
         """
         if self._is_inherited:
-            raise OSError("this process is a fork of the one that keeps them")
+            raise OSError("this process is a fork of the one that records them")
         text = json.dumps(line)
         if not self._lock.is_locked:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -106,7 +107,7 @@ class Journal:
         return not full
 
     def remove(self) -> None:
-        """Take the file away: its edits are committed, or discarded."""
+        """Remove the file, when its edits are committed or discarded."""
         if self._is_inherited:
             return
         _LIVE.pop(self.path, None)
@@ -116,7 +117,7 @@ class Journal:
 
     @property
     def _is_inherited(self) -> bool:
-        """Whether file and lock belong to the process that this one is a fork of."""
+        """Whether the file and its lock belong to the parent of this forked process."""
         return self._process != os.getpid()
 
 
@@ -129,18 +130,18 @@ class Draft:
     branch: str
     edits: list[Edit]
     complete: bool
-    """Whether all edits were kept: there may have been no room for the last ones."""
+    """Whether all edits were recorded; the last ones may have exceeded the limit."""
     changed: str
-    """When the last one was staged, ISO 8601, UTC."""
+    """Time of the last edit, ISO 8601, UTC."""
 
     @property
     def id(self) -> str:
-        """What the page calls it."""
+        """The id of the draft in messages."""
         return self.path.stem
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the page says of it."""
+        """The description of the draft for the page."""
         return {
             "id": self.id,
             "edits": len(self.edits),
@@ -150,7 +151,7 @@ class Draft:
         }
 
     def remove(self) -> None:
-        """Take the file away; a browser of this process lets go of its edits."""
+        """Remove the file. A browser of this process that still has its edits drops them."""
         self._release()
         _unlink(self.path)
         _unlink(self.path.with_suffix(".lock"))
@@ -159,24 +160,24 @@ class Draft:
         if live := _LIVE.get(self.path):
             live.release()
 
-    def keep(self, edits: list[Edit]) -> None:
-        """Leave only some edits in the file, which goes where there are none.
+    def reduce_to(self, edits: list[Edit]) -> None:
+        """Leave only some edits in the file, or remove it if there are none.
 
-        Where they cannot be written the file stays as it is, with all of them.
+        If the new file cannot be written, the old one stays, with all edits.
         """
         if not edits:
             return self.remove()
-        written = self.path.with_suffix(".part")
-        lines = [_header(self.url, self.branch), added(edits)]
+        part = self.path.with_suffix(".part")
+        lines = [_header(self.url, self.branch), add_line(edits)]
         if not self.complete:
             lines.append({"do": "full"})
         try:
-            with open(os.open(written, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w") as file:
+            with open(os.open(part, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w") as file:
                 file.write("".join(f"{json.dumps(line)}\n" for line in lines))
-            self._release()
-            written.replace(self.path)
+            self._release()  # which removes the old file
+            part.replace(self.path)
         except OSError:
-            _unlink(written)
+            _unlink(part)
         return None
 
 
@@ -185,27 +186,27 @@ def _header(url: str, branch: str) -> dict[str, Any]:
 
 
 def folder_of(url: str) -> Path | None:
-    """Return where drafts of a lake are; None for a lake in memory, which goes with the kernel."""
+    """Return the folder of a lake's drafts, or None for a lake in memory."""
     if url.startswith(MEMORY):
         return None
     local = local_folder(url)
-    where = url if local is None else os.path.abspath(local)
+    place = url if local is None else os.path.abspath(local)
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "deeplake_lite" / "drafts" / xxhash.xxh3_64_hexdigest(where.encode())
+    return Path(home) / "deeplake_lite" / "drafts" / xxhash.xxh3_64_hexdigest(place.encode())
 
 
 def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]:
-    """Yield the drafts for a branch, the newest first, but for what `own` has written."""
+    """Yield the drafts for a branch, the newest first, except the file of `own`."""
     files = sorted(folder.glob("*.jsonl"), key=_modified, reverse=True)
     for path in files[:MOST_DRAFTS]:
         if (own is None or path != own.path) and not _is_written_elsewhere(path):
-            found = _read(path)
-            if found is not None and found.branch == branch and found.edits:
-                yield found
+            draft = _read(path)
+            if draft is not None and draft.branch == branch and draft.edits:
+                yield draft
 
 
 def _is_written_elsewhere(path: Path) -> bool:
-    """Tell whether a browser of another process is at work on a file."""
+    """Tell whether a browser of another process has a file locked."""
     if path in _LIVE:
         return False
     lock = filelock.FileLock(path.with_suffix(".lock"))
@@ -217,9 +218,9 @@ def _is_written_elsewhere(path: Path) -> bool:
 
 
 def _read(path: Path) -> Draft | None:
-    """Return a draft; None for a file that is none, or none of this version."""
+    """Read a draft; return None for any other file, or one of another format."""
     staged, complete = Staged(), True
-    if not path.is_file():  # opening a pipe would wait
+    if not path.is_file():  # opening a pipe would block
         return None
     try:
         with path.open(encoding="utf-8") as lines:
@@ -238,11 +239,11 @@ def _read(path: Path) -> Draft | None:
 
 
 def _replay(line: str, staged: Staged) -> bool:
-    """Do again what a line says; tell whether it says something."""
+    """Repeat the step of a line; tell whether the line could be read."""
     try:
         match json.loads(line):
             case {"do": "add", "edits": edits}:
-                staged.add([_edit_from(document) for document in edits])
+                staged.add([_edit_from_json(document) for document in edits])
             case {"do": "undo"}:
                 staged.undo()
             case {"do": "redo"}:
@@ -261,39 +262,39 @@ def _replay(line: str, staged: Staged) -> bool:
 # ---- edits as JSON
 
 
-def added(edits: list[Edit]) -> dict[str, Any]:
-    """Return the line that says which edits came."""
-    return {"do": "add", "edits": [_edit_to(edit) for edit in edits]}
+def add_line(edits: list[Edit]) -> dict[str, Any]:
+    """Return the line for added edits."""
+    return {"do": "add", "edits": [_edit_to_json(edit) for edit in edits]}
 
 
-def _edit_to(edit: Edit) -> dict[str, Any]:
+def _edit_to_json(edit: Edit) -> dict[str, Any]:
     return {
         "id": edit.id,
         "column": edit.column,
         "field": edit.field_id,
         "op": edit.op,
         "ids": _packed(edit.ids.astype("<i8")),
-        "value": _value_to(edit.value),
+        "value": _value_to_json(edit.value),
         "seen": None if edit.seen is None else _packed(edit.seen.astype("<u8")),
         "what": edit.what,
         "with_next": edit.with_next,
     }
 
 
-def _edit_from(document: dict[str, Any]) -> Edit:
+def _edit_from_json(document: dict[str, Any]) -> Edit:
     ids, seen = _unpacked(document["ids"], "<i8"), document["seen"]
     digests = None if seen is None else _unpacked(seen, "<u8").astype(np.uint64)
     if document["op"] not in ("set", "add_tag", "remove_tag") or not (np.diff(ids) > 0).all():
-        raise ValueError("an edit is of rows in order")
+        raise ValueError("the rows of an edit must be in order")
     if digests is not None and len(digests) != len(ids):
-        raise ValueError("an edit has a digest for each row")
+        raise ValueError("an edit must have a digest for each row")
     return Edit(
         int(document["id"]),
         str(document["column"]),
         str(document["field"]),
         document["op"],
         ids.astype(np.int64),
-        _value_from(document["value"]),
+        _value_from_json(document["value"]),
         digests,
         str(document["what"]),
         document.get("with_next") is True,
@@ -305,18 +306,20 @@ def _packed(numbers: NDArray[Any]) -> str:
 
 
 def _unpacked(text: str, dtype: str) -> NDArray[Any]:
-    unpacked = zlib.decompressobj()
-    data = unpacked.decompress(base64.b64decode(text), MOST_BYTES)
-    if not unpacked.eof:
-        raise ValueError("an edit is of more rows than were ever kept")
+    decompressor = zlib.decompressobj()
+    data = decompressor.decompress(base64.b64decode(text), MOST_BYTES)
+    if not decompressor.eof:
+        raise ValueError("an edit has more rows than fit into a file")
     return np.frombuffer(data, dtype)
 
 
-def _value_to(value: Any) -> Any:
-    """Return a cell as JSON; what JSON does not have is an object of one key.
+def _value_to_json(value: Any) -> Any:
+    """Convert a cell to JSON. Dicts, arrays and times become tagged objects.
 
-    >>> _value_from(_value_to({"a": [1, None]})), _value_from(_value_to(np.zeros((1, 2), "uint8")))
-    ({'a': [1, None]}, array([[0, 0]], dtype=uint8))
+    >>> _value_to_json({"a": [1, None]})
+    {'json': {'a': [1, None]}}
+    >>> _value_from_json(_value_to_json(np.zeros((1, 2), "uint8")))
+    array([[0, 0]], dtype=uint8)
     """
     match value:
         case dict():
@@ -330,11 +333,11 @@ def _value_to(value: Any) -> Any:
         case np.generic():
             return value.item()
         case list() | tuple():
-            return [_value_to(part) for part in value]
+            return [_value_to_json(part) for part in value]
     return value
 
 
-def _value_from(value: Any) -> Any:
+def _value_from_json(value: Any) -> Any:
     match value:
         case {"json": document}:
             return document
@@ -343,7 +346,7 @@ def _value_from(value: Any) -> Any:
         case {"number": number, "dtype": dtype}:
             return np.int64(number).view(dtype)
         case list():
-            return [_value_from(part) for part in value]
+            return [_value_from_json(part) for part in value]
     return value
 
 

@@ -1,4 +1,4 @@
-"""What cells hold with the edits that are staged, and how the grid shows them."""
+"""Values of cells with staged edits applied, for the grid and the detail panel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs, writing
-from deeplake_lite.widget.pictures import cards
-from deeplake_lite.widget.pictures.classes import class_column, is_marks
-from deeplake_lite.widget.pictures.overlays import marks
-from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.images import cards
+from deeplake_lite.widget.images.classes import class_column, is_marks
+from deeplake_lite.widget.images.overlays import marks
+from deeplake_lite.widget.images.values import values_of
 from deeplake_lite.widget.stored import by_id, rows_with, stored_field, version_read
 
 if TYPE_CHECKING:
@@ -30,17 +30,19 @@ type Positions = NDArray[np.int64]
 
 
 class Pending:
-    """Cells of what is shown, as they will be.
+    """Cells of the shown view with staged edits applied.
 
-    Edits are of stored columns, by id: they are shown in every column of the answer that is one of
-    these, whatever it is called, and in no other.
+    Edits belong to stored columns, by id. They appear in every column of the result that is such a
+    stored column, under any name, and in no computed column.
 
     Parameters
     ----------
     host : Host
+        The browser.
     staged : Staged
+        The staged edits.
     dataset : callable
-        Returns the dataset that is written to.
+        Returns the dataset that edits are written to.
     """
 
     def __init__(self, host: Host, staged: Staged, dataset: Callable[[], Dataset]) -> None:
@@ -49,17 +51,16 @@ class Pending:
     # ---- cells of the grid
 
     def mark(self, cells: list[dict[str, Any]], positions: Positions) -> None:
-        """Bring cells of the grid to what is staged for them."""
+        """Apply staged edits to cells of the grid, and list the edited columns as ``staged``."""
         ids = self.host.shown.ids(positions) if len(self.staged) else None
         if ids is None:
             return
         schema = self.host.shown.view.schema
-        shown = {f.name: edited for f in schema if (edited := self._edited(f))}
-        hidden = self._hidden(shown)
-        touched = self.staged.touched(ids)
+        shown = {f.name: field_ids for f in schema if (field_ids := self._edited_ids(f))}
+        hidden = self._hidden_columns(shown)
         names = {**shown, **{name: [field_id] for name, field_id in hidden.items()}}
-        for cell, columns in zip(cells, touched, strict=True):
-            cell["staged"] = [name for name, edited in names.items() if columns & {*edited}]
+        for cell, columns in zip(cells, self.staged.columns_at(ids), strict=True):
+            cell["staged"] = [name for name, field_ids in names.items() if columns & {*field_ids}]
         for name in shown:
             self._mark_column(cells, positions, schema[name])
         for name, field_id in hidden.items():
@@ -68,10 +69,13 @@ class Pending:
         for cell in cells:
             for f, known in marked:
                 if f.name in cell["marks"] and {f.name, known and known.name} & {*cell["staged"]}:
-                    self._mark_again(cell, f, known)
+                    self._update_marks(cell, f, known)
 
-    def _edited(self, f: Field) -> list[str]:
-        """Return by which ids the edits are staged that a column of the answer shows."""
+    def _edited_ids(self, f: Field) -> list[str]:
+        """Return the column ids of the staged edits that a column of the result shows.
+
+        There may be two: its own, and `inputs.NEW` if another writer added the column of tags.
+        """
         if f.id == inputs.NEW:
             return [inputs.NEW]
         stored = stored_field(self.host.shown.view, f)
@@ -80,40 +84,43 @@ class Pending:
         columns = self.staged.columns().items()
         return [i for i, name in columns if writing.is_target(stored, i, name)]
 
-    def _hidden(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return the other columns with edits, by names that no column of the answer has."""
+    def _hidden_columns(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
+        """Return the ids of the other columns with edits, by names unused in the result."""
         known = {field_id for ids in shown.values() for field_id in ids}
-        names, found = self.names(), {}
+        names, hidden = self.names(), {}
         for field_id in self.staged.columns():
             if field_id not in known:
                 name = names[field_id]
-                while name in self.host.shown.view.columns or name in found:
+                while name in self.host.shown.view.columns or name in hidden:
                     name += " (stored)"
-                found[name] = field_id
-        return found
+                hidden[name] = field_id
+        return hidden
 
     def _mark_column(self, cells: list[dict[str, Any]], positions: Positions, f: Field) -> None:
-        touched = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
-        if touched:
-            htype, values = self.values(f, positions[touched])
-            for i, value in zip(touched, values, strict=True):
+        """Update the captions and cards of a column of the result."""
+        edited = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
+        if edited:
+            htype, values = self.values(f, positions[edited])
+            for i, value in zip(edited, values, strict=True):
                 if not is_marks(htype):
                     cells[i]["caption"][f.name] = cards.caption(htype, value)
-                cards.write_again(cells[i], f.name, htype, value)
+                cards.update_card(cells[i], f.name, htype, value)
 
     def _mark_hidden(
         self, cells: list[dict[str, Any]], ids: NDArray[np.int64], name: str, field_id: str
     ) -> None:
-        touched = [i for i, cell in enumerate(cells) if name in cell["staged"]]
+        """Add captions for a column that the query leaves out."""
+        edited = [i for i, cell in enumerate(cells) if name in cell["staged"]]
         try:
-            htype, values = self.stored(field_id, ids[touched])
-        except LakeError:  # the column or a row is gone, which the commit says
+            htype, values = self.stored(field_id, ids[edited])
+        except LakeError:  # the column or a row is gone, which the commit reports
             return
         if not is_marks(htype):
-            for i, value in zip(touched, values, strict=True):
+            for i, value in zip(edited, values, strict=True):
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
-    def _mark_again(self, cell: dict[str, Any], f: Field, known: Field | None) -> None:
+    def _update_marks(self, cell: dict[str, Any], f: Field, known: Field | None) -> None:
+        """Update the marks of a column, whose classes are in the column `known`."""
         position = int(cell["p"])
         width, height = (cell["w"], cell["h"]) if cell["w"] else (1, 1)
         classes = None if known is None else self.value(known, position)[1]
@@ -123,25 +130,25 @@ class Pending:
     # ---- columns
 
     def names(self) -> dict[str, str]:
-        """Return the names of the columns with edits, by id, as the version shown has them."""
+        """Return the names in the shown version of the columns with edits, by id."""
         table = version_read(self.host.shown.view)
         known = {} if table is None else {f.id: f.name for f in table.schema}
         return {i: known.get(i, name) for i, name in self.staged.columns().items()}
 
     def fields(self, schema: Schema, position: int) -> list[Field]:
-        """Return the columns that a row has, with one of tags that is yet to be added."""
+        """Return the columns of a row, including a new column of tags that it has edits for."""
         added = self.staged.columns().get(inputs.NEW)
         ids = self.host.shown.ids(np.array([position]))
         if added is None or ids is None or added in schema:
             return list(schema)
-        if not self.staged.touching(inputs.NEW, ids)[0]:
+        if not self.staged.edits_at(inputs.NEW, ids)[0]:
             return list(schema)
-        if any(inputs.NEW in self._edited(f) for f in schema):
+        if any(inputs.NEW in self._edited_ids(f) for f in schema):
             return list(schema)
         return [*schema, Field(added, inputs.NEW, inputs.TAGS)]
 
     def input_of(self, f: Field, htype: Htype, value: Any) -> dict[str, Any]:
-        """Return what a reader may change a cell from: whether it can be, and its plain value."""
+        """Return whether a cell is editable, and the value that its input shows at first."""
         about = self.host.about
         editable = bool(
             about["writable"]
@@ -150,44 +157,46 @@ class Pending:
             and not inputs.is_long(value)
             and (f.id == inputs.NEW or stored_field(self.host.shown.view, f) is not None)
         )
-        plain = inputs.sent(htype, value) if editable else None
+        plain = inputs.to_page(htype, value) if editable else None
         return {"editable": editable, "value": plain}
 
     # ---- values
 
     def value(self, f: Field, position: int) -> tuple[Htype, Any]:
-        """Return the value of one cell as it is staged, or as it is, and its type."""
+        """Return the type and the value of a cell with staged edits applied."""
         htype, values = self.values(f, np.array([position]))
         return htype, values[0]
 
     def values(self, f: Field, positions: Positions) -> tuple[Htype, list[Any]]:
-        """Return the cells of a column of the answer as they are staged, and the type it gets."""
-        shown, edited = self.host.shown, self._edited(f)
-        ids = shown.ids(positions) if edited else None
+        """Return the type and the values of a column of the result with staged edits applied."""
+        shown, field_ids = self.host.shown, self._edited_ids(f)
+        ids = shown.ids(positions) if field_ids else None
         if ids is None:
             return f.htype, values_of(shown.view, f, positions)
         if f.id == inputs.NEW:
             return self.stored(f.id, ids)
         htype, values = f.htype, values_of(shown.view, f, positions)
-        for field_id in edited:
+        for field_id in field_ids:
             htype, values = self.after(field_id, htype, ids, values)
         return htype, values
 
     def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
-        """Return cells of a stored column as they are staged, by row id, and the type it gets.
+        """Return the type and the values of a stored column with staged edits applied, by row id.
 
-        The answer may leave the column out. Raises LakeError where it, or a row, is gone.
+        The query may leave the column out. Raises LakeError if the column or a row is gone.
         """
         if field_id == inputs.NEW:
             return self._new_tags(ids)
         rows = rows_with(self.host.shown.view, field_id, ids, self.dataset)
         f = by_id(rows.rows.table.schema, field_id)
         if f is None:
-            raise LakeError("The column is gone: another writer has dropped it.")
+            raise LakeError(
+                "The column is gone, because another writer dropped it. Refresh the browser."
+            )
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 
     def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
-        """Return the tags of rows in a column that is yet to be added, or was since by another."""
+        """Return the tags of rows in a new column, which another writer may have added since."""
         ds = self.dataset()
         f = writing.target(ds.schema, inputs.NEW, self.staged.columns()[inputs.NEW])
         if f is None:
@@ -198,8 +207,8 @@ class Pending:
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
     ) -> tuple[Htype, list[Any]]:
-        """Return what cells of a column become, by what is staged, and the type that it gets."""
-        after = self.staged.after(field_id, ids, inputs.plain(htype, before))
+        """Apply staged edits to values; return the type, with any new classes, and the values."""
+        after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)
-        return wider, inputs.shown(wider, after)
+        return wider, inputs.as_read(wider, after)

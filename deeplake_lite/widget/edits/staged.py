@@ -1,7 +1,7 @@
-"""Edits that are staged: which cells get which values, in which order, and what was taken back.
+"""The list of staged edits, with undo and redo.
 
-Rows are known by their ids, columns by theirs, so that edits stay what they are when other rows are
-shown, or another writer commits. Nothing is written here.
+Edits refer to rows and columns by their ids, so that they stay valid when other rows are shown or
+another writer commits. This module writes nothing to the dataset.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ type Op = Literal["set", "add_tag", "remove_tag"]
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One change of one column, the same for some rows."""
+    """A change of one column, the same for all of its rows."""
 
     id: int
-    """Number by which it is dropped."""
+    """Number that identifies the edit."""
     column: str
-    """Name of the column, when it was staged."""
+    """Name of the column when the edit was staged."""
     field_id: str
-    """Id of the column, which stays; `inputs.NEW` for one that is yet to be added."""
+    """Id of the column; `inputs.NEW` for a column of tags that is yet to be added."""
     op: Op
-    """What is done."""
+    """The operation."""
     ids: Ids
     """Ids of the rows, ascending."""
     value: Any
-    """What a cell gets: a class by name, several as a list; of tags, one tag."""
+    """The new value: a class by name, several classes as a list; for tag operations, one tag."""
     seen: NDArray[np.uint64] | None
-    """Digests of the cells as they were seen, by row; None where what was there does not matter."""
+    """Digests of the cells that the user saw, by row; None if the edit does not depend on them."""
     what: str
-    """What is done, for people."""
+    """Description for users."""
     with_next: bool = False
-    """Whether the edit after it belongs to it: both are dropped together."""
+    """Whether the next edit belongs to this one, so that both are dropped together."""
 
-    def of_rows(self, chosen: NDArray[np.bool_]) -> Edit:
-        """Return the same edit of some of its rows."""
-        seen = None if self.seen is None else self.seen[chosen]
-        return replace(self, ids=self.ids[chosen], seen=seen)
+    def of_rows(self, mask: NDArray[np.bool_]) -> Edit:
+        """Return the edit restricted to some of its rows."""
+        seen = None if self.seen is None else self.seen[mask]
+        return replace(self, ids=self.ids[mask], seen=seen)
 
     def after(self, value: Cell) -> Cell:
-        """Return what a cell holds then."""
+        """Return the value of a cell after the edit."""
         match self.op:
             case "set":
                 return self.value
@@ -64,16 +64,16 @@ class Edit:
 
 @dataclass(frozen=True, eq=False)
 class _Action:
-    """What the user did, so that it can be undone: edits that came, or some that went."""
+    """A step that can be undone: edits that were added, or edits that were dropped."""
 
     edits: tuple[Edit, ...]
     places: tuple[int, ...] | None = None
-    """Where those that went had been, ascending; None for edits that came."""
+    """Former indices of dropped edits, ascending; None for added edits."""
 
 
 @dataclass
 class Staged:
-    """The edits that are staged, and the way back.
+    """The staged edits, with the steps that can be undone and redone.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Staged:
     """
 
     edits: list[Edit] = field(default_factory=list)
-    """In the order in which they count."""
+    """The edits, in the order in which they apply."""
 
     def __post_init__(self) -> None:
         self._numbers = count(1)
@@ -99,7 +99,7 @@ class Staged:
     def __len__(self) -> int:
         return len(self.edits)
 
-    # ---- what is staged
+    # ---- the list of edits
 
     def edit(
         self,
@@ -111,13 +111,13 @@ class Staged:
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:
-        """Return an edit with the next number; a row that is shown several times is one row."""
+        """Return an edit with the next number. Repeated rows count once."""
         rows, first = np.unique(ids, return_index=True)
         digests = None if seen is None else seen[first]
         return Edit(next(self._numbers), column, field_id, op, rows, value, digests, what)
 
     def add(self, edits: Iterable[Edit]) -> None:
-        """Stage edits, which are undone together."""
+        """Stage edits as one step, which undo takes back at once."""
         action = _Action(tuple(edits))
         if action.edits:
             self._apply(action)
@@ -125,7 +125,7 @@ class Staged:
             self._undone.clear()
 
     def group(self, number: int) -> tuple[Edit, ...]:
-        """Return an edit with those that belong to it; none where it is gone."""
+        """Return an edit with those that belong to it; empty if it does not exist."""
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
             return ()
@@ -137,25 +137,27 @@ class Staged:
         return tuple(self.edits[start:stop])
 
     def drop(self, number: int, also: Collection[int] = ()) -> tuple[Edit, ...]:
-        """Take one edit out, wherever it is, with those that belong to it, and others; return them.
+        """Drop an edit with those that belong to it, and others; return the dropped edits.
 
         Parameters
         ----------
+        number : int
+            Number of the edit.
         also : collection of int
-            Numbers of the others.
+            Numbers of other edits to drop in the same step.
         """
         numbers = {e.id for e in self.group(number)}
         if not numbers:
             return ()
-        gone = [(i, e) for i, e in enumerate(self.edits) if e.id in {*numbers, *also}]
-        action = _Action(tuple(e for _, e in gone), tuple(i for i, _ in gone))
+        dropped = [(i, e) for i, e in enumerate(self.edits) if e.id in {*numbers, *also}]
+        action = _Action(tuple(e for _, e in dropped), tuple(i for i, _ in dropped))
         self._apply(action)
         self._done.append(action)
         self._undone.clear()
         return action.edits
 
     def undo(self) -> bool:
-        """Take back what was done last; tell whether there was something."""
+        """Take back the last step; tell whether there was one."""
         if not self._done:
             return False
         action = self._done.pop()
@@ -169,7 +171,7 @@ class Staged:
         return True
 
     def redo(self) -> bool:
-        """Do again what was undone last; tell whether there was something."""
+        """Repeat the step that was undone last; tell whether there was one."""
         if not self._undone:
             return False
         action = self._undone.pop()
@@ -177,39 +179,39 @@ class Staged:
         self._done.append(action)
         return True
 
-    def without(self, left: Mapping[str, Ids]) -> Staged:
-        """Return the edits but for some rows, by column id: those that a commit leaves out."""
-        kept = []
+    def without(self, excluded: Mapping[str, Ids]) -> Staged:
+        """Return the edits without some rows, given by column id."""
+        edits = []
         for e in self.edits:
-            stay = ~np.isin(e.ids, left.get(e.field_id, ()))
-            if stay.any():
-                kept.append(e.of_rows(stay))
-        return Staged(kept)
+            included = ~np.isin(e.ids, excluded.get(e.field_id, ()))
+            if included.any():
+                edits.append(e.of_rows(included))
+        return Staged(edits)
 
     def clear(self) -> None:
-        """Forget everything, and the way back."""
-        for held in (self.edits, self._done, self._undone):
-            held.clear()
+        """Forget all edits and all steps."""
+        for items in (self.edits, self._done, self._undone):
+            items.clear()
         self._indexes.clear()
 
     @property
     def can_undo(self) -> bool:
-        """Whether something can be undone."""
+        """Whether there is a step to undo."""
         return bool(self._done)
 
     @property
     def can_redo(self) -> bool:
-        """Whether something can be done again."""
+        """Whether there is a step to redo."""
         return bool(self._undone)
 
     @property
     def last(self) -> tuple[Edit, ...]:
-        """What undo would take back, for the cells that it touches."""
+        """The edits of the step that undo would take back."""
         return self._done[-1].edits if self._done else ()
 
     @property
     def next(self) -> tuple[Edit, ...]:
-        """What redo would bring."""
+        """The edits of the step that redo would repeat."""
         return self._undone[-1].edits if self._undone else ()
 
     def _apply(self, action: _Action) -> None:
@@ -220,14 +222,14 @@ class Staged:
                 del self.edits[place]
         self._indexes.clear()
 
-    # ---- what it means for cells
+    # ---- edits by column and row
 
     def of(self, field_id: str) -> list[Edit]:
         """Return the edits of a column."""
         return [e for e in self.edits if e.field_id == field_id]
 
     def columns(self) -> dict[str, str]:
-        """Return the names of the columns with edits by id."""
+        """Return the names of the columns with edits, by id."""
         return {e.field_id: e.column for e in self.edits}
 
     def rows(self, field_id: str) -> Ids:
@@ -238,40 +240,40 @@ class Staged:
         """Return the ids of the rows with edits, ascending."""
         return rows_of(self.edits)
 
-    def touching(self, field_id: str, ids: Ids) -> list[list[Edit]]:
-        """Return the edits of a column for each of some rows, in order."""
+    def edits_at(self, field_id: str, ids: Ids) -> list[list[Edit]]:
+        """Return the edits of a column for each row, in order."""
         return self._index(field_id).at(ids)
 
-    def touched(self, ids: Ids) -> list[set[str]]:
-        """Return the ids of the columns with edits for each of some rows."""
-        found: list[set[str]] = [set() for _ in ids]
+    def columns_at(self, ids: Ids) -> list[set[str]]:
+        """Return the ids of the columns with edits for each row."""
+        columns: list[set[str]] = [set() for _ in ids]
         for field_id in self.columns():
-            for columns, edits in zip(found, self.touching(field_id, ids), strict=True):
+            for column_ids, edits in zip(columns, self.edits_at(field_id, ids), strict=True):
                 if edits:
-                    columns.add(field_id)
-        return found
+                    column_ids.add(field_id)
+        return columns
 
     def after(self, field_id: str, ids: Ids, values: Sequence[Cell]) -> list[Cell]:
-        """Return what cells of a column hold then."""
-        found = list(values)
-        for at, edits in enumerate(self.touching(field_id, ids)):
+        """Return the values of a column after all edits, given those before."""
+        cells = list(values)
+        for at, edits in enumerate(self.edits_at(field_id, ids)):
             for edit in edits:
-                found[at] = edit.after(found[at])
-        return found
+                cells[at] = edit.after(cells[at])
+        return cells
 
     def seen(self, field_id: str, ids: Ids) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return the digests of cells as they were when first changed, and whether they matter."""
-        found, matters = np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool)
-        for edit in reversed(self.of(field_id)):
+        """Return the digests of cells before their first edit, and whether an edit has one."""
+        digests, matters = np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool)
+        for edit in reversed(self.of(field_id)):  # the first edit of a row is written last
             at = np.minimum(np.searchsorted(edit.ids, ids), len(edit.ids) - 1)
             hit = edit.ids[at] == ids
             if edit.seen is not None:
-                found[hit] = edit.seen[at[hit]]
+                digests[hit] = edit.seen[at[hit]]
                 matters |= hit
-        return found, matters
+        return digests, matters
 
-    def whose(self, field_id: str, ids: Ids) -> NDArray[np.int64]:
-        """Return which edit of a column is the last of each of some rows, all of which have one."""
+    def last_edits(self, field_id: str, ids: Ids) -> NDArray[np.int64]:
+        """Return the index, among a column's edits, of the last one of each row; all have one."""
         return self._index(field_id).last(ids)
 
     def _index(self, field_id: str) -> _Index:
@@ -281,30 +283,33 @@ class Staged:
 
 
 def rows_of(edits: Iterable[Edit]) -> Ids:
-    """Return the ids of the rows of some edits, ascending, each once."""
+    """Return the ids of the rows with edits, ascending, each once."""
     return np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)]))
 
 
 class _Index:
-    """Which edits of a column are of which row: all pairs, by row and then in order."""
+    """An index of a column's edits by row: pairs of row and edit, sorted by row and then order.
+
+    Finding the edits of a row takes a binary search rather than a pass over all edits.
+    """
 
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = edits
         rows = np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)])
-        whose = np.repeat(np.arange(len(edits)), [len(e.ids) for e in edits])
+        numbers = np.repeat(np.arange(len(edits)), [len(e.ids) for e in edits])
         order = np.argsort(rows, kind="stable")
-        self.ids, self._whose = rows[order], whose[order]
+        self.ids, self._numbers = rows[order], numbers[order]
 
     def at(self, ids: Ids) -> list[list[Edit]]:
-        """Return the edits of each of some rows."""
+        """Return the edits of each row."""
         starts = np.searchsorted(self.ids, ids, "left").tolist()
         ends = np.searchsorted(self.ids, ids, "right").tolist()
         return [
-            [self._edits[i] for i in self._whose[a:b].tolist()]
+            [self._edits[i] for i in self._numbers[a:b].tolist()]
             for a, b in zip(starts, ends, strict=True)
         ]
 
     def last(self, ids: Ids) -> NDArray[np.int64]:
-        """Return the number of the last edit of each of some rows."""
-        found: NDArray[np.int64] = self._whose[np.searchsorted(self.ids, ids, "right") - 1]
-        return found
+        """Return the index of the last edit of each row."""
+        numbers: NDArray[np.int64] = self._numbers[np.searchsorted(self.ids, ids, "right") - 1]
+        return numbers

@@ -1,1 +1,1 @@
-"""What rows are counted by, and how a choice of it becomes a part of the query."""
+"""Facets: counts of rows by value or range, and the filters that users choose with them."""

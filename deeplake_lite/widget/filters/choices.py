@@ -1,8 +1,8 @@
-"""A facet's choice as a condition in the text of the query, and the choice that a query makes.
+"""Conversion between the choice of a facet and a condition in the text of the query.
 
-The text is the one truth: a choice is written into it, and read off it again. A condition is a
-facet's where the facet itself would write it (`written`); all others stay as they are, ``x > 2``
-among them, since a range has its lower end in it, and a choice is added to them.
+The query text is the only state: choices are written into it and read back from it. A condition
+belongs to a facet if the facet itself would write it (`condition_for`). All other conditions stay
+as they are and apply in addition, such as ``x > 2``: the ranges of facets include their lower end.
 """
 
 from __future__ import annotations
@@ -51,18 +51,24 @@ def filtered(
     columns: Sequence[str],
     as_rows: bool = True,
 ) -> str:
-    """Return a query with another choice of a facet.
+    """Return a query with a new choice of a facet.
 
     Parameters
     ----------
+    text : str
+        The query; empty for all rows.
     expression : str
-        What the facet is of, such as a column.
+        Expression of the facet, such as a column.
+    kind : {"classes", "tags", "numbers", "times", "booleans"}
+        Kind of the facet.
+    op : {"set", "toggle", "clear"}
+        Whether the values replace the choice, are added to or removed from it, or all go.
     values : sequence
-        Values that are chosen, None for null; or the ends of a range, the upper one left out of it.
+        Chosen values, None for null; or the two ends of a range, which excludes the upper one.
     columns : sequence of str
-        Those of what is asked.
+        Columns of the dataset or view that the query reads.
     as_rows : bool
-        Whether the answer has rows of what is asked: a query of groups becomes a source.
+        Whether the result has rows of that dataset. If not, the query becomes a subquery.
 
     Examples
     --------
@@ -77,25 +83,25 @@ def filtered(
     >>> filtered(text, "x", "numbers", "clear", [], columns=["label", "x"])
     "SELECT * WHERE label = 'rose'"
     """
-    wanted = _chosen_next(text, expression, kind, op, values)
+    choice = _next_choice(text, expression, kind, op, values)
     if text and not (as_rows and takes_conditions(text, columns)) and inner_of(text) is None:
-        if not wanted:
+        if not choice:
             return text
         text = wrapped(text)
-    _, said, end = clause(text or "SELECT *", "WHERE")
-    kept = conjuncts(text[said:end]) if text else []
-    mine = _own(kept, expression, kind)
-    at = mine[0] if mine else len(kept)
-    others = [c for i, c in enumerate(kept) if i not in mine]
-    new = [written(expression, kind, wanted)] if wanted else []
-    if new and _alike(others, expression, kind):
-        new = [f"({new[0]})"]  # tells it from theirs
+    _, start, end = clause(text or "SELECT *", "WHERE")
+    old = conjuncts(text[start:end]) if text else []
+    own = _own_conditions(old, expression, kind)
+    at = own[0] if own else len(old)
+    others = [c for i, c in enumerate(old) if i not in own]
+    new = [condition_for(expression, kind, choice)] if choice else []
+    if new and _matching_conditions(others, expression, kind):
+        new = [f"({new[0]})"]  # parentheses tell it from the conditions that users wrote
     conditions = [*others[:at], *new, *others[at:]]
     return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
 
 
 def sorted_by(text: str, expression: str | None, *, descending: bool = False) -> str:
-    """Return a query in another order.
+    """Return a query with a new sort order, or without one.
 
     >>> sorted_by("SELECT * WHERE x > 1", "x", descending=True)
     'SELECT * WHERE x > 1 ORDER BY x DESC'
@@ -104,8 +110,8 @@ def sorted_by(text: str, expression: str | None, *, descending: bool = False) ->
     """
     if text and expression and not _takes_order(text):
         text = wrapped(text)
-    said = f"{expression}{' DESC' if descending else ''}" if expression else ""
-    return unwrapped(with_clause(text, "ORDER_BY", said))
+    order = f"{expression}{' DESC' if descending else ''}" if expression else ""
+    return unwrapped(with_clause(text, "ORDER_BY", order))
 
 
 def _takes_order(text: str) -> bool:
@@ -116,163 +122,174 @@ def _takes_order(text: str) -> bool:
 
 
 def order_of(text: str) -> dict[str, Any] | None:
-    """Return what a query sorts by; None for nothing, or for more than one expression.
+    """Return the expression and direction of a query's order, or None unless it has just one.
 
     >>> order_of("SELECT * ORDER BY x DESC")
     {'expression': 'x', 'descending': True}
     """
-    _, said, end = clause(text, "ORDER_BY") if text else (0, 0, 0)
-    order = parse(text).args.get("order") if said < end else None
+    _, start, end = clause(text, "ORDER_BY") if text else (0, 0, 0)
+    order = parse(text).args.get("order") if start < end else None
     if order is None or len(order.expressions) != 1:
         return None
-    word = text[said:end]
+    item = text[start:end]
     for suffix, descending in ((" DESC", True), (" ASC", False)):
-        if word.upper().endswith(suffix):
-            return {"expression": word[: -len(suffix)].strip(), "descending": descending}
-    return {"expression": word, "descending": False}
+        if item.upper().endswith(suffix):
+            return {"expression": item[: -len(suffix)].strip(), "descending": descending}
+    return {"expression": item, "descending": False}
 
 
-def chosen(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
-    """Return what a query chooses of a facet: values, or the ends of a range; None for all.
+def choice_of(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
+    """Return the choice of a facet in a query: values, or the ends of a range; None for all.
 
     >>> text = "SELECT * WHERE label IN ('a', 'b') AND x >= 2 AND LEN(s) > LEN(t)"
-    >>> chosen(text, "label", "classes"), chosen(text, "x", "numbers"), chosen(text, "s", "classes")
-    (['a', 'b'], [2, None], None)
+    >>> choice_of(text, "label", "classes"), choice_of(text, "x", "numbers")
+    (['a', 'b'], [2, None])
+    >>> choice_of(text, "s", "classes")
     """
     if not text:
         return None
-    _, said, end = clause(text, "WHERE")
-    conditions = conjuncts(text[said:end])
-    mine = [condition_of(conditions[i]) for i in _own(conditions, expression, kind)]
-    if not mine:
+    _, start, end = clause(text, "WHERE")
+    conditions = conjuncts(text[start:end])
+    own = [condition_of(conditions[i]) for i in _own_conditions(conditions, expression, kind)]
+    if not own:
         return None
-    parts = [part for tree in mine for part in _parts(tree, _joint(kind))]
+    parts = [part for tree in own for part in _parts(tree, _connector(kind))]
     if kind in _RANGES:
         lows, highs = _ends(parts)
         return [lows[0] if lows else None, highs[0] if highs else None]
-    found: list[Any] = []
+    values: list[Any] = []
     for part in parts:
-        found += [v for v in _values(part) if v not in found]
-    return found
+        values += [v for v in _values(part) if v not in values]
+    return values
 
 
-def written(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
-    """Return a choice as a condition.
+def condition_for(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
+    """Write a choice as a condition.
 
-    >>> written("x", "numbers", [None, 3]), written("s", "classes", ["it's", None])
+    >>> condition_for("x", "numbers", [None, 3]), condition_for("s", "classes", ["it's", None])
     ('x < 3', "(s = 'it''s' OR s IS NULL)")
-    >>> written("t", "tags", ["a", "b"])
+    >>> condition_for("t", "tags", ["a", "b"])
     "(CONTAINS(t, 'a') OR CONTAINS(t, 'b'))"
     """
     if kind in _RANGES:
         low, high = values
         ends = ((">=", low), ("<", high))
-        said = [f"{expression} {sign} {literal(end)}" for sign, end in ends if end is not None]
-        return " AND ".join(said)
-    there = [v for v in values if v is not None]
+        parts = [f"{expression} {sign} {literal(end)}" for sign, end in ends if end is not None]
+        return " AND ".join(parts)
+    valid = [v for v in values if v is not None]
     parts = []
     if kind == "tags":
-        parts = [f"CONTAINS({expression}, {literal(v)})" for v in there]
-    elif len(there) == 1:
-        parts = [f"{expression} = {literal(there[0])}"]
-    elif there:
-        parts = [f"{expression} IN ({', '.join(map(literal, there))})"]
-    if len(there) < len(values):
+        parts = [f"CONTAINS({expression}, {literal(v)})" for v in valid]
+    elif len(valid) == 1:
+        parts = [f"{expression} = {literal(valid[0])}"]
+    elif valid:
+        parts = [f"{expression} IN ({', '.join(map(literal, valid))})"]
+    if len(valid) < len(values):
         parts.append(f"{expression} IS NULL")
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
 
-def _chosen_next(
+def _next_choice(
     text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[Any]
 ) -> list[Any]:
-    """Return what is chosen after a step; nothing for all."""
+    """Return the choice after an operation; an empty list chooses all rows."""
     if kind in _RANGES:
-        given = [] if op == "clear" else list(values)
-        if given and len(given) != 2:
-            raise LakeError(f"A range has two ends, got {len(given)}: {brief(given)}.")
-        whole = _exactly if kind == "numbers" else str
-        ends = [end if end is None else whole(end) for end in given]
+        ends = [] if op == "clear" else list(values)
+        if ends and len(ends) != 2:
+            raise LakeError(
+                f"A range must have two ends, but this one has {len(ends)}: {brief(ends)}. "
+                "Pass None for an open end."
+            )
+        convert = _exact_number if kind == "numbers" else str
+        ends = [end if end is None else convert(end) for end in ends]
         return ends if any(end is not None for end in ends) else []
     if op == "set":
         return [v for i, v in enumerate(values) if v not in values[:i]]
     if op == "clear":
         return []
     if op != "toggle":
-        raise LakeError(f"A filter is 'set', 'toggle' or 'clear', got {brief(op, 40)}.")
-    now = chosen(text, expression, kind) or []
+        raise LakeError(
+            "The operation of a filter must be 'set', 'toggle' or 'clear', but it is "
+            f"{brief(op, 40)}. Reload the page."
+        )
+    now = choice_of(text, expression, kind) or []
     return [v for v in now if v not in values] + [v for v in values if v not in now]
 
 
-def _exactly(end: Any) -> Any:
-    """Return a number as it was before a page wrote it, which has floats and texts alone.
+def _exact_number(end: Any) -> Any:
+    """Return the number that Python sent to the page, which has only floats and strings.
 
-    >>> _exactly(1152921504606847000), _exactly("9007199254740993")
+    >>> _exact_number(1152921504606847000), _exact_number("9007199254740993")
     (1152921504606846976, 9007199254740993)
     """
     if isinstance(end, str):
         if not re.fullmatch(r"[+-]?\d{1,40}", end):
-            raise LakeError(f"An end of a range is a number, got {brief(end)}.")
+            raise LakeError(
+                f"The end of a range must be a number, but it is {brief(end)}. Reload the page."
+            )
         return int(end)
     is_large = isinstance(end, int) and abs(end) > EXACT
     return int(float(end)) if is_large else end
 
 
 def _expression(text: str) -> exp.Expr:
-    """Return the tree of what a facet is of. Raises QueryError for more than an expression."""
+    """Return the syntax tree of a facet's expression. Raises QueryError for several."""
     tree = condition_of(text)
     if isinstance(tree, exp.Connector):
-        raise QueryError(f"A facet is of one expression, got {brief(text, 80)}.")
+        raise QueryError(
+            f"A facet must have one expression, but it has {brief(text, 80)}. Reload the page."
+        )
     return tree
 
 
-def _own(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
-    """Return which conditions are a facet's choice.
+def _own_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
+    """Return the indices of the conditions that are a facet's choice.
 
-    Where more have its form than it writes, a user has joined them with AND: its own is the last
-    one in parentheses then.
+    If more conditions have its form than the facet writes, a user has joined them with AND. The
+    facet's own is then the last one in parentheses.
 
-    >>> _own(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
+    >>> _own_conditions(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
     [0, 2]
-    >>> _own(["CONTAINS(t, 'a')", "CONTAINS(t, 'b')"], "t", "tags")
+    >>> _own_conditions(["CONTAINS(t, 'a')", "CONTAINS(t, 'b')"], "t", "tags")
     []
     """
-    alike = _alike(conditions, expression, kind)
-    trees = [condition_of(conditions[i]) for i in alike]
+    matches = _matching_conditions(conditions, expression, kind)
+    trees = [condition_of(conditions[i]) for i in matches]
     if kind in _RANGES:
         is_one = _is_one_range([part for tree in trees for part in _parts(tree, exp.And)])
     else:
-        is_one = len(alike) <= 1
+        is_one = len(matches) <= 1
     if is_one:
-        return alike
-    return [i for i, tree in zip(alike, trees, strict=True) if isinstance(tree, exp.Paren)][-1:]
+        return matches
+    return [i for i, tree in zip(matches, trees, strict=True) if isinstance(tree, exp.Paren)][-1:]
 
 
-def _alike(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
-    """Return which conditions have the form of a facet's choice."""
-    facet, found = _expression(expression), []
+def _matching_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
+    """Return the indices of the conditions that have the form of a facet's choice."""
+    facet, matches = _expression(expression), []
     for i, condition in enumerate(conditions):
-        parts = _parts(condition_of(condition), _joint(kind))
+        parts = _parts(condition_of(condition), _connector(kind))
         fits = all(_is_part(part, facet, kind) for part in parts)
         if fits and (kind not in _RANGES or _is_one_range(parts)):
-            found.append(i)
-    return found
+            matches.append(i)
+    return matches
 
 
-def _joint(kind: FacetKind) -> type[exp.Connector]:
-    """Return what joins the parts of a choice."""
+def _connector(kind: FacetKind) -> type[exp.Connector]:
+    """Return the connector of the parts of a choice: AND for ranges, else OR."""
     return exp.And if kind in _RANGES else exp.Or
 
 
-def _parts(tree: exp.Expr, joint: type[exp.Connector]) -> list[exp.Expr]:
-    """Return what a condition joins."""
+def _parts(tree: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
+    """Return the operands that a condition joins with a connector."""
     inner = tree.unnest()
-    if isinstance(inner, joint):
-        return [*_parts(inner.left, joint), *_parts(inner.right, joint)]
+    if isinstance(inner, connector):
+        return [*_parts(inner.left, connector), *_parts(inner.right, connector)]
     return [inner]
 
 
 def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
-    """Tell whether a condition is one of those that a facet's choice joins."""
+    """Tell whether a condition may be a part of a facet's choice."""
     match tree:
         case exp.GTE() | exp.LT():
             return same(tree.left, facet) and _is_end(tree.right, kind)
@@ -292,7 +309,7 @@ def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
 
 
 def _is_end(tree: exp.Expr, kind: FacetKind) -> bool:
-    """Tell whether a range of a facet ends with this: a number, or the text of a time."""
+    """Tell whether a range of a facet may end here: at a number, or at a time as a string."""
     return kind in _RANGES and _is_constant(tree) and tree.is_string == (kind == "times")
 
 
@@ -314,7 +331,7 @@ def _constant(tree: exp.Expr) -> Any:
 
 
 def _values(part: exp.Expr) -> Iterator[Any]:
-    """Yield the values that a part of a choice lets pass."""
+    """Yield the values that a part of a choice selects."""
     match part:
         case exp.In():
             yield from map(_constant, part.expressions)
@@ -327,12 +344,12 @@ def _values(part: exp.Expr) -> Iterator[Any]:
 
 
 def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
-    """Tell whether conditions have a lower end and an upper one, at most."""
+    """Tell whether conditions have at most one lower and one upper end."""
     return all(len(ends) <= 1 for ends in _ends(parts))
 
 
 def _ends(parts: Sequence[exp.Expr]) -> tuple[list[Any], list[Any]]:
-    """Return the lower and the upper ends that conditions name."""
+    """Return the lower ends and the upper ends in conditions."""
     lows, highs = [], []
     for part in parts:
         match part:

@@ -1,7 +1,7 @@
-"""How many rows have which value, or numbers in which range: one GROUP BY each.
+"""Counts of rows by value or by range, with one GROUP BY each.
 
-Tags are counted off their bytes: a row has as many as it likes, and taking them apart in SQL takes
-a hundred times as long.
+Tags are counted from their stored bytes instead. Unnesting them in SQL takes a hundred times as
+long.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.filters.facet import Facet
 
 TAGGED_ROWS = 2**18
-"""Rows whose tags are read at a time."""
+"""Number of rows whose tags are read at a time."""
 
 
 def value_counts(view: View, facet: Facet) -> dict[Any, int]:
-    """Return how many rows have which value; None is null.
+    """Return the number of rows for each value; None stands for null.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
@@ -44,69 +44,69 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
     v, n = unused(view.columns, "v", "n")
     if facet.kind == "tags":
         return _item_counts(view, facet)
-    found = view.query(f"SELECT {e} AS {v}, COUNT(*) AS {n} GROUP BY {v}")
-    values, counts = with_none(found[v][:]), found[n][:]
+    groups = view.query(f"SELECT {e} AS {v}, COUNT(*) AS {n} GROUP BY {v}")
+    values, counts = with_none(groups[v][:]), groups[n][:]
     return {_hashable(value): int(count) for value, count in zip(values, counts, strict=True)}
 
 
 def _item_counts(view: View, facet: Facet) -> dict[Any, int]:
-    """Return how many rows have which item in a list; None is a null row."""
+    """Return the number of rows for each item of lists; None stands for a null row."""
     e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
     rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
-    found = view.query(
+    groups = view.query(
         f"SELECT {v}, COUNT(DISTINCT {r}) AS {n} FROM ({rows}) WHERE {v} IS NOT NULL GROUP BY {v}"
     )
-    values = map(_hashable, found[v][:])
-    counts: dict[Any, int] = dict(zip(values, found[n][:].tolist(), strict=True))
+    values = map(_hashable, groups[v][:])
+    counts: dict[Any, int] = dict(zip(values, groups[n][:].tolist(), strict=True))
     nulls = int(view.query(f"SELECT COUNT(*) AS {n} WHERE {e} IS NULL")[n][0])
     return counts | ({None: nulls} if nulls else {})
 
 
-def how_many(view: View, facet: Facet) -> tuple[int, int]:
-    """Return how many values are different, and how many null.
+def distinct_and_nulls(view: View, facet: Facet) -> tuple[int, int]:
+    """Return the number of distinct values, and the number of nulls.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
-    >>> ds = dl.create("memory://how-many-doc", {"note": dl.Text(nullable=True)})
+    >>> ds = dl.create("memory://distinct-doc", {"note": dl.Text(nullable=True)})
     >>> ds.append({"note": ["a", "b", None, "a"]})
-    >>> how_many(ds, next(facets_of(ds.schema["note"])))
+    >>> distinct_and_nulls(ds, next(facets_of(ds.schema["note"])))
     (2, 1)
     """
     if not len(view):
         return 0, 0
     e = facet.expression
     v, n = unused(view.columns, "v", "n")
-    found = view.query(f"SELECT COUNT(DISTINCT {e}) AS {v}, COUNT({e}) AS {n}")
-    return int(found[v][0]), len(view) - int(found[n][0])
+    counts = view.query(f"SELECT COUNT(DISTINCT {e}) AS {v}, COUNT({e}) AS {n}")
+    return int(counts[v][0]), len(view) - int(counts[n][0])
 
 
 TIMES = ("-200000-01-01", "200000-01-01")
-"""Times that a page can have lie between these."""
+"""Range of the times that JavaScript can represent."""
 
 
-def ends_of(view: View, facet: Facet) -> tuple[Any, Any] | None:
-    """Return the least and the greatest number, or time, that a chart can have; None for none."""
+def extremes(view: View, facet: Facet) -> tuple[Any, Any] | None:
+    """Return the least and the greatest value that a histogram can show, or None."""
     if not len(view):
         return None
     finite = e = facet.expression
     if facet.kind == "numbers" and not facet.whole:
         finite = f"CASE WHEN {e} BETWEEN -1e300 AND 1e300 THEN {e} END"
-    elif facet.kind == "times" and _goes_far(view.schema[facet.column]):
+    elif facet.kind == "times" and _exceeds_page(view.schema[facet.column]):
         first, last = map(literal, TIMES)
         finite = f"CASE WHEN {e} BETWEEN {first} AND {last} THEN {e} END"
     names = unused(view.columns, "low", "high")
-    found = view.query(f"SELECT MIN({finite}) AS {names[0]}, MAX({finite}) AS {names[1]}")
-    low, high = (with_none(found[name][:])[0] for name in names)
+    ends = view.query(f"SELECT MIN({finite}) AS {names[0]}, MAX({finite}) AS {names[1]}")
+    low, high = (with_none(ends[name][:])[0] for name in names)
     return None if low is None or high is None else (low, high)
 
 
-def _goes_far(f: Field) -> bool:
-    """Tell whether a column of times can have some that a page cannot, and a query names those."""
+def _exceeds_page(f: Field) -> bool:
+    """Tell whether a column may have times outside `TIMES`, which nanoseconds never reach."""
     return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 
 def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
-    """Return the ends of ranges of equal width that hold a facet's numbers from low to high."""
+    """Return the edges of bins of equal width that hold a facet's values from low to high."""
     if facet.kind == "times":
         return edges_of_times(np.datetime64(low), np.datetime64(high))
     if facet.whole:
@@ -115,70 +115,74 @@ def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
 
 
 def range_counts(view: View, facet: Facet, edges: Sequence[Any]) -> list[int]:
-    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite."""
+    """Return the number of rows in each bin, and last, in none: null, NaN and infinite values."""
     counts = [0] * max(1, len(edges))
     if not edges:
         return [len(view)]
     if not len(view):
         return counts
     r, n = unused(view.columns, "r", "n")
-    ranges = range_of(facet.expression, edges)
-    found = view.query(f"SELECT {ranges} AS {r}, COUNT(*) AS {n} GROUP BY {r}")
-    for range_, count in zip(with_none(found[r][:]), found[n][:], strict=True):
-        counts[-1 if range_ is None else range_] += int(count)
+    bins = bin_expression(facet.expression, edges)
+    groups = view.query(f"SELECT {bins} AS {r}, COUNT(*) AS {n} GROUP BY {r}")
+    for number, count in zip(with_none(groups[r][:]), groups[n][:], strict=True):
+        counts[-1 if number is None else number] += int(count)
     return counts
 
 
-def beside_ranges(view: View, facet: Facet, count: int) -> list[tuple[int, str]]:
-    """Return what rows are that are in no range, and how many of each kind.
+def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]]:
+    """Return the number of rows outside all bins, for each reason.
 
     Parameters
     ----------
+    view : View
+        The rows that are counted.
+    facet : Facet
+        A facet of numbers or times.
     count : int
-        How many are in none.
+        Number of rows outside all bins.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
-    >>> ds = dl.create("memory://beside-ranges-doc", {"x": dl.Scalar("float64", nullable=True)})
+    >>> ds = dl.create("memory://outside-counts-doc", {"x": dl.Scalar("float64", nullable=True)})
     >>> ds.append({"x": [1.5, None, float("nan"), float("inf"), 1e305]})
-    >>> beside_ranges(ds, next(facets_of(ds.schema["x"])), 4)
+    >>> outside_counts(ds, next(facets_of(ds.schema["x"])), 4)
     [(1, 'null'), (2, 'NaN or infinite'), (1, 'beyond ±1e300')]
     """
     if not count:
         return []
     e = facet.expression
-    names = unused(view.columns, "there", "finite")
+    names = unused(view.columns, "valid", "finite")
     is_real = facet.kind == "numbers" and not facet.whole
     finite = f"CASE WHEN ISFINITE({e}) THEN 1 END" if is_real else e
-    found = view.query(f"SELECT COUNT({e}) AS {names[0]}, COUNT({finite}) AS {names[1]}")
-    there, numbers = (int(found[name][0]) for name in names)
+    counts = view.query(f"SELECT COUNT({e}) AS {names[0]}, COUNT({finite}) AS {names[1]}")
+    valid, numbers = (int(counts[name][0]) for name in names)
     beyond = "beyond ±1e300" if is_real else "beyond the years ±200,000"
-    kinds = [
-        (len(view) - there, "null"),
-        (there - numbers, "NaN or infinite"),
+    reasons = [
+        (len(view) - valid, "null"),
+        (valid - numbers, "NaN or infinite"),
         (numbers - (len(view) - count), beyond),
     ]
-    return [kind for kind in kinds if kind[0]]
+    return [reason for reason in reasons if reason[0]]
 
 
-def range_of(expression: str, edges: Sequence[Any]) -> str:
-    """Return the number of the range that a row is in, in a query; null for those in none.
+def bin_expression(expression: str, edges: Sequence[Any]) -> str:
+    """Return a query expression for the number of a row's bin, null outside all bins.
 
-    Values are compared with the ends as the filter of a range compares them.
+    It compares values with the edges in the same way as the filter for a bin.
 
-    >>> range_of("x", [0, 5, 10])
+    >>> bin_expression("x", [0, 5, 10])
     'CASE WHEN x < 0 THEN NULL WHEN x < 5 THEN 0 WHEN x < 10 THEN 1 END'
     """
-    ranges = ["NULL", *map(str, range(len(edges) - 1))]
+    numbers = ["NULL", *map(str, range(len(edges) - 1))]
     cases = [
-        f"WHEN {expression} < {literal(edge)} THEN {at}"
-        for edge, at in zip(edges, ranges, strict=True)
+        f"WHEN {expression} < {literal(edge)} THEN {number}"
+        for edge, number in zip(edges, numbers, strict=True)
     ]
     return f"CASE {' '.join(cases)} END"
 
 
 def tag_counts(view: View, f: Field) -> dict[Any, int]:
-    """Return how many rows have which class number in a column of several; None is a null row.
+    """Return the number of rows for each class of a column of several; None for null rows.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://tag-counts-doc", {"t": dl.ClassLabel(["a", "b"], multiple=True)})
@@ -186,7 +190,7 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
     >>> tag_counts(ds, ds.schema["t"])
     {0: 2, 1: 1}
     """
-    found: dict[Any, int] = {}
+    totals: dict[Any, int] = {}
     dtype = np.dtype(f.htype.value_dtype)
     for span in chunks.spans(len(view), TAGGED_ROWS):
         table, slots = view.rows.locate(np.arange(span.start, span.stop))
@@ -195,11 +199,10 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
         pairs = np.stack([flat.data.view(dtype), rows], axis=1)  # a row may have a class twice
         numbers, counts = np.unique(np.unique(pairs, axis=0)[:, 0], return_counts=True)
         nulls = 0 if flat.valid is None else int((~flat.valid).sum())
-        some = zip([*numbers.tolist(), None], [*counts.tolist(), nulls], strict=True)
-        for number, n in some:
+        for number, n in zip([*numbers.tolist(), None], [*counts.tolist(), nulls], strict=True):
             if n:
-                found[number] = found.get(number, 0) + n
-    return found
+                totals[number] = totals.get(number, 0) + n
+    return totals
 
 
 def _hashable(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What rows can be counted by: classes, tags, numbers, sizes of pictures, lengths of texts."""
+"""The facets of a column: its classes, tags or numbers, the sizes of images, string lengths."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facet:
-    """Something to count rows by."""
+    """An expression by which rows are counted."""
 
     column: str
-    """Whose it is."""
+    """Name of the column."""
     expression: str
-    """In a query."""
+    """The expression in a query."""
     kind: FacetKind
     label: str
-    """What people read."""
+    """Title for users."""
     whole: bool = False
-    """Whether the numbers are whole ones."""
+    """Whether the numbers are integers."""
     reads: bool = False
-    """Whether cells are read for it, and not only what is known of them."""
+    """Whether counting reads variable-length cells, rather than only their metadata."""
 
 
 def facets_of(f: Field) -> Iterator[Facet]:
-    """Yield what rows can be counted by for a column.
+    """Yield the facets of a column.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema

@@ -1,7 +1,7 @@
-"""What a view is made of: how many rows have which class, number, size; of all, and of the answer.
+"""The part of the browser that counts rows by facets, among all rows and in the query result.
 
-Everything is counted by the query engine, one GROUP BY each. Counts of all rows are kept until the
-dataset changes. Where the answer has rows of its own, such as groups, its own columns are counted.
+Queries do the counting. Counts of all rows are cached until the dataset changes. If the result has
+rows of its own, such as groups, its own columns are counted.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.filters.counting import (
-    beside_ranges,
+    distinct_and_nulls,
     edges_of,
-    ends_of,
-    how_many,
+    extremes,
+    outside_counts,
     range_counts,
     value_counts,
 )
 from deeplake_lite.widget.filters.facet import facets_of
-from deeplake_lite.widget.pictures.classes import classes_of
+from deeplake_lite.widget.images.classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,22 +36,25 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.shown import Shown
 
 MOST_VALUES = 50
-"""Values that a facet lists; those of most rows come first."""
+"""Most values that a facet lists; the most frequent come first."""
 
 FEW_VALUES = 200
-"""Different texts that are still listed, and not only measured."""
+"""Most distinct strings of a column whose strings are listed, not only their lengths."""
 
 UNCOUNTED = {
-    "times": "It has the first or the last moment of its unit, so its times are not counted."
+    "times": "The column has the first or last moment of its unit, so its times are not counted."
 }
-"""Why a query of ours does not count a column, by kind of facet; queries are not the reader's."""
+"""Reason why a column cannot be counted, by kind of facet.
+
+The error of the query itself would not help users, because they did not write the query.
+"""
 
 READ_ROWS = 200_000
-"""Rows whose texts are read without being asked for: numbers and classes are always counted."""
+"""Most rows whose strings and lists are counted without a request for their column."""
 
 
 class Facets:
-    """The counts beside the grid."""
+    """The part that counts rows for the facet panel."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -60,44 +63,45 @@ class Facets:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Count the rows by some columns, or by all that is quickly counted.
+        """Count the rows by some columns, or by all columns that are counted quickly.
 
-        What is the same in all rows comes last: there is nothing to choose.
+        Facets with a single value come last, because there is nothing to choose.
         """
         start = time.perf_counter()
-        is_asked = request.get("columns") is not None
-        names = fields.names(request, "columns") if is_asked else None
-        found = sorted(self.counted(self._host.shown, names), key=_is_constant)
-        return {"facets": found, "ms": round(1000 * (time.perf_counter() - start), 1)}
+        is_requested = request.get("columns") is not None
+        names = fields.names(request, "columns") if is_requested else None
+        facets = sorted(self.count(self._host.shown, names), key=_is_constant)
+        return {"facets": facets, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
-    def counted(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Yield facets with their counts; what nobody asked for and takes long comes without."""
+    def count(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield facets with counts. Slow facets come without, unless `names` has their column."""
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
             self._all, self._whole = {}, whole
-        asked = None if names is None else set(names)
+        columns = None if names is None else set(names)
         for f in whole.schema:
-            if asked is not None and f.name not in asked:
+            if columns is not None and f.name not in columns:
                 continue
             for facet in facets_of(f):
-                yield self._counted(facet, f, shown, whole, part, asked=asked is not None)
+                yield self._count(facet, f, shown, whole, part, requested=columns is not None)
 
-    def _counted(
-        self, facet: Facet, f: Field, shown: Shown, whole: View, part: View, *, asked: bool
+    def _count(
+        self, facet: Facet, f: Field, shown: Shown, whole: View, part: View, *, requested: bool
     ) -> dict[str, Any]:
+        """Return a facet with its counts, or with the reason why it has none."""
         head = {
             "column": facet.column,
             "expression": facet.expression,
             "kind": facet.kind,
             "label": facet.label,
-            "chosen": _chosen(shown.text, facet),
+            "chosen": _choice(shown.text, facet),
             "rows": len(whole),
         }
-        if facet.reads and not asked and len(whole) > READ_ROWS:
+        if facet.reads and not requested and len(whole) > READ_ROWS:
             return {**head, "ask": True}
         try:
             if facet.kind in ("numbers", "times"):
@@ -109,90 +113,92 @@ class Facets:
             return {**head, "problem": f"{error!s:.300}"}
 
     def _values(self, facet: Facet, f: Field, whole: View, part: View) -> dict[str, Any]:
-        """Return how many rows have which value."""
+        """Return the number of rows for each value, among all rows and among those shown."""
         if facet.reads and facet.kind == "classes":
-            different, nulls = self._once((facet, "different"), lambda: how_many(whole, facet))
-            if different > FEW_VALUES:
-                shown = nulls if part is whole else how_many(part, facet)[1]
-                return {"values": [], "more": different, "nulls": [nulls, shown]}
-        every = self._once(facet, lambda: value_counts(whole, facet))
-        some = every if part is whole else value_counts(part, facet)
-        there = [v for v in (every | some) if v is not None]
-        order = sorted(there, key=lambda v: (-every.get(v, 0), _number(v)))
-        names = [
-            [_plain(v, f), str(name_of(v, f)), every.get(v, 0), some.get(v, 0)]
+            key = (facet, "distinct")
+            distinct, nulls = self._cached(key, lambda: distinct_and_nulls(whole, facet))
+            if distinct > FEW_VALUES:
+                shown = nulls if part is whole else distinct_and_nulls(part, facet)[1]
+                return {"values": [], "more": distinct, "nulls": [nulls, shown]}
+        in_all = self._cached(facet, lambda: value_counts(whole, facet))
+        in_part = in_all if part is whole else value_counts(part, facet)
+        values = [v for v in (in_all | in_part) if v is not None]
+        order = sorted(values, key=lambda v: (-in_all.get(v, 0), _tie_key(v)))
+        lines = [
+            [_plain(v, f), str(name_of(v, f)), in_all.get(v, 0), in_part.get(v, 0)]
             for v in order[:MOST_VALUES]
         ]
-        nulls = [every.get(None, 0), some.get(None, 0)]
-        return {"values": names, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
+        nulls = [in_all.get(None, 0), in_part.get(None, 0)]
+        return {"values": lines, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
 
     def _histogram(self, facet: Facet, whole: View, part: View) -> dict[str, Any]:
-        """Return how many rows have numbers in which range, and the number that all rows have."""
-        ends = self._once((facet, "ends"), lambda: ends_of(whole, facet))
+        """Return the bins, their counts, and the single value of a facet that has just one."""
+        ends = self._cached((facet, "ends"), lambda: extremes(whole, facet))
         edges = edges_of(facet, *ends) if ends else []
-        every = self._once(facet, lambda: range_counts(whole, facet, edges))
-        some = every if part is whole else range_counts(part, facet, edges)
+        in_all = self._cached(facet, lambda: range_counts(whole, facet, edges))
+        in_part = in_all if part is whole else range_counts(part, facet, edges)
+        outside = self._cached((facet, "outside"), lambda: outside_counts(whole, facet, in_all[-1]))
         return {
             "edges": edges,
-            "all": every[:-1],
-            "shown": some[:-1],
-            "nulls": [every[-1], some[-1]],
-            "beside": self._once((facet, "beside"), lambda: beside_ranges(whole, facet, every[-1])),
-            "only": str(ends[0]) if ends and ends[0] == ends[1] and not every[-1] else None,
+            "all": in_all[:-1],
+            "shown": in_part[:-1],
+            "nulls": [in_all[-1], in_part[-1]],
+            "beside": outside,
+            "only": str(ends[0]) if ends and ends[0] == ends[1] and not in_all[-1] else None,
         }
 
-    def _once(self, key: Any, count: Any) -> Any:
-        """Return counts of all rows, counted when they are first asked for."""
+    def _cached(self, key: Any, count: Any) -> Any:
+        """Return counts of all rows; call `count` only the first time."""
         if key not in self._all:
             self._all[key] = count()
         return self._all[key]
 
 
-def _is_constant(counted: dict[str, Any]) -> bool:
+def _is_constant(facet: dict[str, Any]) -> bool:
     """Tell whether all rows have the same number."""
-    return counted.get("only") is not None
+    return facet.get("only") is not None
 
 
-def _chosen(text: str, facet: Facet) -> list[Any] | None:
-    """Return what a query chooses of a facet; None for all."""
+def _choice(text: str, facet: Facet) -> list[Any] | None:
+    """Return the choice of a facet in a query; None for all."""
     if not text:
         return None
-    from deeplake_lite.widget.filters.choices import chosen
+    from deeplake_lite.widget.filters.choices import choice_of
 
-    return chosen(text, facet.expression, facet.kind)
+    return choice_of(text, facet.expression, facet.kind)
 
 
 def whole_and_part(shown: Shown) -> tuple[View, View]:
-    """Return all rows and those of the answer, with the columns that a filter would mean.
+    """Return all rows, and the rows of the query result, with the columns that filters refer to.
 
-    Where the answer's rows are rows of what is browsed, these are its rows; otherwise all is what
-    the query within ``SELECT * FROM (…) WHERE …`` gives.
+    If the result has rows of the browsed view, all rows are those of the browsed view. Otherwise
+    they are the result of the query within ``SELECT * FROM (…) WHERE …``.
     """
     from deeplake_lite.widget.filters.querytext import inner_of, takes_conditions
 
-    base, answer = shown.base, shown.view
-    if answer is base:
+    base, result = shown.base, shown.view
+    if result is base:
         return base, base
     of_base = bool(shown.text) and takes_conditions(shown.text, base.columns)
-    if answer.rows.table is base.rows.table:
-        columns = base.columns if of_base else answer.columns
+    if result.rows.table is base.rows.table:
+        columns = base.columns if of_base else result.columns
         return (
             View(base.rows, columns, base.origin),
-            View(answer.rows, columns, answer.origin),
+            View(result.rows, columns, result.origin),
         )
     table: Any = base.rows.table
-    same = answer.url == base.url and answer.version == base.version
+    same = result.url == base.url and result.version == base.version
     if of_base and same and shown.has_ids and not isinstance(table, VirtualTable):
-        slots = table.find(answer.row_ids)
+        slots = table.find(result.row_ids)
         if (slots >= 0).all():
-            return base, View(base.rows.with_slots(slots), base.columns, answer.origin)
+            return base, View(base.rows.with_slots(slots), base.columns, result.origin)
     inner = inner_of(shown.text)
-    whole = answer if inner is None else base.query(inner, sources=shown.sources)
-    return whole, answer
+    whole = result if inner is None else base.query(inner, sources=shown.sources)
+    return whole, result
 
 
 def _same_rows(a: View, b: View) -> bool:
-    """Tell whether two views are of the same rows, as far as that is cheap."""
+    """Tell whether two views certainly have the same rows; staged edits make that uncertain."""
     return a is b or (
         a.rows.table is b.rows.table
         and len(a) == len(b)
@@ -203,17 +209,17 @@ def _same_rows(a: View, b: View) -> bool:
 
 
 def name_of(value: Any, f: Field) -> Any:
-    """Return a value as people read it: a class by its name."""
+    """Return a value for display: a class by its name."""
     classes = classes_of(f.htype)
     return value if classes is None else classes.to_names(value)
 
 
 def _plain(value: Any, f: Field) -> Any:
-    """Return a value as a filter has it: a class by its name, where it has one."""
+    """Return a value as filters write it: a class by its name, if it has one."""
     classes = classes_of(f.htype)
     return value if classes is None or not classes.names else classes.to_names(value)
 
 
-def _number(value: Any) -> Any:
-    """Return what ties are sorted by: numbers by size, texts by letters."""
+def _tie_key(value: Any) -> Any:
+    """Return a sort key for equally frequent values: numbers by size, then strings."""
     return (0, value, "") if isinstance(value, int | float) else (1, 0, str(value))

@@ -1,9 +1,10 @@
-"""Choices of facets and orders, written into the query."""
+"""The part of the browser that writes filters and sort orders into the query."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.errors import LakeError
 from deeplake_lite.widget import fields
 
@@ -16,28 +17,31 @@ if TYPE_CHECKING:
 
 
 ANSWER = "answer"
-"""Name that queries have for the rows of one that can be no source of another."""
+"""Name under which queries read the result of a query that cannot be a subquery."""
 
 
 class Filtering:
-    """What the page changes of the query, but for its text."""
+    """The part that changes the query for filters and sort orders."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"filter": self.filter, "sort": self.sort}
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
-        """Show the rows of another choice of a facet."""
+        """Show the rows that match a new filter of a facet."""
         from deeplake_lite.widget.filters.choices import KINDS, filtered
 
         kind: Any = fields.text(request, "kind")
         op: Any = fields.text(request, "op", "set")
         if kind not in KINDS:
-            raise LakeError(f"A facet is one of {', '.join(KINDS)}, got {kind!r:.40}.")
+            raise LakeError(
+                f"The kind of a facet must be {alternatives(KINDS)}, but it is {brief(kind, 40)}. "
+                "Reload the page."
+            )
         shown = self._filterable()
         text = filtered(
             shown.text,
@@ -51,7 +55,7 @@ class Filtering:
         return self._host.ask(text)
 
     def sort(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
-        """Show the rows in another order."""
+        """Show the rows in a new order."""
         from deeplake_lite.widget.filters.choices import sorted_by
 
         expression = fields.text_or_none(request, "expression")
@@ -60,9 +64,10 @@ class Filtering:
         return self._host.ask(sorted_by(text, expression, descending=descending))
 
     def _filterable(self) -> Shown:
-        """Return what is shown; rows that were sampled, expanded or arranged are given a name.
+        """Return the shown state, with its rows as a named source if need be.
 
-        A filter is of the rows that are there: their query would draw others.
+        A query that samples, expands or arranges rows cannot be a subquery: it might draw other
+        rows, but a filter is meant for those that are shown.
         """
         from deeplake_lite.widget.filters.querytext import is_source
 

@@ -1,8 +1,8 @@
-"""A query's text, changed in one place: what a reader wrote elsewhere stays as it was written.
+"""Edits of a single clause in the text of a query, which leave the rest as users wrote it.
 
-The tokens of the text say where its clauses stand; the syntax tree says what they mean. A query of
-groups, of a few rows, or of several SELECTs takes no condition of its own rows any more: it becomes
-the source of another one, ``SELECT * FROM (…) WHERE …``.
+The tokens of the text tell where clauses stand; the syntax tree tells what they mean. A query that
+groups or limits rows, or has several SELECTs, cannot take a further condition on its rows. It
+becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 ALL = "SELECT *"
-"""What all rows are; as a query, nothing."""
+"""The query for all rows, which users see as an empty one."""
 
 _OPENS, _CLOSES = ("L_PAREN", "L_BRACKET", "CASE"), ("R_PAREN", "R_BRACKET", "END")
 _WHERE, _ORDER = "WHERE", "ORDER_BY"
@@ -27,7 +27,7 @@ _BEHIND = {
     _WHERE: ("GROUP_BY", "HAVING", "WINDOW", "QUALIFY", _ORDER),
     _ORDER: (),
 }
-"""Clauses that stand behind one; what follows LIMIT stands behind all."""
+"""Clauses that may follow a clause, besides `_LAST`."""
 _LAST = (
     "LIMIT", "FETCH", "OFFSET", "SORT_BY", "CLUSTER_BY", "DISTRIBUTE_BY", "UNION", "INTERSECT",
     "EXCEPT", "SEMICOLON",
@@ -35,23 +35,23 @@ _LAST = (
 _OF_ROWS = (
     "with_", "distinct", "group", "having", "qualify", "limit", "offset", "joins", CLAUSES,
 )  # fmt: skip
-"""Parts of a SELECT whose rows are not those of its source, or are only some of them."""
+"""Parts that make the rows of a SELECT differ from those of its source."""
 
 _STAR_OF = ("SELECT", "STAR", "FROM", "L_PAREN", "R_PAREN")
 
 
 @dataclass(frozen=True)
 class Word:
-    """A token at the top of a query: not within parentheses, brackets, or a CASE."""
+    """A token at the top level of a query: outside parentheses, brackets and CASE."""
 
     kind: str
     start: int
     stop: int
-    """Behind its last character."""
+    """Index after its last character."""
 
 
 def words(text: str) -> Iterator[Word]:
-    """Yield the tokens at the top of a query; what is within others counts for its first and last.
+    """Yield the top-level tokens of a query; of a nested part, only the delimiters.
 
     >>> [w.kind for w in words("SELECT f(a AND b) WHERE x")]
     ['SELECT', 'VAR', 'L_PAREN', 'R_PAREN', 'WHERE', 'VAR']
@@ -66,28 +66,30 @@ def words(text: str) -> Iterator[Word]:
 
 
 def clause(text: str, kind: str) -> tuple[int, int, int]:
-    """Return where a clause stands: its word, what it says, its end; thrice the same where none is.
+    """Return the start of a clause, the start of its body, and its end.
+
+    All three are the place where the clause would stand if the query has none.
 
     >>> text = "SELECT * WHERE x > 1 ORDER BY x"
-    >>> start, said, end = clause(text, "WHERE")
-    >>> text[start:said], text[said:end]
+    >>> start, body, end = clause(text, "WHERE")
+    >>> text[start:body], text[body:end]
     ('WHERE ', 'x > 1')
     """
-    behind = (*_BEHIND[kind], *_LAST)
-    end, start, said = 0, -1, 0
+    following = (*_BEHIND[kind], *_LAST)
+    end, start, body = 0, -1, 0
     for word in words(text):
-        if word.kind in behind:
+        if word.kind in following:
             break
-        if start >= 0 and said < 0:
-            said = word.start
+        if start >= 0 and body < 0:
+            body = word.start
         if word.kind == kind:
-            start, said = word.start, -1
+            start, body = word.start, -1
         end = word.stop
-    return (start, said, end) if start >= 0 else (end, end, end)
+    return (start, body, end) if start >= 0 else (end, end, end)
 
 
-def with_clause(text: str, kind: str, said: str) -> str:
-    """Return a query with a clause that says something else, or without it.
+def with_clause(text: str, kind: str, body: str) -> str:
+    """Return a query with a new body of a clause, or without the clause if the body is empty.
 
     >>> with_clause("SELECT * ORDER BY y LIMIT 3", "ORDER_BY", "x DESC")
     'SELECT * ORDER BY x DESC LIMIT 3'
@@ -96,37 +98,37 @@ def with_clause(text: str, kind: str, said: str) -> str:
     """
     text = text or ALL
     start, _, end = clause(text, kind)
-    written = f"{kind.replace('_', ' ')} {said}" if said else ""
+    new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_note = "--" in before.rpartition("\n")[2]
-    parts = (before + "\n" * ends_in_note, written, text[end:].lstrip())
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # which would swallow the clause
+    parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 
 
-def conjuncts(said: str) -> list[str]:
-    """Return what a condition joins with AND; all of it where OR joins it.
+def conjuncts(condition: str) -> list[str]:
+    """Return the parts that a condition joins with AND; the whole if OR joins them.
 
     >>> conjuncts("a > 1 AND b BETWEEN 2 AND 3 AND (c OR d)")
     ['a > 1', 'b BETWEEN 2 AND 3', '(c OR d)']
     >>> conjuncts("a OR b AND c")
     ['a OR b AND c']
     """
-    top = list(words(said))
+    top = list(words(condition))
     if any(word.kind in ("OR", "XOR") for word in top):
-        return [said]
+        return [condition]
     parts: list[list[Word]] = [[]]
-    between = False
+    between = False  # whether the next AND belongs to BETWEEN
     for word in top:
         if word.kind == "AND" and not between:
             parts.append([])
         else:
             parts[-1].append(word)
         between = word.kind == "BETWEEN" or (between and word.kind != "AND")
-    return [said[part[0].start : part[-1].stop] for part in parts if part]
+    return [condition[part[0].start : part[-1].stop] for part in parts if part]
 
 
 def joined(conditions: Sequence[str]) -> str:
-    """Return conditions as one.
+    """Join conditions with AND.
 
     >>> joined(["a OR b", "c > 1"])
     '(a OR b) AND c > 1'
@@ -141,14 +143,14 @@ def _has_or(condition: str) -> bool:
 
 
 def condition_of(text: str) -> exp.Expr:
-    """Return the tree of a condition."""
+    """Return the syntax tree of a condition."""
     tree = parse(f"SELECT 1 WHERE {text}").args["where"].this
     assert isinstance(tree, exp.Expression)
     return tree
 
 
 def takes_conditions(text: str, columns: Sequence[str]) -> bool:
-    """Tell whether a condition of the source's columns can stand in a query's own WHERE.
+    """Tell whether a condition on the source's columns can stand in the query's own WHERE.
 
     >>> takes_conditions("SELECT x WHERE x > 1 ORDER BY y", ["x", "y"])
     True
@@ -164,7 +166,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
 
 
 def is_source(text: str) -> bool:
-    """Tell whether a query can be the source of another one.
+    """Tell whether a query can be a subquery of another one.
 
     >>> is_source("SELECT * LIMIT 3"), is_source("SELECT * SAMPLE BY MAX_WEIGHT(x = 1: 2)")
     (True, False)
@@ -173,13 +175,13 @@ def is_source(text: str) -> bool:
 
 
 def _is_of_a_query(tree: exp.Select) -> bool:
-    """Tell whether what FROM names is a query."""
+    """Tell whether FROM has a subquery."""
     source = tree.args.get("from_")
     return source is not None and isinstance(source.this, exp.Subquery)
 
 
 def _means_another(item: exp.Expr, columns: Sequence[str]) -> bool:
-    """Tell whether an item of SELECT gives a column's name to something else."""
+    """Tell whether an item of SELECT gives the name of a column to something else."""
     return (
         isinstance(item, exp.Alias)
         and item.alias in columns
@@ -188,7 +190,7 @@ def _means_another(item: exp.Expr, columns: Sequence[str]) -> bool:
 
 
 def wrapped(text: str) -> str:
-    """Return a query of all that another gives.
+    """Return a query for all rows of another query.
 
     >>> wrapped("SELECT * LIMIT 3;")
     'SELECT * FROM (SELECT * LIMIT 3)'
@@ -198,7 +200,7 @@ def wrapped(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """Return the query that another gives all of; the text where it is not such a one.
+    """Return the inner query of one made by `wrapped`; any other query unchanged.
 
     >>> unwrapped("SELECT * FROM (SELECT * LIMIT 3)"), unwrapped("SELECT *"), unwrapped("SELECT x")
     ('SELECT * LIMIT 3', '', 'SELECT x')
@@ -210,7 +212,7 @@ def unwrapped(text: str) -> str:
 
 
 def inner_of(text: str) -> str | None:
-    """Return the query within ``SELECT * FROM (…)``, whatever follows; None for other queries."""
+    """Return the query within ``SELECT * FROM (…)``, if only WHERE or ORDER BY follows, or None."""
     top = list(words(text))
     if tuple(word.kind for word in top[:5]) != _STAR_OF:
         return None
@@ -220,7 +222,7 @@ def inner_of(text: str) -> str | None:
 
 
 def same(a: exp.Expr, b: exp.Expr) -> bool:
-    """Tell whether two expressions are the same, however their names are quoted.
+    """Tell whether two expressions are equal, regardless of how their names are quoted.
 
     >>> same(condition_of('"x" = 1'), condition_of("dataset.x = 1"))
     True
@@ -229,6 +231,8 @@ def same(a: exp.Expr, b: exp.Expr) -> bool:
 
 
 def _plain(tree: exp.Expr) -> str:
+    """Write an expression with the names of columns unquoted and unqualified."""
+
     def bare(node: Any) -> Any:
         if isinstance(node, exp.Column):
             names = node.parts[1:] if node.parts[0].name in ("ds", "dataset") else node.parts

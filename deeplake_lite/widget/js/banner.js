@@ -1,4 +1,4 @@
-// The strip that tells of errors and of changes to the lake.
+// The strip over the grid that shows errors, messages and drafts.
 
 import { GONE, LATE } from "./core.js";
 import { h, iconButton, say, span, textButton } from "./elements.js";
@@ -8,10 +8,10 @@ import { counted, visibleLines } from "./text.js";
 /** @import { Draft, Problem } from "./messages.js" */
 /** @import { Announcement } from "./traits.js" */
 
-/** What a draft holds. */
-export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
+/** Describes a draft. */
+export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; later edits are lost"}.`;
 
-/** One line over the grid; the newest wins, lateness yields to errors. */
+/** One line over the grid. A newer message replaces an older one, except that lateness never replaces an error. */
 export class Banner {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -32,7 +32,7 @@ export class Banner {
 		this.problem();
 	}
 
-	/** What Python has to complain about, until it has not. */
+	/** Shows the problem that Python reports, as long as it lasts. */
 	problem() {
 		/** @type {Problem|null|undefined} */
 		const problem = this.core.model.get("problem");
@@ -43,7 +43,7 @@ export class Banner {
 		this.complained = Boolean(problem);
 	}
 
-	/** Edits that a browser left behind, one draft at a time. */
+	/** Offers to restore the edits that a browser left uncommitted, one draft at a time. */
 	offer() {
 		const [draft] = this.core.drafts;
 		if (draft) this.show({ level: "draft", text: leftBehind(draft), action: "Restore", run: () => this.core.restore(draft) });
@@ -65,7 +65,7 @@ export class Banner {
 		this.level = null;
 	}
 
-	/** The kernel takes long, or is gone. */
+	/** Says that the kernel takes long or does not reply. */
 	waited(/** @type {number} */ ms) {
 		if (ms < LATE) {
 			if (this.level === "late") this.hide();
@@ -75,8 +75,8 @@ export class Banner {
 		const gone = ms >= GONE;
 		this.show({
 			level: "late",
-			text: gone ? `No answer for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is a picture of what was: run the cell again.` : `Waiting for the kernel (${Math.round(ms / 1000)} s): another cell may be running.`,
-			action: "Ask again",
+			text: gone ? `No reply for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is out of date: run the cell again.` : `Waiting for the kernel (${Math.round(ms / 1000)} s). Another cell may be running.`,
+			action: "Retry",
 			run: () => this.core.requests.retry(),
 		});
 	}

@@ -10,9 +10,9 @@ import { drag } from "./elements.js";
 /** @import { Bytes, RowData } from "./messages.js" */
 /** @import { Viewer } from "./viewer.js" */
 
-/** @typedef {{x: number, y: number, near: Point, w: number, h: number}} Place  a point in parts of the picture, what is near it, and the picture's size */
+/** @typedef {{x: number, y: number, near: Point, w: number, h: number}} Place  a point in fractions of the image, the distance that counts as near, and the size of the image */
 
-/** The boxes of a row at large, and their classes: what is done here counts until Python has answered it. */
+/** Edits the boxes of a row and their classes. Changes made here count until Python has replied to them. */
 export class BoxEditor {
 	/** @param {Core} core @param {Viewer} viewer @param {RowData & Bytes} row */
 	constructor(core, viewer, row) {
@@ -43,7 +43,7 @@ export class BoxEditor {
 		this.unsettle();
 	}
 
-	/** Takes the row as Python has it, unless something was done here since that was asked. */
+	/** Takes the row from Python, unless it was edited here after the request. */
 	take(/** @type {RowData & Bytes} */ row) {
 		this.behind = this.dragging || this.due !== undefined || row.req < this.since;
 		if (this.behind) return;
@@ -53,7 +53,7 @@ export class BoxEditor {
 		this.list = structuredClone(marks?.boxes ?? []);
 		this.names = classes?.names ?? [];
 		this.classes = classes?.c ? [...classes.c] : null;
-		this.classless = classes && !classes.c ? `Not every box of this row has a class in ${classes.column}. Set them in Python: ds.update(rows, {…}).` : "";
+		this.classless = classes && !classes.c ? `Not every box of this row has a class in ${classes.column}. Set the classes in Python with ds.update(rows, {…}).` : "";
 		this.active = Math.min(this.active, this.list.length - 1);
 		this.viewer.later();
 	}
@@ -138,7 +138,7 @@ export class BoxEditor {
 		chooser(this.core.root, "Class of the box", this.names, ({ index }) => this.setClass(index));
 	}
 
-	/** Keys: the next box, moving it by a pixel, its class, removing it. */
+	/** Handles keys that choose the next box, add or remove one, move it by a pixel, or set its class. */
 	key(/** @type {KeyboardEvent} */ event) {
 		if (this.dragging) return true;
 		const { w, h: hgt } = this.viewer.cell ?? {};
@@ -163,12 +163,12 @@ export class BoxEditor {
 		return true;
 	}
 
-	/** Saves at once what waits for the next key. */
+	/** Saves a pending move at once, rather than after the delay for further keys. */
 	settle() {
 		if (this.due !== undefined) this.save();
 	}
 
-	/** Stages the boxes of the row that they are of, whichever is shown by now. */
+	/** Stages the boxes for their row, even if another row is shown already. */
 	async save() {
 		clearTimeout(this.due);
 		this.due = undefined;
@@ -184,8 +184,8 @@ export class BoxEditor {
 	}
 }
 
-/** The first column of boxes that can be edited and is drawn over the row's picture, which may have none yet. */
+/** The first editable column of boxes that belongs to the row's image; the row may have no boxes yet. */
 export const boxesIn = (/** @type {RowData|null|undefined} */ row) => row?.columns.find((column) => column.editable && (column.marks?.boxes || (column.kind === "boxes" && column.null && row.w && !column.unmarked)));
 
-/** Why marks of some rows are not drawn over their pictures, each reason once. */
+/** The reasons why marks of some rows are not drawn over their images, each once. */
 export const unmarkedIn = (/** @type {(RowData|null|undefined)[]} */ rows) => [...new Set(rows.flatMap((row) => (row?.columns ?? []).map((column) => column.unmarked).filter(Boolean)))].join("\n");

@@ -1,4 +1,4 @@
-// Dialogs of the browser as a whole: keys, rows to review, saved views.
+// The dialogs for keys, rows to review, and saved views.
 
 import { ask, dialog } from "./dialogs.js";
 import { check, choice, div, h, kbd, prose, quiet, tickIn } from "./elements.js";
@@ -9,26 +9,26 @@ import { counted } from "./text.js";
 
 const KEYS = {
 	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
-	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review|r|Rows most like this one",
+	Find: "/|Type a query|Ctrl Space|Complete the query|↑ ↓|Earlier queries|f|Filters|m|Map|v|Versions|s|Rows to review|r|Rows most like this one",
 	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
-	Edit: "0 … 9|Set the class: that of this name, or the first to the ninth|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
-	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit, where no class is named 0|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
+	Edit: "0 … 9|Set the class with this name, or the first to ninth class|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
+	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit, unless a class is named 0|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
 };
 
-/** Says what each key does. */
+/** Shows the keys and their actions. */
 export function showKeys(/** @type {HTMLElement} */ root) {
 	const lines = (/** @type {string} */ text) => text.split("|").map((part, i) => (i % 2 ? h("dd", { text: part }) : h("dt", {}, kbd(part))));
 	dialog(root, "Keys", [div("dl-dialog-body dl-keys", ...Object.entries(KEYS).map(([title, text]) => h("section", {}, h("h3", { text: title }), h("dl", {}, ...lines(text)))))], { wide: true });
 }
 
-/** Offers to rank rows by how wrong their labels look. */
+/** Offers rankings that put rows with doubtful labels first. */
 export function review(/** @type {Core} */ core) {
 	const { suspects: choices = [], review_needs: needs } = core.about;
 	if (core.static) return;
 	/** @type {Record<Suspects["by"], (one: Suspects) => string>} */
 	const words = {
 		embedding: ({ label, column }) => `${label}: labels unlike their neighbours in ${column}`,
-		scores: ({ label, column }) => `${label}: labels that the scores in ${column} doubt`,
+		scores: ({ label, column }) => `${label}: labels with low scores in ${column}`,
 		agreement: ({ label, column }) => `${label} against ${column}: least agreement first`,
 	};
 	const buttons = choices.map((one) =>
@@ -37,19 +37,19 @@ export function review(/** @type {Core} */ core) {
 			core.attempt("suspects", one);
 		}),
 	);
-	const body = buttons.length ? [quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons] : [prose(needs ?? "")];
+	const body = buttons.length ? [quiet("Ranks the rows, the most doubtful first.", "p"), ...buttons] : [prose(needs ?? "")];
 	const close = dialog(core.root, "Rows to review", [div("dl-dialog-body", ...body)]);
 }
 
-/** Saves the query as a view, and shows the views there are. */
+/** Saves the query as a view, and lists the saved views. */
 export async function savedViews(/** @type {Core} */ core) {
 	const list = div("dl-choices", quiet("Looking for saved views …", "p"));
-	const overwrite = check("Replace a view of that name");
+	const overwrite = check("Replace a view with that name");
 	ask(
 		core.root,
 		"Saved views",
 		{
-			label: "Name for what is shown now",
+			label: "Name for the shown rows",
 			action: "Save",
 			extra: h("div", {}, overwrite, list),
 		},

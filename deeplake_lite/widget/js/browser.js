@@ -1,6 +1,6 @@
-// The notebook browser: what the reader of a dataset sees and does.
+// The entry point of the dataset browser in the notebook.
 //
-// Python decides, these modules draw and ask. Nothing from the data ever becomes HTML.
+// Python holds the state; these modules draw it and send requests. Nothing from the data ever becomes HTML.
 
 import { Core } from "./core.js";
 import { Shell } from "./shell.js";

@@ -1,4 +1,4 @@
-// How a card is drawn: its image or values, overlays and caption.
+// Functions that draw a card: its image or values, overlays and caption.
 
 import { classColour, css } from "./colours.js";
 import { circle, cut, drawMarks, fill, fillRect, rounded, stroke, trace, wrap, write } from "./drawing.js";
@@ -13,7 +13,7 @@ import { visible } from "./text.js";
 /** @import { Palette } from "./theme.js" */
 
 /**
- * All layers that are shown, in the order of the columns.
+ * Draws all visible overlays, masks first, then in the order of the columns.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {Rect} at
  */
 export function drawLayers(context, palette, core, cell, at) {
@@ -35,7 +35,7 @@ export function drawLayers(context, palette, core, cell, at) {
 }
 
 /**
- * A card where there is no picture: text, numbers, a curve.
+ * Draws the card of a row without an image: text, a table, or bars.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Card} card @param {Rect} at
  */
 function drawCard(context, palette, card, at) {
@@ -67,7 +67,7 @@ function drawNumbers(context, palette, numbers, at) {
 }
 
 /**
- * Names of columns and their values.
+ * Draws the names of columns with their values.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {[name: string, value: string|null][]} rows @param {Rect} at
  */
 function drawTable(context, palette, rows, at) {
@@ -80,7 +80,7 @@ function drawTable(context, palette, rows, at) {
 	});
 }
 
-/** Words in the middle. @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rect} at */
+/** Draws text in the middle of a rectangle. @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rect} at */
 export function drawNote(context, palette, text, at, size = "11px", colour = palette.muted) {
 	context.font = `${size} ${palette.font}`;
 	context.textAlign = "center";
@@ -88,11 +88,11 @@ export function drawNote(context, palette, text, at, size = "11px", colour = pal
 	context.textAlign = "start";
 }
 
-/** Whether pixels run into each other: not where a small picture is shown larger than it is. */
+/** Whether to interpolate pixels: not if a small image is enlarged. */
 export const smooths = (/** @type {ImageBitmap} */ bitmap, /** @type {number|null|undefined} */ whole, /** @type {Rect} */ at) => bitmap.width < (whole ?? 0) || at.w < bitmap.width * 1.5;
 
 /**
- * The picture of a cell, or what stands for it, with its layers.
+ * Draws the image of a cell with its overlays, or its card.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {Rect} at
  */
 export function drawPicture(context, palette, core, cell, at) {
@@ -106,12 +106,12 @@ export function drawPicture(context, palette, core, cell, at) {
 		drawCard(context, palette, cell.card, at);
 	} else {
 		fillRect(context, palette.card, at);
-		drawNote(context, palette, cell.broken ? "cannot be decoded" : "no picture", at);
+		drawNote(context, palette, cell.broken ? "cannot be decoded" : "no image", at);
 	}
 }
 
 /**
- * Lines under a card.
+ * Draws the caption under a card, one line for each column.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {string[]} columns @param {Rect} at
  */
 export function drawCaption(context, palette, core, cell, columns, at) {
@@ -138,7 +138,7 @@ export function drawCaption(context, palette, core, cell, columns, at) {
 }
 
 /**
- * The tick at the corner of a card that is, or can be, selected.
+ * Draws the check mark at the corner of a card that is, or can be, selected.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Rect} at @param {boolean} selected
  */
 export function drawTick(context, palette, at, selected) {
@@ -155,7 +155,7 @@ export function drawTick(context, palette, at, selected) {
 	stroke(context, palette["on-accent"], 2);
 }
 
-/** The arrows at the corner of a card that open it large. @param {CanvasRenderingContext2D} context @param {Rect} at */
+/** Draws the arrows at the corner of a card that open its row. @param {CanvasRenderingContext2D} context @param {Rect} at */
 export function drawOpener(context, at) {
 	const [x, y] = [at.x + at.w - 15, at.y + 15];
 	rounded(context, { x: x - 9, y: y - 9, w: 18, h: 18 }, 4);

@@ -1,4 +1,4 @@
-// The data of the cards in view: requested, decoded and cached.
+// The data of the visible cards: requested, decoded and cached.
 
 import { readMask, readPicture } from "./decode.js";
 import { Lru } from "./lru.js";
@@ -9,14 +9,14 @@ import { Stale } from "./requests.js";
 /** @import { Cell } from "./messages.js" */
 
 /**
- * A cell with its pictures. `level` and `fields`: what was asked of it; `old`: edited since, perhaps.
+ * A cell with its decoded images. `level` and `fields`: those of the request; `old`: possibly edited since.
  * @typedef {Omit<Cell, "a"|"b"> & {
  *   level: number, fields: string, bytes: number, old?: boolean, broken?: boolean, bitmap?: ImageBitmap|null,
  *   tints?: Record<string, ImageBitmap|null>, a?: DecodedCell|null, b?: DecodedCell|null,
  * }} DecodedCell
  */
 
-/** @typedef {{start: number, stop: number, level: number, ahead: number, still: boolean}} Wanted  rows in view, and how they move */
+/** @typedef {{start: number, stop: number, level: number, ahead: number, still: boolean}} Wanted  the visible rows, and the movement of the scroller */
 
 const CELL_BYTES = 192 * 2 ** 20;
 
@@ -35,7 +35,7 @@ export class Cells {
 		return this.lru.get(position);
 	}
 
-	/** All is asked again; what was drawn stays until it is replaced. */
+	/** Marks cells as out of date. They stay visible until new ones replace them. */
 	outdate(/** @type {number[]|null} */ positions) {
 		this.changes++;
 		for (const [position, { value }] of this.lru.entries) {
@@ -53,7 +53,7 @@ export class Cells {
 		this.pump();
 	}
 
-	/** Why a row must be asked. @param {number} position @param {number} level @param {string} fields */
+	/** Whether a row must be requested. @param {number} position @param {number} level @param {string} fields */
 	missing(position, level, fields) {
 		const cell = this.lru.peek(position);
 		if (!cell || cell.old) return true;
@@ -80,7 +80,7 @@ export class Cells {
 		return JSON.stringify({ picture, columns: captionColumns(this.core, caption), overlays });
 	}
 
-	/** Asks for what shows, then one viewport ahead; nothing while flying past. */
+	/** Requests the visible rows, then one viewport ahead; nothing while scrolling fast. */
 	pump() {
 		const { start, stop, level, ahead, still } = this.wanted;
 		if (this.busy || !still || this.failedAt === this.core.state.generation) return;
@@ -100,7 +100,7 @@ export class Cells {
 			const reply = await this.core.ask("cells", { start, stop, size: level, ...JSON.parse(fields) }, { bound: true });
 			const generation = this.core.state.generation;
 			const cells = await Promise.all(reply.cells.map((cell) => readCell(cell, reply.bytes, level, fields)));
-			for (const cell of cells) cell.old = changes !== this.changes; // perhaps read before an edit
+			for (const cell of cells) cell.old = changes !== this.changes; // may have been read before an edit
 			if (generation === this.core.state.generation) this.keep(cells);
 			else cells.forEach(dropCell);
 		} catch (error) {
@@ -120,7 +120,7 @@ export class Cells {
 	}
 }
 
-/** Whether a cell has whatever is wanted of it: both as `Cells.fields` writes them. @param {string} wanted @param {string} had */
+/** Whether a cell has all requested fields; both in the form of `Cells.fields`. @param {string} wanted @param {string} had */
 const fieldsWithin = (wanted, had) => {
 	/** @type {{picture: string|null, columns: string[], overlays: string[]}[]} */
 	const [a, b] = [JSON.parse(wanted), JSON.parse(had)];

@@ -1,6 +1,6 @@
-// The digits that label: which class each one means.
+// The classes that digit keys set.
 
-/** Class that a digit means: that of its name, else 1 the first … 9 the ninth, or -1. */
+/** The class of a digit key: the one named by the digit, else the first to ninth for 1 to 9, or -1. */
 export function classOfKey(/** @type {string} */ key, /** @type {string[]} */ names) {
 	if (!/^\d$/.test(key)) return -1;
 	const named = names.indexOf(key);

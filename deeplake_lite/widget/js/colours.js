@@ -24,7 +24,7 @@ const HUES = [
 	[92, 107, 192],
 ];
 
-/** A class keeps its colour: in every card, chart, layer and session. @returns {Rgb} */
+/** The fixed colour of a class, the same in every card, chart, overlay and session. @returns {Rgb} */
 export function classColour(/** @type {number} */ index) {
 	const i = Math.max(0, Math.floor(index) || 0);
 	if (i < HUES.length) return HUES[i];
@@ -69,8 +69,8 @@ export function numberColour(share) {
 }
 
 /**
- * Class numbers, one per pixel, in their colours; class 0 is background, 255 none.
- * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, where they differ
+ * Replaces class numbers by their colours; class 0 is background, 255 is no class. Both stay transparent.
+ * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, if they differ
  */
 export function colourMask(rgba, of) {
 	const table = new Uint32Array(256);
@@ -85,7 +85,7 @@ export function colourMask(rgba, of) {
 	return rgba;
 }
 
-/** `rgb(…)` or `#rrggbb` as numbers, null for what says nothing (transparent, a name). @param {string} text @returns {Rgb|null} */
+/** Parses `rgb(…)` or `#rrggbb`; null for transparent colours and names. @param {string} text @returns {Rgb|null} */
 export function parseColour(text) {
 	const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim());
 	if (hex) {

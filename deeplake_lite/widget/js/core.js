@@ -1,4 +1,4 @@
-// The state that all parts of the browser share, and the edits and requests that change it.
+// The state that all parts of the page share, and the edits and requests that change it.
 
 import { chooser } from "./dialogs.js";
 import { h } from "./elements.js";
@@ -16,14 +16,14 @@ import { Traits } from "./traits.js";
 const MANY = 500_000;
 export const LATE = 10_000;
 export const GONE = 40_000;
-const MOVED = "Other rows are shown by now, so nothing was edited. Look at the rows again, and repeat the edit.";
-const NONE_CHOSEN = "Nothing is selected. Select rows first, by a click or by the arrow keys and Space.";
+const MOVED = "The shown rows have changed, so nothing was edited. Check the rows, then repeat the edit.";
+const NONE_CHOSEN = "Nothing is selected. Select rows first, with a click or with the arrow keys and Space.";
 
-/** @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows  that an edit is for: their positions in one answer; a single one also by its id, where that is known */
-/** @typedef {Rows & {positions: number[]}} Row  a single one */
+/** @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows  the rows of an edit: their positions in one result; for a single row also its id, if known */
+/** @typedef {Rows & {positions: number[]}} Row  a single row */
 /** @typedef {"stage"|"undo"|"redo"|"drop"|"forget"|"restore"} Staging  requests that change the staged edits */
 
-/** What all parts share: model, open questions, selection, listeners. */
+/** The shared state: model, open requests, selection and listeners. */
 export class Core extends Traits {
 	constructor(/** @type {Model} */ model) {
 		super(model);
@@ -79,12 +79,12 @@ export class Core extends Traits {
 		});
 	}
 
-	/** Calls when the page is closed. */
+	/** Calls a function when the page is closed. */
 	atEnd(/** @type {() => void} */ stop) {
 		this.closing.signal.addEventListener("abort", stop);
 	}
 
-	/** An element with a cell of a column. @param {"span"|"td"|"del"|"ins"} tag @param {string|null|undefined} name @param {string} text @param {Kind} [kind] */
+	/** Returns an element that shows a cell of a column. @param {"span"|"td"|"del"|"ins"} tag @param {string|null|undefined} name @param {string} text @param {Kind} [kind] */
 	cell(tag, name, text, kind = undefined) {
 		return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text });
 	}
@@ -106,7 +106,7 @@ export class Core extends Traits {
 		this.emit("settings");
 	}
 
-	/** How many questions are open, for who watches the page. */
+	/** Publishes the number of open requests, which tests watch. */
 	pending() {
 		this.root.dataset.pending = String(this.requests.open.size);
 	}
@@ -121,13 +121,13 @@ export class Core extends Traits {
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
-	/** What is asked for, in one text. */
+	/** The query and order as a string, to tell whether they changed. */
 	question() {
 		const { query, tab, column, order } = this.state;
 		return JSON.stringify([query, tab, column, order]);
 	}
 
-	/** A new generation is shown. */
+	/** Updates the page after Python has shown another result. */
 	turn() {
 		const { generation, rows } = this.state;
 		if (generation === this.shown) return this.emit("count");
@@ -148,13 +148,13 @@ export class Core extends Traits {
 		this.emit("selection");
 	}
 
-	/** The selection changed here: draw at once, tell Python once a frame. */
+	/** Draws a selection that changed here at once, and sends it to Python once a frame. */
 	selected() {
 		this.emit("selection");
 		this.selectionDue ??= requestAnimationFrame(() => this.settleSelection());
 	}
 
-	/** Python hears of the selection before it hears of what is done with it. */
+	/** Sends a pending selection, so that Python has it before the next request. */
 	settleSelection() {
 		if (this.selectionDue === undefined) return;
 		cancelAnimationFrame(this.selectionDue);
@@ -169,7 +169,7 @@ export class Core extends Traits {
 			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
-			this.model.set("_selected_of", this.shown); // a click may cross another answer on its way
+			this.model.set("_selected_of", this.shown); // Python may show another result by the time it gets this
 			this.model.set("_selected", packPositions(positions));
 			this.model.save_changes();
 			this.sending--;
@@ -188,12 +188,12 @@ export class Core extends Traits {
 			for (let i = 0; i < rows; i++) this.selection.toggle(i);
 		}
 		this.emit("selection");
-		if (what === "invert") return this.sendSelection(); // Python may not know yet of what was selected
+		if (what === "invert") return this.sendSelection(); // Python may not have the old selection yet
 		this.ask("select", { what }).catch((error) => this.failed(error));
 		this.say(`${counted(this.selection.count, "row")} selected`);
 	}
 
-	/** One row: alone, in addition, or with all from the last one on. @param {number} position */
+	/** Selects one row: alone, in addition to others, or with all rows from the last one. @param {number} position */
 	pick(position, { range = false, toggle = false } = {}) {
 		if (range) {
 			if (!toggle) this.selection = new Selection(this.state.rows);
@@ -209,7 +209,7 @@ export class Core extends Traits {
 		this.selected();
 	}
 
-	/** Many rows, from a lasso: instead of what is selected, or with it. @param {ArrayLike<number>&Iterable<number>} positions */
+	/** Selects the rows in a lasso, instead of the selected ones or in addition to them. @param {ArrayLike<number>&Iterable<number>} positions */
 	take(positions, { shiftKey = false, ctrlKey = false, metaKey = false } = {}) {
 		if (!shiftKey && !ctrlKey && !metaKey) this.selection = new Selection(this.state.rows);
 		for (const position of positions) this.selection.set(position, true);
@@ -222,12 +222,12 @@ export class Core extends Traits {
 		return this.requests.ask(type, fields, how);
 	}
 
-	/** Only the newest question of a lane waits. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
+	/** Sends a request; of those that wait in a lane, only the newest is kept. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
 	latest(type, fields = {}, { lane = type, ...how } = {}) {
 		return this.requests.latest(lane, type, fields, how);
 	}
 
-	/** Resolves when what is in view is painted, or after two seconds. */
+	/** Resolves when the visible cards are painted, or after two seconds. */
 	whenPainted() {
 		if (this.painted === this.shown) return Promise.resolve();
 		return new Promise((resolve) => {
@@ -242,7 +242,7 @@ export class Core extends Traits {
 		});
 	}
 
-	/** Calls when an element changes its size. */
+	/** Calls a function when an element changes its size. */
 	sized(/** @type {Element} */ node, /** @type {() => void} */ changed) {
 		const observer = new ResizeObserver(changed);
 		const stop = () => observer.disconnect();
@@ -251,7 +251,7 @@ export class Core extends Traits {
 		return stop;
 	}
 
-	/** Shows an error to the reader; what is stale is no error. @param {any} error  whatever was thrown */
+	/** Shows an error to the user. Stale replies are not errors. @param {any} error  any thrown value */
 	failed(error) {
 		if (error instanceof Stale || this.closing.signal.aborted) return;
 		if (error.kind === ENDED.kind && !this.ended) {
@@ -266,17 +266,17 @@ export class Core extends Traits {
 		}
 	}
 
-	/** For screen readers. */
+	/** Announces a text to screen readers. */
 	say(/** @type {string} */ text) {
 		this.emit("say", text);
 	}
 
-	/** One row of what is shown. @param {number} position @param {string|null} id @returns {Row} */
+	/** A row of the shown result. @param {number} position @param {string|null} id @returns {Row} */
 	row(position, id = null) {
 		return { positions: [position], gen: this.shown, count: 1, id };
 	}
 
-	/** What an edit is for: the row at large, those selected (hosts may hold a trait back), or that in the ring. @returns {Rows|null} */
+	/** The rows that an edit is for: the one in the detail panel, the selected ones, or the focused one. Many selected rows are named by the trait, few by their positions, because hosts may delay a trait. @returns {Rows|null} */
 	targets() {
 		if (this.large) return this.large;
 		const { count } = this.selection;
@@ -288,13 +288,13 @@ export class Core extends Traits {
 		this.emit("banner", { level: "note", text });
 	}
 
-	/** Whether rows can be edited; the reader hears why they cannot be. */
+	/** Whether rows can be edited. If not, shows the reason. */
 	editable() {
-		if (!this.writable) this.note(this.ended ? ENDED.message : this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.");
+		if (!this.writable) this.note(this.ended ? ENDED.message : this.static ? "This page is a static copy. Open the dataset in a notebook to edit it." : "This version is read-only. Show a branch to edit it.");
 		return this.writable;
 	}
 
-	/** The rows to edit, as they are chosen now; where there are none, the reader hears why. */
+	/** The rows to edit now. If there are none, shows the reason. */
 	toEdit() {
 		if (!this.editable()) return null;
 		const rows = this.targets();
@@ -302,7 +302,7 @@ export class Core extends Traits {
 		return rows;
 	}
 
-	/** The one row that is meant, -1 for none: at large, in the ring, the last or the first of those selected. */
+	/** The position of the row that an action is for, or -1: the one in the detail panel, the active one if it is selected or focused, or the first selected one. */
 	meant() {
 		if (this.large) return this.large.positions[0];
 		if (this.selection.has(this.active) || this.ringed()) return this.active;
@@ -312,9 +312,9 @@ export class Core extends Traits {
 	alike() {
 		const { alike = [], has_ids: known = true } = this.about;
 		const why = this.static
-			? "This page is a copy: open the dataset in a notebook to find rows like this one"
+			? "This page is a static copy. Open the dataset in a notebook to find rows like this one."
 			: !known
-				? "Rows of this query are no rows of the dataset: take the query back to find rows like one"
+				? "The rows of this query are not rows of the dataset. Clear the query to find rows like one."
 				: alike.length
 					? ""
 					: 'Needs a column of embeddings: ds.add_column("embedding", dl.Embedding(512), values=vectors)';
@@ -334,8 +334,8 @@ export class Core extends Traits {
 	}
 
 	/**
-	 * Stages an edit of some rows, whose cells are then asked again. A row with an id is the same in another answer.
-	 * @param {Rows|number[]} rows  positions alone are those of what is shown now
+	 * Stages an edit of some rows, whose cells are then requested again. A row with an id is the same in another result.
+	 * @param {Rows|number[]} rows  bare positions refer to the shown result
 	 * @param {string|null} column @param {any} value @param {Op} op
 	 */
 	async stage(rows, column, value, op = "set") {
@@ -346,7 +346,7 @@ export class Core extends Traits {
 		return this.edit("stage", { gen: id === null ? gen : null, edits: [{ ...bound, column, op, value }] });
 	}
 
-	/** Asks for what changes the staged edits; null where that failed, which the reader hears. @template {Staging} T @param {T} type @param {object} [fields] @returns {Promise<(Replies[T] & Bytes)|null>} */
+	/** Sends a request that changes the staged edits. If it fails, shows the error and returns null. @template {Staging} T @param {T} type @param {object} [fields] @returns {Promise<(Replies[T] & Bytes)|null>} */
 	async edit(type, fields = {}) {
 		this.emit("settle");
 		try {
@@ -361,13 +361,13 @@ export class Core extends Traits {
 		}
 	}
 
-	/** Stages again what a browser left behind that ended with edits staged. */
+	/** Stages the edits of a draft. */
 	async restore(/** @type {Draft} */ { id }) {
 		const { rows, gone } = (await this.edit("restore", { id })) ?? {};
-		if (rows !== undefined) this.note(`Restored: ${counted(rows, "row")}${gone ? `; ${counted(gone, "row")} of the draft no longer there` : ""}. Nothing is committed yet.`);
+		if (rows !== undefined) this.note(`Restored: ${counted(rows, "row")}${gone ? `; ${counted(gone, "row")} of the draft no longer exist` : ""}. Nothing is committed yet.`);
 	}
 
-	/** Asks what changes the rows shown: query, filter, sort … @template {keyof Replies} T @param {T} type @param {object} fields */
+	/** Sends a request that changes the shown rows: query, filter, sort … @template {keyof Replies} T @param {T} type @param {object} fields */
 	async show(type, fields) {
 		this.emit("settle");
 		this.emit("busy", true);
@@ -378,7 +378,7 @@ export class Core extends Traits {
 		}
 	}
 
-	/** As `show`; a failure is shown to the reader. @template {keyof Replies} T @param {T} type @param {object} fields @returns {Promise<(Replies[T] & Bytes)|void>} */
+	/** Does the same as `show`, but shows a failure to the user. @template {keyof Replies} T @param {T} type @param {object} fields @returns {Promise<(Replies[T] & Bytes)|void>} */
 	attempt(type, fields) {
 		return this.show(type, fields).catch((error) => this.failed(error));
 	}
@@ -389,6 +389,6 @@ export class Core extends Traits {
 			const reply = await this.ask("hello", base64 ? { base64 } : { threads: true });
 			if (probe.every((byte, i) => reply.bytes[i] === byte)) return this.root.setAttribute("data-heard", "");
 		}
-		throw new Refusal({ message: "This notebook drops binary messages, and text ones too: pictures cannot be shown." });
+		throw new Refusal({ message: "Images cannot be shown, because this notebook drops messages with binary data, even if they are sent as text." });
 	}
 }

@@ -1,4 +1,4 @@
-// Images and masks from their bytes.
+// Functions that decode images and masks.
 
 import { colourMask } from "./colours.js";
 /** @import { Span } from "./messages.js" */
@@ -6,7 +6,7 @@ import { colourMask } from "./colours.js";
 export const blobOf = (/** @type {Uint8Array<ArrayBuffer>} */ bytes, /** @type {Span} */ [offset, length, mime]) => new Blob([bytes.subarray(offset, offset + length)], { type: mime });
 
 /**
- * Decodes a file. Of a Blob, another process of the browser has to hear first: half of the time.
+ * Decodes an image file. A Blob would be sent to another process of the web browser first, which takes half of the time.
  * @param {Uint8Array<ArrayBuffer>} bytes @param {Span} at
  */
 export async function readPicture(bytes, at) {
@@ -21,12 +21,12 @@ export async function readPicture(bytes, at) {
 	}
 }
 
-/** A mask in the colours of its classes. @param {Uint8Array<ArrayBuffer>} bytes @param {Span} at @param {number[]|undefined} of */
+/** Decodes a mask, and colours it by class. @param {Uint8Array<ArrayBuffer>} bytes @param {Span} at @param {number[]|undefined} of */
 export async function readMask(bytes, at, of) {
 	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
 	const canvas = new OffscreenCanvas(grey.width, grey.height);
 	const context = canvas.getContext("2d", { willReadFrequently: true });
-	if (!context) throw new Error("A mask needs a canvas of its own, and this page has too many of them.");
+	if (!context) throw new Error("A mask cannot be drawn, because this page has too many canvases. Close some views.");
 	context.drawImage(grey, 0, 0);
 	const pixels = context.getImageData(0, 0, grey.width, grey.height);
 	grey.close();

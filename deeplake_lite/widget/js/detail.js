@@ -1,4 +1,4 @@
-// One row, large: its image, values and fields to edit.
+// The detail panel: the image of a row, its values, and inputs to edit them.
 
 import { BoxEditor, boxesIn, unmarkedIn } from "./box-editor.js";
 import { dropCell, readCell } from "./cells.js";
@@ -15,7 +15,7 @@ import { Viewer } from "./viewer.js";
 /** @import { Bytes, RowData } from "./messages.js" */
 
 /**
- * What is drawn of one row: its picture, or the first there is, and its marks.
+ * Decodes the image of a row, the chosen one or the first, with its marks.
  * @param {RowData & Bytes} reply @param {string|null} picture @param {number} level
  */
 export async function readRow(reply, picture, level) {
@@ -27,7 +27,7 @@ export async function readRow(reply, picture, level) {
 	return { main, cell };
 }
 
-/** One row: its picture, every column, its history. */
+/** The detail panel of a row: its image, every column, and its history. */
 export class Detail {
 	constructor(/** @type {Core} */ core, /** @type {() => void} */ closed) {
 		this.core = core;
@@ -109,18 +109,18 @@ export class Detail {
 		this.core.large = this.core.row(position);
 		this.full = false;
 		this.viewer.view = WHOLE;
-		this.info.inert = true; // its fields are those of another row, until this one is read
+		this.info.inert = true; // until the row is read, the inputs belong to the row before
 		this.head();
 		this.core.say(this.title.textContent ?? "");
 		return this.load();
 	}
 
-	/** What is typed into a field is staged for its row, before the field goes. */
+	/** Takes the focus from an input, so that its text is staged before the input is removed. */
 	leaveField() {
 		if (this.info.querySelector(":focus")) this.element.focus({ preventScroll: true });
 	}
 
-	/** Which row of how many, and whether it is selected. */
+	/** Updates the title and the check box. */
 	head() {
 		say(this.title, `Row ${grouped(this.position)} of ${grouped(this.core.state.rows)}`);
 		this.tick.checked = this.core.selection.has(this.position);
@@ -158,7 +158,7 @@ export class Detail {
 		this.viewer.show(cell);
 		this.frame.hidden = !main;
 		this.element.classList.toggle("dl-no-picture", !main);
-		this.viewer.element.setAttribute("aria-label", `${visible(main?.name ?? "Picture")} of row ${this.position}`);
+		this.viewer.element.setAttribute("aria-label", `${visible(main?.name ?? "Image")} of row ${this.position}`);
 		this.row = reply;
 		this.boxable = Boolean(core.writable && boxesIn(reply) && main);
 		if (this.boxable) this.editor?.take(reply);
@@ -168,13 +168,13 @@ export class Detail {
 		this.fill(reply);
 	}
 
-	/** Says which marks are not drawn, and why. */
+	/** Shows the reasons for marks that are not drawn. */
 	sayUnmarked(/** @type {(RowData|null|undefined)[]} */ ...rows) {
 		say(this.unmarked, visibleLines(unmarkedIn(rows)), { raw: true });
 		this.unmarked.hidden = !this.unmarked.textContent;
 	}
 
-	/** Beyond the pixels it has, the picture is asked for in full. */
+	/** Requests the full image once it is shown larger than its pixels allow. */
 	sharper() {
 		const { cell } = this.viewer;
 		const shown = this.viewer.rect().w * density();
@@ -185,7 +185,7 @@ export class Detail {
 
 	// the columns
 
-	/** Fields of a row, each of which edits that row and no other; one that is typed into stays while its row does. */
+	/** Shows the columns of a row. While the user types into an input and the row stays the same, the inputs stay, too. */
 	fill(/** @type {RowData & Bytes} */ { columns, id, bytes }) {
 		const { large: row } = this.core;
 		if (!row) return;
@@ -212,7 +212,7 @@ export class Detail {
 
 	async history(/** @type {HTMLDetailsElement} */ details) {
 		const { position } = this;
-		const note = quiet("Looking through the versions …", "p");
+		const note = quiet("Searching the versions …", "p");
 		while (details.childElementCount > 1) details.lastElementChild?.remove();
 		details.append(note);
 		try {
@@ -252,7 +252,7 @@ export class Detail {
 		this.viewer.later();
 	}
 
-	/** Before another row is shown: what is edited is saved for this one. */
+	/** Saves the edits of this row before another one is shown. */
 	leave() {
 		this.leaveBoxes();
 		this.row = null;

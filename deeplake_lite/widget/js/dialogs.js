@@ -1,4 +1,4 @@
-// Dialogs: to ask for a text, and to choose classes or tags.
+// Dialogs that ask for a text, or for a choice of classes or tags.
 
 import { keyOfClass } from "./class-keys.js";
 import { attribute, div, dot, focusIn, h, heading, iconButton, kbd, primary, quiet, span, textField } from "./elements.js";
@@ -6,9 +6,9 @@ import { clamp } from "./geometry.js";
 import { typeAhead } from "./text.js";
 /** @import { Child } from "./elements.js" */
 
-/** @typedef {{index: number, name: string, fresh?: boolean}} Offer  a name to choose; -1 for one that is new */
+/** @typedef {{index: number, name: string, fresh?: boolean}} Offer  a name to choose; the index of a new one is -1 */
 
-/** A dialog over the widget; what lies under it is inert until it closes. @param {HTMLElement} root @param {string} title @param {Child[]} content @param {{wide?: boolean, closed?: () => void}} [how] */
+/** Shows a dialog. The widget under it is inert until it closes. @param {HTMLElement} root @param {string} title @param {Child[]} content @param {{wide?: boolean, closed?: () => void}} [how] */
 export function dialog(root, title, content, { wide = false, closed = () => {} } = {}) {
 	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
 	const before = document.activeElement;
@@ -46,7 +46,7 @@ function wrapFocus(event, box) {
 	}
 }
 
-/** Marks an option of a list as the one that a field speaks of; -1: none. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
+/** Marks an option of a list as the active one of an input; -1 for none. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
 export function markOption(input, list, at) {
 	[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
 	list.children[at]?.scrollIntoView({ block: "nearest" });
@@ -54,7 +54,7 @@ export function markOption(input, list, at) {
 }
 
 /**
- * Asks for one of many names by typing its beginning; `classes`: they are drawn in their colours.
+ * Asks for one of many names, which users find by typing a part of it. `classes`: names have the colours of classes.
  * @param {HTMLElement} root @param {string} title @param {string[]} names @param {(choice: Offer & {value: number|string}) => void} chosen
  * @param {{free?: boolean, classes?: boolean, note?: HTMLElement|string}} [how]
  */
@@ -63,7 +63,7 @@ export function chooser(root, title, names, chosen, { free = false, classes = tr
 		role: "combobox",
 		"aria-expanded": "true",
 		"aria-controls": "dl-choices",
-		placeholder: free ? "Type a name, old or new" : "Type to find",
+		placeholder: free ? "Type an existing or new name" : "Type to find",
 		spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });

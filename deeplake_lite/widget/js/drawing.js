@@ -1,4 +1,4 @@
-// Strokes, texts and overlays on a canvas.
+// Functions that draw lines, text and overlays on a canvas.
 
 import { classColour, css, inkOn } from "./colours.js";
 import { clamp } from "./geometry.js";
@@ -9,11 +9,11 @@ import { visible } from "./text.js";
 /** @import { Palette } from "./theme.js" */
 
 /**
- * One layer of marks. `bones`: points that are joined.
+ * A layer of marks. `bones`: pairs of keypoints that are joined by a line.
  * @typedef {{marks: Marks, tint?: ImageBitmap|null, opacity: number, layer: number, names: string[], bones?: Point[], active?: number}} Layer
  */
 
-/** Dash of an overlay's lines: whole for the first layer. */
+/** The dash pattern of an overlay's lines; the first layer has solid lines. */
 export function layerDash(/** @type {number} */ layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
 }
@@ -24,13 +24,13 @@ export function fillRect(context, colour, { x, y, w, h }) {
 	context.fillRect(x, y, w, h);
 }
 
-/** Fills what was traced. @param {CanvasRenderingContext2D} context @param {string} colour */
+/** Fills the current path. @param {CanvasRenderingContext2D} context @param {string} colour */
 export function fill(context, colour) {
 	context.fillStyle = colour;
 	context.fill();
 }
 
-/** Draws the line of what was traced. @param {CanvasRenderingContext2D} context @param {string} colour */
+/** Strokes the current path. @param {CanvasRenderingContext2D} context @param {string} colour */
 export function stroke(context, colour, width = context.lineWidth) {
 	context.strokeStyle = colour;
 	context.lineWidth = width;
@@ -38,7 +38,7 @@ export function stroke(context, colour, width = context.lineWidth) {
 }
 
 /**
- * A line of text, cut to a width. Values are `raw`: they keep their direction.
+ * Draws a line of text, cut to a width. Values are `raw`: they keep their direction.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {string} colour @param {number} x @param {number} y
  */
 export function write(context, text, colour, x, y, width = Infinity, { raw = false } = {}) {
@@ -58,7 +58,7 @@ export function rounded(context, { x, y, w, h }, radius) {
 	context.roundRect(x, y, w, h, radius);
 }
 
-/** Text cut to a width, remembered: measuring is the slow part of a card. */
+/** A cache of texts cut to a width, because measuring is the slow part of a card. */
 const cuts = new Map();
 /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} width */
 export function cut(context, text, width) {
@@ -81,7 +81,7 @@ export function cut(context, text, width) {
 }
 
 /**
- * Text broken into lines at spaces, long words anywhere; the last line is cut.
+ * Breaks text into lines at spaces, and cuts lines that are still too long; the last line ends in an ellipsis.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {number} width @param {number} most
  */
 export function wrap(context, text, width, most) {
@@ -106,7 +106,7 @@ export function wrap(context, text, width, most) {
 }
 
 /**
- * A chip with the name of a class on its colour.
+ * Draws a chip with the name of a class on its colour.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rgb} colour @param {number} x @param {number} y
  */
 function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ within) {
@@ -122,7 +122,7 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
 }
 
 /**
- * One layer of marks over a picture at `at`.
+ * Draws a layer of marks over the image at `at`.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Rect} at @param {Layer} of
  */
 export function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {

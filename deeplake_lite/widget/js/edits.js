@@ -8,7 +8,7 @@ import { Refusal } from "./requests.js";
 import { asText, brief, counted, grouped } from "./text.js";
 /** @import { Core } from "./core.js" */
 
-/** What is staged, how to take it back, and how to write it. */
+/** Lists the staged edits, with buttons to undo, drop and commit them. */
 export class Edits {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -19,7 +19,7 @@ export class Edits {
 		this.tools = h("span", { class: "dl-group" }, this.undo, this.redo);
 		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
-		this.none = padded("Nothing is staged. Select rows and press a digit or l to set their class; edits wait here until you commit.");
+		this.none = padded("Nothing is staged. Select rows and press a digit or l to set their class. Edits stay here until you commit them.");
 		this.message = textField("Message of the commit", { placeholder: "Message of the commit" });
 		keepKeys(this.message);
 		this.write = primary("Commit", null, { type: "submit" });
@@ -44,7 +44,7 @@ export class Edits {
 		this.undo.disabled = !(this.undoable.can_undo ?? stagedCount > 0) && !stagedCount;
 		this.redo.disabled = !this.undoable.can_redo;
 		this.none.hidden = stagedCount > 0;
-		if (!core.writable) say(this.none, "This version is read only. Show a branch to edit it.");
+		if (!core.writable) say(this.none, "This version is read-only. Show a branch to edit it.");
 		this.form.hidden = !stagedCount || !core.writable;
 		say(this.write, `Commit ${counted(core.stagedRows, "row")}`);
 		const more = stagedCount - staged.length;
@@ -72,7 +72,7 @@ export class Edits {
 		);
 	}
 
-	/** Which class each number key sets. */
+	/** Lists the classes that the number keys set. */
 	showKeys() {
 		const { core } = this;
 		const columns = core.labelColumns;
@@ -131,7 +131,7 @@ export class Edits {
 		this.show();
 	}
 
-	/** Another writer was first: shows both values, one side wins. */
+	/** Shows the values of both writers, and asks which side to keep. */
 	conflict(/** @type {Refusal} */ error) {
 		const rows = error.conflicts ?? [];
 		const resolve = (/** @type {"ours"|"theirs"} */ choice) => {
@@ -141,7 +141,7 @@ export class Edits {
 		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), ...[row.ours, row.theirs].map((value) => this.core.cell("td", row.column, asText(value)))));
 		const close = dialog(
 			this.core.root,
-			"Someone else wrote these rows",
+			"Another writer changed these rows",
 			[
 				div(
 					"dl-dialog-body",
@@ -152,8 +152,8 @@ export class Edits {
 				div(
 					"dl-dialog-foot",
 					textButton("Keep staged", () => close()),
-					textButton("Take theirs", () => resolve("theirs")),
-					primary("Write mine over", () => resolve("ours"), { "data-first": true }),
+					textButton("Keep theirs", () => resolve("theirs")),
+					primary("Write mine", () => resolve("ours"), { "data-first": true }),
 				),
 			],
 			{ wide: true },

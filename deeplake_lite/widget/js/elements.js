@@ -1,22 +1,23 @@
-// Elements of the page. Nothing from the data ever becomes HTML.
+// Functions that create elements of the page. Nothing from the data ever becomes HTML.
 
 import { classColour, css } from "./colours.js";
 import { visible } from "./text.js";
 
 /** @import { Point } from "./geometry.js" */
 
-/** Attributes that people read. */
+/** Attributes that users read. */
 const READ = new Set(["title", "aria-label", "placeholder"]);
 
 /** @typedef {string|number|boolean|null|undefined} Setting */
-/** @typedef {Node|string|false|0|null|undefined} Child  what is falsy is left out, but for "" */
+/** @typedef {Node|string|false|0|null|undefined} Child  falsy values other than "" are left out */
 /** @typedef {"class"|"text"|"raw"|"title"|"role"|"tabindex"|"dir"|"id"|"type"|"value"|"checked"|"disabled"|"hidden"|"placeholder"|"rows"|"min"|"max"|"inputmode"|"spellcheck"|"autocapitalize"|"wrap"|"src"|"controls"|"scope"} Plain */
 /** @typedef {{[E in keyof HTMLElementEventMap as `on${E}`]?: ((event: HTMLElementEventMap[E]) => unknown)|null}} Handlers */
 /** @typedef {Handlers & {[name in Plain|`aria-${string}`|`data-${string}`]?: Setting}} Attributes */
 
 /**
- * An element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes. Whatever is read is
- * shown with its every character; `raw` stays as it is: values, which keep their direction, and what has to be aligned.
+ * Creates an element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes. Control
+ * characters in text and in attributes that users read are made visible. `raw` text stays unchanged: values, which keep
+ * their direction, and text that has to be aligned.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag @param {Attributes} [with_] @param {...Child} children
  * @returns {HTMLElementTagNameMap[T]}
@@ -40,7 +41,7 @@ export function h(tag, with_ = {}, ...children) {
 
 /** @typedef {keyof typeof ICONS} Icon */
 
-/** Paths on a field of 16 × 16, drawn as lines. */
+/** Paths of icons in a square of 16 × 16, drawn as lines. */
 const ICONS = {
 	filter: "M2 3.5h12M4.5 8h7M7 12.5h2",
 	map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
@@ -83,7 +84,7 @@ export function icon(/** @type {Icon} */ name) {
 	return svg;
 }
 
-/** A button with an icon, its name for everyone in `title`. @param {Icon} name @param {string} title @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
+/** A button with an icon, and with `title` as its name and tooltip. @param {Icon} name @param {string} title @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
 export function iconButton(name, title, onclick, with_ = {}) {
 	return h("button", { class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
 }
@@ -99,13 +100,13 @@ export const primary = (text, onclick, with_ = {}) => textButton(text, onclick, 
 /** @param {string} text @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
 export const link = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-link", ...with_ });
 
-/** What was done here is done: neither the host nor what lies above acts on it. */
+/** Keeps the host and outer elements from acting on an event. */
 export function handled(/** @type {Event} */ event) {
 	event.preventDefault();
 	event.stopPropagation();
 }
 
-/** Keys typed into a field act nowhere else. */
+/** Keeps keys that are typed into an input from acting elsewhere. */
 export const keepKeys = (/** @type {HTMLElement} */ field) => field.addEventListener("keydown", (event) => event.stopPropagation());
 export const div = (/** @type {string} */ name, /** @type {Child[]} */ ...children) => h("div", { class: name }, ...children);
 export const space = () => span("", "dl-space");
@@ -116,28 +117,28 @@ export const kbd = (/** @type {string} */ text) => h("kbd", { text });
 /** @param {string} text @param {string} [name] @param {string} [title] */
 export const span = (text, name, title) => h("span", { class: name, text, title });
 
-/** Parts in a row, those that there are. */
+/** Joins the parts that are not empty. */
 export const dotted = (/** @type {(string|false|0|null|undefined)[]} */ ...parts) => parts.filter(Boolean).join(" · ");
 
 /** @param {string} text @param {"span"|"p"} [tag] */
 export const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
 export const padded = (/** @type {string} */ text) => h("p", { class: "dl-quiet dl-pad", text });
 
-/** A button with an icon and a name that gives way where it is narrow. @param {Icon} name @param {string} text @param {string} title @param {(() => unknown)|null} [onclick] @param {Attributes} [with_] */
+/** A button with an icon and a label that is hidden in narrow bars. @param {Icon} name @param {string} text @param {string} title @param {(() => unknown)|null} [onclick] @param {Attributes} [with_] */
 export function labelled(name, text, title, onclick = null, with_ = {}) {
 	return h("button", { class: "dl-button", title, "aria-label": text, onclick, ...with_ }, icon(name), span(text, "dl-label"));
 }
 
-/** A paragraph; what stands in backquotes is code. */
+/** A paragraph in which text in backquotes is code. */
 export const prose = (/** @type {string} */ text) => h("p", {}, ...text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part)));
 
-/** A line to type into; `label` names it. @param {string} label @param {Attributes} with_ */
+/** A text input named by `label`. @param {string} label @param {Attributes} with_ */
 export const textField = (label, with_) => h("input", { type: "text", class: "dl-input", "aria-label": label, ...with_ });
 
 /** @param {string} label @param {Attributes} with_ */
 export const slider = (label, with_) => h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": label, ...with_ });
 
-/** A box to tick, with words at its right. @param {string} text @param {Attributes} [with_] @param {...Child} more */
+/** A check box with a label at its right. @param {string} text @param {Attributes} [with_] @param {...Child} more */
 export function check(text, with_, ...more) {
 	return h("label", { class: "dl-check" }, h("input", { type: "checkbox", ...with_ }), span(text), ...more);
 }
@@ -147,10 +148,10 @@ export function choice(name, text, note, onclick) {
 	return h("button", { class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
 
-/** The box of a `check`. */
+/** The input of a `check`. */
 export const tickIn = (/** @type {HTMLLabelElement} */ label) => /** @type {HTMLInputElement} */ (label.firstChild);
 
-/** The element that an event is of. */
+/** The target of an event as an element. */
 export const targetOf = (/** @type {Event} */ event) => /** @type {HTMLElement} */ (event.target);
 
 /** A dot in the colour of a class. */
@@ -161,34 +162,34 @@ export function dot(/** @type {number|null|undefined} */ index) {
 	return made;
 }
 
-/** Sets an attribute where it changed; undefined takes it away. @param {Element} node @param {string} name @param {Setting} value */
+/** Sets an attribute if it changed; undefined removes it. @param {Element} node @param {string} name @param {Setting} value */
 export function attribute(node, name, value) {
 	if (value === undefined) node.removeAttribute(name);
 	else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
 }
 
-/** Focuses the first element that a selector finds. @param {Element} node @param {string} selector */
+/** Focuses the first element that matches a selector. @param {Element} node @param {string} selector */
 export function focusIn(node, selector) {
 	const first = node.querySelector(selector);
 	if (first instanceof HTMLElement) first.focus();
 }
 
-/** Whether a button is held down. */
+/** Sets whether a button is pressed. */
 export const pressed = (/** @type {Element} */ button, /** @type {boolean} */ on) => button.setAttribute("aria-pressed", String(on));
 
-/** Shows `text` where it changed. @param {Element} node @param {string} text */
+/** Sets the text of an element if it changed. @param {Element} node @param {string} text */
 export function say(node, text, { raw = false } = {}) {
 	const shown = raw ? text : visible(text);
 	if (node.textContent !== shown) node.textContent = shown;
 }
 
-/** Where in an element an event was. @param {Element} node @param {MouseEvent} event @returns {Point} */
+/** The position of an event in an element. @param {Element} node @param {MouseEvent} event @returns {Point} */
 export function within(node, event) {
 	const box = node.getBoundingClientRect();
 	return [event.clientX - box.left, event.clientY - box.top];
 }
 
-/** A pointer's way from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
+/** Follows a pointer from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
 export function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boolean} */ _moved) => {}) {
 	const target = /** @type {HTMLElement} */ (start.currentTarget);
 	const listening = new AbortController();
@@ -213,7 +214,7 @@ export function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @ty
 	for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) target.addEventListener(name, end, listening);
 }
 
-/** @param {string[]} names @param {string} value @param {(value: string) => unknown} chosen @param {string} label @param {string} [none]  what the empty name shows */
+/** @param {string[]} names @param {string} value @param {(value: string) => unknown} chosen @param {string} label @param {string} [none]  text of the empty name */
 export function select(names, value, chosen, label, none = "") {
 	/** @type {HTMLSelectElement} */
 	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name || none })));

@@ -10,11 +10,11 @@ import { ValueFacet } from "./value-facet.js";
 /** @import { Choice, End, FacetData, ValueCount } from "./messages.js" */
 
 /**
- * A facet as charts need it.
+ * A facet in the form that charts need.
  * @typedef {FacetData & {values: ValueCount[], edges: End[], all: number[], shown: number[], sort?: "asc"|"desc"|null}} Facet
  */
 
-/** Charts of the columns; a choice writes itself into the query. */
+/** Charts of the columns. Choices in them become part of the query. */
 export class Facets {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -36,7 +36,7 @@ export class Facets {
 
 	async refresh() {
 		if (!this.element.isConnected) return;
-		await this.core.whenPainted(); // Python answers one question at a time: pictures come first
+		await this.core.whenPainted(); // Python handles one request at a time, and images come first
 		try {
 			const { facets } = await this.core.latest("facets", { columns: null }, { bound: true });
 			this.note.hidden = facets.length > 0;
@@ -72,7 +72,7 @@ export class Facets {
 		});
 	}
 
-	/** Counts what costs time, which was left out. */
+	/** Counts a slow facet, which is left out at first. */
 	async count(/** @type {Facet} */ { column }) {
 		try {
 			const { facets } = await this.core.ask("facets", { columns: [column] }, { bound: true });
@@ -95,7 +95,7 @@ export class Facets {
 	}
 }
 
-/** A facet as charts need it. @param {FacetData} facet @param {Core} core @returns {Facet} */
+/** Converts a facet to the form that charts need. @param {FacetData} facet @param {Core} core @returns {Facet} */
 function readFacet(facet, core) {
 	const { order } = core.state;
 	const sort = order?.expression === facet.expression ? (order.descending ? "desc" : "asc") : null;

@@ -1,4 +1,4 @@
-// The cells of a row at large, and the fields that edit them.
+// The cells of a row in the detail panel, and the inputs that edit them.
 
 import { blobOf } from "./decode.js";
 import { chooser } from "./dialogs.js";
@@ -6,11 +6,11 @@ import { div, dot, dotted, h, icon, iconButton, quiet, say, select, span, textBu
 /** @import { Core, Row } from "./core.js" */
 /** @import { Op, RowColumn, Value } from "./messages.js" */
 
-/** @typedef {RowColumn & {row: Row}} FieldColumn  with the row that its field edits */
+/** @typedef {RowColumn & {row: Row}} FieldColumn  with the row that its input edits */
 
-/** A line for each column. */
+/** Creates a line for each column. */
 export class Fields {
-	/** @param {Core} core @param {() => void} leave  when a field is done with */
+	/** @param {Core} core @param {() => void} leave  called when the user leaves an input */
 	constructor(core, leave) {
 		this.core = core;
 		this.leave = leave;
@@ -18,12 +18,12 @@ export class Fields {
 		this.urls = [];
 	}
 
-	/** Lets go of the media that were shown. */
+	/** Releases the URLs of the media that were shown. */
 	forget() {
 		this.urls.splice(0).forEach((url) => URL.revokeObjectURL(url));
 	}
 
-	/** A column: its name, its type and its cell. @param {FieldColumn} column @param {Uint8Array<ArrayBuffer>} bytes */
+	/** The line of a column: its name, its type and its cell. @param {FieldColumn} column @param {Uint8Array<ArrayBuffer>} bytes */
 	line(column, bytes) {
 		const type = dotted(column.type ?? column.kind, column.shape, column.dtype && column.dtype !== column.type ? column.dtype : "");
 		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(column.name), quiet(type)), h("dd", {}, this.value(column, bytes)));
@@ -45,7 +45,7 @@ export class Fields {
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
-	/** What a cell is edited with; nothing for kinds that are not edited here. */
+	/** The input for a cell, or null for kinds that are not edited here. */
 	field(/** @type {FieldColumn} */ column) {
 		switch (column.kind) {
 			case "class":
@@ -63,7 +63,7 @@ export class Fields {
 		}
 	}
 
-	/** Tells null from an empty text and from no tags, and makes one of the other. */
+	/** A button that shows whether the value is null, and switches between null and an empty value. */
 	nullButton(/** @type {FieldColumn} */ column) {
 		const empty = column.kind === "text" ? "" : column.kind === "tags" ? [] : undefined;
 		const title = !column.null ? "Set to null" : empty === undefined ? "Null: set a value to change it" : "Null: set to empty";
@@ -89,7 +89,7 @@ export class Fields {
 		return field;
 	}
 
-	/** True, false or null. */
+	/** A choice of true, false and null. */
 	choiceField(/** @type {FieldColumn} */ column) {
 		const before = String(column.value ?? "");
 		/** @type {HTMLSelectElement} */
@@ -105,7 +105,7 @@ export class Fields {
 		return field;
 	}
 
-	/** Stages an edit of the row whose field it is. @param {FieldColumn} column @param {Value} value @param {Op} [op] */
+	/** Stages an edit of the input's row. @param {FieldColumn} column @param {Value} value @param {Op} [op] */
 	put({ row, name }, value, op = "set") {
 		return this.core.stage(row, name, value, op);
 	}
@@ -148,10 +148,10 @@ export class Fields {
 
 	textField(/** @type {FieldColumn} */ column) {
 		const number = column.kind === "number";
-		const text = String(column.value ?? ""); // Python sends -0 as a text
+		const text = String(column.value ?? ""); // Python sends -0 as a string
 		/** @type {HTMLElement & {value: string}} */
 		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, dir: number ? null : "auto", placeholder: column.nullable && column.null ? "null" : null, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
-		let before = field.value; // has no carriage returns
+		let before = field.value; // browsers remove carriage returns
 		const lines = before !== text && before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
 		field.addEventListener("keydown", (event) => {
 			event.stopPropagation();

@@ -1,14 +1,14 @@
-// Rectangles, polygons and points in them; zooming.
+// Rectangles, polygons, points in polygons, and zooming.
 
-/** @typedef {{scale: number, x: number, y: number}} View  how a picture or a map is moved and scaled */
-/** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
+/** @typedef {{scale: number, x: number, y: number}} View  the scale and offset of an image or a map */
+/** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the image */
 /** @typedef {{x: number, y: number, w: number, h: number}} Rect */
 /** @typedef {[number, number]} Point */
 
 /** The number nearest to `v` from `low` to `high`. @param {number} v @param {number} low @param {number} high */
 export const clamp = (v, low, high) => Math.min(high, Math.max(low, v));
 
-/** The largest rectangle of a picture's shape within another. @param {number} width @param {number} height @param {Rect} into @returns {Rect} */
+/** The largest rectangle with an image's aspect ratio within another rectangle. @param {number} width @param {number} height @param {Rect} into @returns {Rect} */
 export function fit(width, height, into, most = Infinity) {
 	const scale = Math.min(into.w / Math.max(1, width), into.h / Math.max(1, height), most);
 	const w = Math.max(1, Math.round(width * scale));
@@ -33,7 +33,7 @@ export function bounds(/** @type {Point[]} */ polygon) {
  */
 const crosses = (x, y, xi, yi, xj, yj) => yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi;
 
-/** Even-odd rule. @param {number} x @param {number} y @param {Point[]} polygon */
+/** Whether a point is in a polygon, by the even-odd rule. @param {number} x @param {number} y @param {Point[]} polygon */
 export function inPolygon(x, y, polygon) {
 	let inside = false;
 	for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
@@ -42,7 +42,7 @@ export function inPolygon(x, y, polygon) {
 	return inside;
 }
 
-/** Without points closer than `least` to the one before. @param {Point[]} polygon @param {number} least */
+/** Removes points that are closer than `least` to the one before. @param {Point[]} polygon @param {number} least */
 export function simplify(polygon, least) {
 	const kept = polygon.slice(0, 1);
 	for (const point of polygon) {
@@ -52,7 +52,7 @@ export function simplify(polygon, least) {
 	return kept;
 }
 
-/** Indices of the points (x, y, x, y, …) inside. */
+/** The indices of the points (x, y, x, y, …) in a polygon, whose sides are sorted into horizontal bands for speed. */
 export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
@@ -79,7 +79,7 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]
 	return found.slice(0, n);
 }
 
-/** Finds the point next to a place: points by square of a raster. */
+/** Finds the nearest point to a place, with points sorted into the squares of a raster. */
 export class PointIndex {
 	constructor(/** @type {Float32Array} */ xy, side = 128) {
 		this.xy = xy;
@@ -101,7 +101,7 @@ export class PointIndex {
 		return clamp(Math.floor(v * this.side), 0, this.side - 1);
 	}
 
-	/** The index of the nearest point within `radius`, -1 when there is none. @param {number} x @param {number} y @param {number} radius */
+	/** The index of the nearest point within `radius`, or -1 if there is none. @param {number} x @param {number} y @param {number} radius */
 	nearest(x, y, radius) {
 		let [best, least] = [-1, radius * radius];
 		for (let j = this.row(y - radius); j <= this.row(y + radius); j++) {
@@ -118,10 +118,10 @@ export class PointIndex {
 	}
 }
 
-/** A picture or a map as it fits. */
+/** The view in which an image or a map fits. */
 export const WHOLE = { scale: 1, x: 0, y: 0 };
 
-/** Values of a picture's sides under the pointer after zooming there by `by`. @param {View} view @param {number} px @param {number} py @param {number} by @param {[least: number, most: number]} range */
+/** The view after zooming by `by`, with the point under the pointer fixed. @param {View} view @param {number} px @param {number} py @param {number} by @param {[least: number, most: number]} range */
 export function zoomAt(view, px, py, by, [least, most]) {
 	const scale = clamp(view.scale * by, least, most);
 	const ratio = scale / view.scale;

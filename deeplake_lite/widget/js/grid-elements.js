@@ -1,4 +1,4 @@
-// Elements over the cards in view, which screen readers read.
+// Elements over the visible cards, for screen readers.
 
 import { attribute, h } from "./elements.js";
 import { LEAST_FOR_NAMES, MARGIN } from "./layout.js";
@@ -9,7 +9,7 @@ import { grouped, visible } from "./text.js";
 
 let instances = 0;
 
-/** The transparent layer over a grid's canvas: a row of elements for each row of cards. */
+/** The transparent layer over the canvas of a grid, with a row of elements for each row of cards. */
 export class GridElements {
 	constructor(/** @type {Grid} */ grid) {
 		this.grid = grid;
@@ -66,7 +66,7 @@ export class GridElements {
 		}
 	}
 
-	/** A row's caption: its words wherever they are not drawn. */
+	/** The caption of a row, also the lines that are not drawn. */
 	words(/** @type {number} */ position) {
 		const record = this.grid.cells.lru.peek(position);
 		return record ? this.grid.wordsOf(record) : [];

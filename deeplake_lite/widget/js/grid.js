@@ -105,16 +105,16 @@ export class Grid extends Painted {
 		this.relayout();
 	}
 
-	/** Another answer; the same question keeps the place. */
+	/** Shows another result. If the query is the same, the scroll position stays. */
 	turned(/** @type {boolean} */ same) {
 		this.cells.clear();
-		this.byKey = false; // another row may be where the ring was
+		this.byKey = false; // another row may be at the focused position
 		this.hold = performance.now() + 220;
 		if (!same) this.moveTo(0);
 		this.relayout();
 	}
 
-	/** Computes where cards go, keeping in view what is first in view. */
+	/** Computes the layout, and keeps the first visible card in view. */
 	relayout() {
 		if (!this.width) return;
 		const { rows } = this.core.state;
@@ -148,7 +148,7 @@ export class Grid extends Painted {
 		this.moved(at * this.scale.factor);
 	}
 
-	/** Notices direction and speed: while flying past nothing is asked for. */
+	/** Records the direction and speed of scrolling: no rows are requested while it is fast. */
 	moved(/** @type {number} */ top) {
 		const now = performance.now();
 		const way = top - this.top;
@@ -232,7 +232,7 @@ export class Grid extends Painted {
 		this.empty.dataset.key = key;
 		this.empty.replaceChildren(
 			h("p", { class: "dl-empty-title", text: filtered ? "No row matches" : "No rows yet" }),
-			h("p", { text: filtered ? "Nothing answers this query together with the filters in it." : "Rows that are appended to this dataset show here." }),
+			h("p", { text: filtered ? "No row matches this query and its filters." : "Rows that are appended to this dataset appear here." }),
 			...(filtered ? [primary("Show all rows", () => this.core.emit("clear query"))] : []),
 		);
 	}
@@ -271,13 +271,13 @@ export class Grid extends Painted {
 		drawCaption(context, this.palette, this.core, record, columns, at);
 	}
 
-	/** Whether the ring of the keyboard is drawn: around the active row. */
+	/** Whether the focus ring is drawn around the active row: only after a key was used. */
 	ringed() {
 		return Boolean(this.byKey) && this.scroller.matches(":focus");
 	}
 
 	/**
-	 * Selection, hover and focus of one card.
+	 * Draws the selection, hover and focus of a card.
 	 * @param {CanvasRenderingContext2D} context @param {number} position @param {Rect} at @param {DecodedCell|undefined} record
 	 */
 	drawState(context, position, at, record) {
@@ -355,7 +355,7 @@ export class Grid extends Painted {
 		);
 	}
 
-	/** Near the upper and lower border a lasso scrolls on. */
+	/** Scrolls while a lasso is near the upper or lower border. */
 	scrollAtEdge(/** @type {number} */ y) {
 		clearInterval(this.edging);
 		const beyond = y < 24 ? y - 24 : y > this.height - 24 ? y - this.height + 24 : 0;

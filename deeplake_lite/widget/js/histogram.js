@@ -1,4 +1,4 @@
-// The facet of numbers and times: bars, a brush and two ends.
+// The facet of numbers and times: a histogram, a brush, and inputs for both ends.
 
 import { fillRect } from "./drawing.js";
 import { div, dotted, drag, h, keepKeys, quiet, say, textField, within } from "./elements.js";
@@ -13,7 +13,7 @@ import { grouped } from "./text.js";
 
 const HISTOGRAM = 52;
 
-/** Bins of a number or a time; a brush and two fields filter. */
+/** A histogram of numbers or times, with a brush and two inputs that filter. */
 export class HistogramFacet extends FacetFrame {
 	/** @param {Facets} owner @param {Facet} facet */
 	constructor(owner, facet) {
@@ -56,7 +56,7 @@ export class HistogramFacet extends FacetFrame {
 		this.draw();
 	}
 
-	/** What is chosen; an end that is open is the chart's. @returns {[End, End]} */
+	/** The chosen range; an open end is that of the chart. @returns {[End, End]} */
 	ends() {
 		const { chosen, edges } = this.facet;
 		return [chosen?.[0] ?? edges[0], chosen?.[1] ?? edges[edges.length - 1]];
@@ -68,7 +68,7 @@ export class HistogramFacet extends FacetFrame {
 		[this.low.title, this.high.title] = range.map((end) => String(end ?? "").replace("T", " "));
 	}
 
-	/** Beneath the chart: what is in none of its ranges. */
+	/** Shows the rows outside all bins under the chart. */
 	legend() {
 		this.range.classList.remove("dl-pointed");
 		say(this.beside, dotted(...(this.facet.beside ?? []).map(([count, what]) => `${grouped(count)} ${what}`)));
@@ -83,7 +83,7 @@ export class HistogramFacet extends FacetFrame {
 		return span < 600_000 ? String(value).replace("T", " ") : shortTime(timeOf(value), span);
 	}
 
-	/** A field that nobody changed says its end in fewer digits than it has. */
+	/** Filters by the inputs. An unchanged input keeps the exact end, of which it shows fewer digits. */
 	typed() {
 		const read = this.facet.kind === "times" ? readTime : readNumber;
 		const [low, high] = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));

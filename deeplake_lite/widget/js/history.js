@@ -1,6 +1,6 @@
-// The queries that were run, as the arrow keys go through them.
+// The history of queries, through which the arrow keys step.
 
-/** Queries asked before, newest last. */
+/** Earlier queries, the newest last. */
 export class History {
 	constructor(/** @type {string[]} */ entries = [], most = 100) {
 		this.entries = entries.filter((entry) => typeof entry === "string").slice(-most);

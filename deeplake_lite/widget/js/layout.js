@@ -1,4 +1,4 @@
-// Where the cards of the grid go.
+// The positions of cards in the grid.
 
 import { bounds, inPolygon } from "./geometry.js";
 /** @import { Point, Rect } from "./geometry.js" */
@@ -9,8 +9,8 @@ const LEAST_FOR_CAPTION = 88;
 export const LEAST_FOR_NAMES = 128;
 
 /**
- * Where cards go: as many columns as fit, cards as wide as then fits, whole pixels. A caption takes half of a card at
- * the most, and one line at least, where there is room for any.
+ * Computes the layout: as many columns as fit, and cards as wide as fits then, in whole pixels. A caption has at least
+ * one line and takes at most half of the card's size; small cards have none.
  * @param {{width: number, height: number, size: number, rows: number, lines: number, aspect?: number}} of
  */
 export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
@@ -40,7 +40,7 @@ export function visibleRange(layout, top, height, rows) {
 	return [Math.min(rows, first * layout.columns), Math.min(rows, last * layout.columns)];
 }
 
-/** The card of a position, relative to what is scrolled to. @param {Layout} layout @param {number} position @param {number} top @returns {Rect} */
+/** The rectangle of a card, relative to the scroll position. @param {Layout} layout @param {number} position @param {number} top @returns {Rect} */
 export function cardRect(layout, position, top) {
 	const row = Math.floor(position / layout.columns);
 	const column = position % layout.columns;
@@ -77,7 +77,7 @@ export function scrollTo(layout, position, top, height) {
 	return beyond > 0 ? Math.min(top + beyond, top + rect.y - MARGIN) : top;
 }
 
-/** Positions of cards in a lasso: Points, pixels of the content. @param {Layout} layout @param {Point[]} polygon @param {number} rows */
+/** The positions of the cards in a lasso, whose points are pixels of the content. @param {Layout} layout @param {Point[]} polygon @param {number} rows */
 export function cardsInLasso(layout, polygon, rows) {
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
@@ -97,16 +97,16 @@ export function cardsInLasso(layout, polygon, rows) {
 	return Uint32Array.from(found);
 }
 
-/** Browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */
+/** Web browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */
 export const MAX_HEIGHT = 20_000_000;
 
-/** Height of the scrolled element, and how many pixels of content one of its pixels stands for. @param {number} total @param {number} view */
+/** The height of the scrolled element, and the pixels of content for each of its pixels. @param {number} total @param {number} view */
 export function scrollScale(total, view) {
 	const height = Math.min(total, MAX_HEIGHT);
 	return { height, factor: total > height ? (total - view) / (height - view) : 1 };
 }
 
-/** The step of thumbnail asked for: the least that is sharp at `pixels`. */
+/** The size of thumbnails to request: the smallest that is sharp at `pixels`. */
 export function levelFor(/** @type {number} */ pixels) {
 	for (const level of [64, 96, 128, 160, 192, 256, 384, 512]) if (pixels <= level * 1.12) return level;
 	return 1024;

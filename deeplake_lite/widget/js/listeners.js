@@ -1,9 +1,9 @@
-// Events and those that listen to them.
+// Events and their handlers.
 
-/** @typedef {Record<string, any[]>} Told  what handlers are told, by event */
+/** @typedef {Record<string, any[]>} Told  the arguments of handlers, by event */
 
 /**
- * Who hears of what.
+ * The handlers of events.
  * @template {Told} E
  */
 export class Listeners {
@@ -12,7 +12,7 @@ export class Listeners {
 		this.heard = new Map();
 	}
 
-	/** Calls a handler at each event; returns what ends that. @template {keyof E} K @param {K} name @param {(...told: E[K]) => unknown} handler */
+	/** Adds a handler; returns a function that removes it. @template {keyof E} K @param {K} name @param {(...told: E[K]) => unknown} handler */
 	on(name, handler) {
 		const handlers = this.heard.get(name) ?? new Set();
 		this.heard.set(name, handlers.add(handler));

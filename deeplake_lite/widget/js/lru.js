@@ -1,8 +1,8 @@
-// A cache that is bounded in bytes.
+// A cache with a limit in bytes.
 
 /** @template V */
 export class Lru {
-	/** @param {number} budget  bytes @param {(value: V) => void} dispose  takes what is dropped */
+	/** @param {number} budget  bytes @param {(value: V) => void} dispose  called with evicted values */
 	constructor(budget, dispose = (_value) => {}) {
 		this.budget = budget;
 		this.dispose = dispose;
@@ -20,7 +20,7 @@ export class Lru {
 		return entry.value;
 	}
 
-	/** What is there, without counting as a use. @param {number} key */
+	/** The value of a key, without counting as a use. @param {number} key */
 	peek(key) {
 		return this.entries.get(key)?.value;
 	}
@@ -36,7 +36,7 @@ export class Lru {
 		}
 	}
 
-	/** @param {number} key @param {V} [keep]  not disposed of: it comes back under the same key */
+	/** @param {number} key @param {V} [keep]  a value that is not disposed of, because it is stored under the same key again */
 	delete(key, keep) {
 		const entry = this.entries.get(key);
 		if (!entry) return;

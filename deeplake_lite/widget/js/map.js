@@ -19,14 +19,14 @@ import { grouped } from "./text.js";
 /** @import { Point } from "./geometry.js" */
 /** @import { Bytes, Colouring, Points } from "./messages.js" */
 
-/** @typedef {{n: number, xy: Float32Array, positions: Uint32Array, gen: number}} Placed  points, and the rows of one answer that they stand for */
-/** @typedef {"lasso"|"pan"} Mode  what dragging does */
+/** @typedef {{n: number, xy: Float32Array, positions: Uint32Array, gen: number}} Placed  points, with their rows in one result */
+/** @typedef {"lasso"|"pan"} Mode  the action of dragging */
 
 /** @type {Mode[]} */
 const MODES = ["lasso", "pan"];
-const OLD_MAP = "The map is being computed for the rows shown now. Select again when it is there.";
+const OLD_MAP = "The map is being computed for the shown rows. Select again when it is ready.";
 
-/** Points of an embedding, painted pixel by pixel; a lasso selects. */
+/** The points of an embedding, painted pixel by pixel. A lasso selects rows. */
 export class MapPanel extends Painted {
 	constructor(/** @type {Core} */ core) {
 		super("dl-map");
@@ -63,7 +63,7 @@ export class MapPanel extends Painted {
 				class: "dl-map-box",
 				tabindex: "0",
 				role: "application",
-				"aria-label": "Map of the embedding: arrows move, plus and minus zoom, 0 fits. Selecting by lasso needs a pointer.",
+				"aria-label": "Map of the embedding. Arrows move it, plus and minus zoom, 0 fits. Selecting with a lasso needs a pointer.",
 				onpointerdown: (event) => this.press(event),
 				onpointermove: (event) => this.move(event),
 				onpointerleave: () => this.point(-1),
@@ -108,7 +108,7 @@ export class MapPanel extends Painted {
 		else this.later();
 	}
 
-	/** The points, where they are those of the rows shown now: positions of others mean other rows. */
+	/** The points if they belong to the shown result, else null: positions in another result mean other rows. */
 	get current() {
 		return this.data?.gen === this.core.shown ? this.data : null;
 	}
@@ -151,7 +151,7 @@ export class MapPanel extends Painted {
 		this.later();
 	}
 
-	/** One 32-bit colour a point. @param {Colouring|null} colour @param {Int32Array|Float32Array|null} values @param {number} n */
+	/** A 32-bit colour for each point. @param {Colouring|null} colour @param {Int32Array|Float32Array|null} values @param {number} n */
 	paintsOf(colour, values, n) {
 		const pack = (/** @type {Rgb} */ [r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 		const paints = new Uint32Array(n);
@@ -186,7 +186,7 @@ export class MapPanel extends Painted {
 		this.later();
 	}
 
-	/** From 0..1 to pixels: a square in the middle, moved and scaled. */
+	/** The square in pixels that 0..1 is mapped to: in the middle of the box, moved and scaled. */
 	frame() {
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
 		const side = Math.max(10, Math.min(w, hgt) - 24);
@@ -211,7 +211,7 @@ export class MapPanel extends Painted {
 		}
 	}
 
-	/** Where a row of the grid is on the map. */
+	/** The index of the point of a row, or -1. */
 	indexOf(/** @type {number} */ position) {
 		const { current } = this;
 		if (position < 0 || !current) return -1;
@@ -220,7 +220,7 @@ export class MapPanel extends Painted {
 	}
 
 	/**
-	 * Squares of pixels, what is selected last and larger; pale where they are of other rows.
+	 * Draws points as squares of pixels: selected ones last and larger, and pale ones for rows of another result.
 	 * @param {CanvasRenderingContext2D} context @param {Placed} points @param {number} scale @param {number} left @param {number} top
 	 */
 	drawPoints(context, { xy, positions, n }, scale, left, top) {

@@ -1,6 +1,6 @@
-// Small settings that outlive the page.
+// Small settings that are stored between sessions.
 
-/** Small things kept between sessions where the page allows it. */
+/** Reads and writes small settings in local storage, if the page may use it. */
 export const memory = {
 	/** @template T @param {string} name @param {T} fallback @returns {T} */
 	read(name, fallback) {

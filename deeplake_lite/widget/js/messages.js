@@ -1,16 +1,16 @@
-// What Python and the page tell each other, as types.
+// The types of traits and messages between Python and the page.
 
 /** @import { Box, Point } from "./geometry.js" */
 
 // Traits
 
-/** @typedef {"image"|"mask"|"text"|"json"|"embedding"|"boxes"|"polygons"|"keypoints"|"class"|"tags"|"number"|"bool"|"time"|"bytes"|"array"|"sequence"|"link"} Kind  what a column's values are to a reader */
+/** @typedef {"image"|"mask"|"text"|"json"|"embedding"|"boxes"|"polygons"|"keypoints"|"class"|"tags"|"number"|"bool"|"time"|"bytes"|"array"|"sequence"|"link"} Kind  the kind of a column's values */
 /** @typedef {"changed"|"added"|"removed"} Tab  a kind of change between two versions */
-/** @typedef {"a"|"b"} SideName  the version before, or after */
-/** @typedef {[offset: number, length: number, mime: string]} Span  bytes in the buffer of a reply */
+/** @typedef {"a"|"b"} SideName  the older or the newer version */
+/** @typedef {[offset: number, length: number, mime: string]} Span  a part of the buffer of a reply */
 
 /**
- * What is known of a column beforehand. `stored`: whether it takes edits.
+ * The description of a column. `stored`: whether it can be edited.
  * @typedef {{
  *   name: string, kind: Kind, type: string, dtype: string|null, shape: string, nullable: boolean,
  *   role: "overlay"|"picture"|"caption"|null, colours: boolean, classes: string[], class_count: number,
@@ -19,7 +19,7 @@
  */
 
 /**
- * What is known of the lake; from `mode` on, of two versions that are compared, and of exported pages.
+ * The description of the lake; from `mode` on, of two compared versions and of exported pages.
  * @typedef {{
  *   title?: string, url?: string, version?: string, name?: string|null, branch?: string|null, writable?: boolean,
  *   total?: number, columns: Column[], picture?: string|null, has_ids?: boolean, tags?: string|null,
@@ -29,48 +29,48 @@
  * }} About
  */
 
-/** @typedef {{label: string, by: "embedding"|"scores"|"agreement", column: string}} Suspects  a ranking that is offered */
+/** @typedef {{label: string, by: "embedding"|"scores"|"agreement", column: string}} Suspects  a ranking that the page offers */
 /** @typedef {{expression: string, descending: boolean}} Order */
 
 /**
- * Which answer is shown.
+ * The result that is shown.
  * @typedef {{generation: number, rows: number, ms: number, query: string, order?: Order|null, tab?: Tab, column?: string|null}} State
  */
 
 /** @typedef {{shown: boolean, opacity: number}} Overlay */
 
 /**
- * The reader's choices.
+ * The settings of the user.
  * @typedef {{
  *   size: number, picture: string|null, caption: string[]|null, overlays: Record<string, Partial<Overlay>>,
  *   colour_by: string|null, panel: string|null, theme: "auto"|"light"|"dark",
  * }} Settings
  */
 
-/** @typedef {{id: number, column: string, rows: number, what: string}} Edit  one that is staged */
-/** @typedef {{id: string, edits: number, rows: number, complete: boolean, changed: string}} Draft  edits that another browser left behind */
-/** @typedef {{kind: string, message: string, line?: number, column?: number, hint?: string}} Problem  why the query that was set cannot be shown */
+/** @typedef {{id: number, column: string, rows: number, what: string}} Edit  a staged edit */
+/** @typedef {{id: string, edits: number, rows: number, complete: boolean, changed: string}} Draft  edits that another browser left uncommitted */
+/** @typedef {{kind: string, message: string, line?: number, column?: number, hint?: string}} Problem  the reason why a query cannot be shown */
 
 // Rows
 
 /**
- * What is drawn over a picture, in parts of its sides; a mask as a picture of class numbers, `of` the class of each.
+ * Marks over an image, in fractions of its sides; a mask as an image of class numbers, with the class of each in `of`.
  * @typedef {{boxes?: Box[], rings?: Point[][], points?: number[][][], c?: number[]|null, more?: number, v?: Span, of?: number[]}} Marks
  */
 
 /**
- * What stands in the place of a picture.
+ * A card in place of an image.
  * @typedef {{
  *   kind: "null"|"text"|"json"|"numbers"|"value"|"table"|"damaged", text?: string|null, numbers?: (number|null)[],
  *   rows?: [name: string, value: string|null][], more?: number,
  * }} Card
  */
 
-/** @typedef {{t: string|null, c: number|null, cs?: number[], damaged?: string}} Caption  a value in a few words, and its class */
+/** @typedef {{t: string|null, c: number|null, cs?: number[], damaged?: string}} Caption  a short description of a value, and its class */
 
 /**
- * A row in the grid; a pair of two versions has a cell of each in `a` and `b`, and the columns that `changed`. In an
- * exported page it has its value of each facet, and a pair its kind of change.
+ * A row in the grid. A pair of two versions has their cells in `a` and `b`, and the names of changed columns in
+ * `changed`. In an exported page, a row has its value for each facet, and a pair its kind of change.
  * @typedef {{
  *   p: number, id?: string|null, main?: string|null, v?: Span|null, w?: number|null, h?: number|null, card?: Card|null,
  *   caption?: Record<string, Caption>, marks?: Record<string, Marks|null|undefined>, unmarked?: Record<string, string>,
@@ -78,10 +78,10 @@
  * }} Cell
  */
 
-/** @typedef {boolean|number|string|(string|number)[]|null} Value  a cell as a field has it */
+/** @typedef {boolean|number|string|(string|number)[]|null} Value  the value of an input */
 
 /**
- * A cell of a row at large. `editable`, `value` and `null` are there where it is no picture; `changed` where two
+ * A cell in the detail panel. `editable`, `value` and `null` are missing for images; `changed` exists only if two
  * versions are compared.
  * @typedef {{
  *   name: string, kind: Kind, type: string, dtype: string|null, shape: string, nullable: boolean, v: Span|null,
@@ -91,22 +91,22 @@
  * }} RowColumn
  */
 
-/** @typedef {{column: string, names: string[], c: number[]|null}} BoxClasses  `c`: of each box, null where not all have one */
-/** @typedef {{id: string|null, position: number, picture: string|null, w: number|null, h: number|null, columns: RowColumn[]}} RowData  a row at large */
+/** @typedef {{column: string, names: string[], c: number[]|null}} BoxClasses  `c`: the class of each box, null unless all have one */
+/** @typedef {{id: string|null, position: number, picture: string|null, w: number|null, h: number|null, columns: RowColumn[]}} RowData  a row in the detail panel */
 
 /** @typedef {{column: string|null, before: string|null, after: string|null}} Change */
 /** @typedef {{version: string, message: string, time: string, author?: string|null, changes: Change[]}} RowVersion */
 
 // Filters
 
-/** @typedef {number|string} End  of a range: a number, the digits of one that a float cannot hold, or a time */
-/** @typedef {[End|null, End|null]} Range  null where it is open */
+/** @typedef {number|string} End  the end of a range: a number, a string for one that a float cannot hold, or a time */
+/** @typedef {[End|null, End|null]} Range  null for an open end */
 /** @typedef {boolean|number|string} Choice  a value that a facet lists; a class by its name */
 /** @typedef {[value: Choice, name: string, all: number, shown: number, colour?: number|null]} ValueCount */
 
 /**
- * How many rows have which value (`values`), or numbers in which range (`edges`): of all, and of those shown. `ask`:
- * it is counted when asked for. `only`: the number that all rows have. `beside`: rows that are in no range.
+ * The number of rows for each value (`values`) or bin (`edges`), among all rows and among those shown. `ask`: it is
+ * counted only on request. `only`: the single value of all rows. `beside`: rows outside all bins.
  * @typedef {{
  *   column: string, expression: string, kind: "classes"|"tags"|"booleans"|"numbers"|"times", label: string,
  *   chosen: any[]|null, rows: number, ask?: boolean, problem?: string, values?: ValueCount[], nulls?: [number, number],
@@ -117,7 +117,7 @@
 // The map
 
 /** @typedef {{kind: "classes", names: string[]}|{kind: "numbers", range: [number, number]}} Colouring */
-/** @typedef {[offset: number, length: number]} Part  bytes in the buffer of a reply, whose type is known */
+/** @typedef {[offset: number, length: number]} Part  a part of the buffer of a reply, without a media type */
 /** @typedef {{n: number, of: number, colour: Colouring|null, v: {xy: Part, positions: Part, colour: Part|null}}} Points */
 
 // Requests and replies
@@ -126,8 +126,8 @@
 /** @typedef {{branches: string[], tags: string[], commits: Commit[], shown: string}} VersionList */
 /** @typedef {{name: string, rows: number|null, query: string}} SavedView */
 /** @typedef {[text: string, kind: string, detail?: string]} Completion */
-/** @typedef {{rows: number, ms?: number, query?: string}} Answer  of a query, a filter, an order */
-/** @typedef {{staged_count: number, can_undo: boolean, can_redo: boolean, positions: number[]|null}} Staged  after an edit; positions are null for many rows */
+/** @typedef {{rows: number, ms?: number, query?: string}} Answer  the reply to a query, a filter or a sort order */
+/** @typedef {{staged_count: number, can_undo: boolean, can_redo: boolean, positions: number[]|null}} Staged  the reply to an edit; positions are null for many rows */
 /** @typedef {{p?: number, id: string, kind: string, column?: string|null, ours: any, theirs: any}} Conflict */
 
 /**
@@ -143,18 +143,18 @@
  * }} Replies
  */
 
-/** @typedef {"set"|"take"|"add_tag"|"remove_tag"|"set_boxes"} Op  of an edit */
+/** @typedef {"set"|"take"|"add_tag"|"remove_tag"|"set_boxes"} Op  the operation of an edit */
 
-/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  why a request was refused, and where in the query */
+/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  the reason why a request was refused, and its place in the query */
 
-/** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  what each reply has beside its fields */
+/** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  the fields that every reply has */
 
 /** @typedef {{type: "reply", req: number, gen: number, ok: boolean, error?: Fault, b64?: string}} Reply */
 /** @typedef {{type: "progress", req: number, done: number, total: number}} Progress */
-/** @typedef {{type: "thread"|"note"|"changed", req?: undefined, text?: string, positions?: number[]|null}} Notice  what Python tells unasked */
+/** @typedef {{type: "thread"|"note"|"changed", req?: undefined, text?: string, positions?: number[]|null}} Notice  a message from Python that is not a reply */
 
 /**
- * The face of a notebook's model, which an exported page has too.
+ * The interface of a notebook's model, which exported pages implement, too.
  * @typedef {{
  *   get: (name: string) => any, set: (name: string, value: any) => void, save_changes: () => void, send: (message: object) => void,
  *   on: (event: string, handler: (...told: any[]) => void) => void, off: (event: string, handler: (...told: any[]) => void) => void,

@@ -1,9 +1,9 @@
-// Numbers and times: how they are written, read and compared with a range.
+// Functions that write, parse and compare numbers and times.
 
 import { clamp } from "./geometry.js";
 /** @import { End, Range } from "./messages.js" */
 
-/** A number at a glance: 1.2M, 12.5k, 0.03. */
+/** Writes a number briefly: 1.2M, 12.5k, 0.03. */
 export function short(/** @type {number} */ n) {
 	if (!Number.isFinite(n)) return String(n);
 	const size = Math.abs(n);
@@ -17,7 +17,7 @@ export function short(/** @type {number} */ n) {
 	return String(Number(n.toPrecision(size >= 1000 ? 4 : 3)));
 }
 
-/** An end of a range where there is room for 16 characters: with an exponent where it has more. */
+/** Writes the end of a range in at most 16 characters, with an exponent if it would be longer. */
 export function endText(/** @type {number|string} */ end) {
 	const text = typeof end === "string" ? end : String(Number(end.toPrecision(6)));
 	return text.length <= 16
@@ -27,7 +27,7 @@ export function endText(/** @type {number|string} */ end) {
 				.replace(/\.?0*e\+?/, "e");
 }
 
-/** Milliseconds since 1970 as a date, with the time where the span is short. */
+/** Writes milliseconds since 1970 as a date, with the time if the span is short. */
 export function shortTime(/** @type {number} */ ms, span = Infinity) {
 	const date = new Date(ms);
 	if (Number.isNaN(date.getTime())) return "–";
@@ -35,13 +35,13 @@ export function shortTime(/** @type {number} */ ms, span = Infinity) {
 	return span < 3 * 86_400_000 ? `${day} ${time.slice(0, 5)}` : day;
 }
 
-/** Places of the ends of the bins under a brush. @param {number} bins @param {number} x0 @param {number} x1 @param {number} width */
+/** The indices of the first and last edge under a brush. @param {number} bins @param {number} x0 @param {number} x1 @param {number} width */
 export function brushed(bins, x0, x1, width) {
 	const bin = (/** @type {number} */ x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
 	return [bin(Math.min(x0, x1)), bin(Math.max(x0, x1)) + 1];
 }
 
-/** Where a value lies on a histogram of equal bins, 0..1: an end exactly, whatever it is. @param {End[]} edges @param {End} value */
+/** The position of a value along a histogram of equal bins, 0..1; exact for edges. @param {End[]} edges @param {End} value */
 export function alongEdges(edges, value) {
 	const place = edges.indexOf(value);
 	if (place >= 0) return place / (edges.length - 1);
@@ -49,10 +49,10 @@ export function alongEdges(edges, value) {
 	return high > low ? clamp((at - low) / (high - low), 0, 1) : 0;
 }
 
-/** An end of a range as a float: a number, the digits of one, or the milliseconds of a time. */
+/** The end of a range as a float: a number, a number as a string, or the milliseconds of a time. */
 export const numberOf = (/** @type {End} */ end) => (typeof end === "string" && !Number.isNaN(Number(end)) ? Number(end) : timeOf(end));
 
-/** What a range of numbers says as text: the number, its digits where floats have too few, null for nothing. */
+/** Parses the end of a range of numbers: a number, a string for a large integer, null for nothing, or NaN. */
 export function readNumber(/** @type {string} */ text) {
 	const digits = text.trim().replace(/,/g, "");
 	if (!digits) return null;
@@ -61,7 +61,7 @@ export function readNumber(/** @type {string} */ text) {
 	return Number.isFinite(number) ? number : NaN;
 }
 
-/** What a range of times says: ISO 8601 with a day at least, null for nothing, NaN for anything else. */
+/** Parses the end of a range of times: ISO 8601, null for nothing, NaN for anything else. A missing month or day is 1. */
 export function readTime(/** @type {string} */ text) {
 	const said = text.trim().replace(" ", "T");
 	if (!said) return null;
@@ -71,7 +71,7 @@ export function readTime(/** @type {string} */ text) {
 	return Number.isNaN(timeOf(whole)) ? NaN : whole;
 }
 
-/** Whether a number, or its digits, is in a range that may be open: as a query compares. */
+/** Whether a number, perhaps as a string, is in a range that may be open; compares in the same way as a query. */
 export function inRange(/** @type {End|null|undefined} */ value, /** @type {Range} */ [low, high]) {
 	if (value === null || value === undefined) return false;
 	const at = comparable(value);
@@ -81,7 +81,7 @@ export function inRange(/** @type {End|null|undefined} */ value, /** @type {Rang
 const comparable = (/** @type {End} */ value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : Number(value));
 export const isRange = (/** @type {string} */ kind) => kind === "numbers" || kind === "times";
 
-/** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
+/** Converts an ISO time, UTC unless it has a zone, to milliseconds; returns numbers unchanged. */
 export function timeOf(/** @type {End} */ value) {
 	if (typeof value !== "string") return value;
 	const zoned = /T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : `${value}Z`;

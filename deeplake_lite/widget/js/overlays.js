@@ -1,4 +1,4 @@
-// Which overlays and captions are shown, and how.
+// The settings of overlays and captions.
 
 /** @import { Core } from "./core.js" */
 /** @import { Column, Kind, Overlay } from "./messages.js" */
@@ -10,13 +10,13 @@ export const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLA
 /** @param {Core} core @param {string} name @returns {Overlay} */
 export const overlay = (core, name) => ({ shown: true, opacity: 0.6, ...core.settings.overlays?.[name] });
 
-/** Changes how overlays are drawn. @param {Core} core @param {Column[]} columns @param {Partial<Overlay>} patch */
+/** Changes the settings of some overlays. @param {Core} core @param {Column[]} columns @param {Partial<Overlay>} patch */
 export function setOverlays(core, columns, patch) {
 	const changed = columns.map(({ name }) => [name, { ...overlay(core, name), ...patch }]);
 	core.set({ overlays: { ...core.settings.overlays, ...Object.fromEntries(changed) } });
 }
 
-/** Columns under a card: as set, else the first labels, and what is suggested. */
+/** The columns in captions: those in the settings, else the first column of labels and the suggested labels. */
 export function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
 	return (
 		caption ??

@@ -1,4 +1,4 @@
-// Opens the page that `Browser.to_html` writes: the same front end over what is embedded.
+// The entry point of pages written by `Browser.to_html`: the same front end over embedded data.
 
 import { render } from "./browser.js";
 import { fromBase64 } from "./bytes.js";

@@ -1,21 +1,21 @@
-// What is painted on a canvas, at most once a frame and as sharp as the screen.
+// Canvases that are painted at most once a frame, and as sharp as the screen.
 
 import { h } from "./elements.js";
 
-/** Pixels of the screen in one of the page. */
+/** Pixels of the screen for each CSS pixel. */
 export const density = () => globalThis.devicePixelRatio || 1;
 
 /**
- * What draws on a canvas; a page has it unless it has used up the memory for canvases.
+ * The context of a canvas. Web browsers refuse one if a page has used up the memory for canvases.
  * @param {HTMLCanvasElement} canvas
  */
 function contextOf(canvas) {
 	const context = canvas.getContext("2d");
-	if (!context) throw new Error("This page has too many canvases to draw on another. Close some views.");
+	if (!context) throw new Error("This page has too many canvases to draw another one. Close some views.");
 	return context;
 }
 
-/** A canvas as sharp as the screen; returns its context in CSS pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+/** Sizes a canvas to the pixels of the screen; returns its context, which draws in CSS pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
 export function sharpen(canvas, width, height) {
 	const ratio = Math.min(2, density());
 	const [w, hgt] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
@@ -31,7 +31,7 @@ export function sharpen(canvas, width, height) {
 	return context;
 }
 
-/** What is drawn anew once a frame, when something changed. */
+/** A canvas that is redrawn at most once a frame, after a change. */
 export class Painted {
 	constructor(/** @type {string} */ name) {
 		this.canvas = h("canvas", { class: name, "aria-hidden": "true" });

@@ -1,4 +1,4 @@
-// Two versions of a row side by side.
+// The views of two versions of a row side by side.
 
 import { drawNote, drawPicture } from "./cards.js";
 import { dropCell } from "./cells.js";
@@ -20,7 +20,7 @@ import { Viewer } from "./viewer.js";
 /** @import { Bytes, RowData, SideName, Tab } from "./messages.js" */
 /** @import { Palette } from "./theme.js" */
 
-/** @typedef {(RowData & Bytes)|null} PairSide  a row as one version has it */
+/** @typedef {(RowData & Bytes)|null} PairSide  a row in one of the versions */
 
 /** @type {[Tab, string][]} */
 const CHANGES = [
@@ -30,7 +30,7 @@ const CHANGES = [
 ];
 
 /**
- * A pair on one card: before at the left, after at the right.
+ * Draws a pair on one card: the older side at the left, the newer one at the right.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} pair @param {Rect} at
  */
 function drawPair(context, palette, core, pair, at) {
@@ -67,7 +67,7 @@ export function diffGrid(core, open) {
 	return grid;
 }
 
-/** Tabs of the kinds of change, and which column has to differ. @param {Core} core @param {...Node} tools */
+/** The bar with a tab for each kind of change, and a choice of the changed column. @param {Core} core @param {...Node} tools */
 export function diffBar(core, ...tools) {
 	const { about } = core;
 	const show = (/** @type {Tab} */ tab, /** @type {string|null} */ column) => core.attempt("tab", { tab, column });
@@ -86,7 +86,7 @@ export function diffBar(core, ...tools) {
 	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", span(about.title ?? "Difference", "dl-title"), span(`${brief(about.a)} → ${brief(about.b)}`, "dl-pill")), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
 }
 
-/** A pair large: side by side with one zoom, or behind a swipe. */
+/** The detail panel of a pair: both images side by side with the same zoom, or one over the other with a swipe. */
 export class PairDetail extends Detail {
 	/** @param {Core} core @param {() => void} closed */
 	constructor(core, closed) {
@@ -150,7 +150,7 @@ export class PairDetail extends Detail {
 		if (!replies) return;
 		const cells = await Promise.all(replies.map(async (reply) => (reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null)));
 		const [a, b] = cells;
-		if (replies !== this.replies) return cells.forEach((cell) => cell && dropCell(cell)); // another pair is shown by now
+		if (replies !== this.replies) return cells.forEach((cell) => cell && dropCell(cell)); // another pair is shown now
 		const one = this.core.state.tab !== "changed" || !a || !b;
 		this.other.element.hidden = this.swiping || one;
 		if (this.swiping && !one) {
@@ -164,7 +164,7 @@ export class PairDetail extends Detail {
 		this.fillBoth(replies[0], replies[1]);
 	}
 
-	/** Both values of every column, those that differ marked. @param {PairSide} a @param {PairSide} b */
+	/** Shows both values of every column, and marks those that differ. @param {PairSide} a @param {PairSide} b */
 	fillBoth(a, b) {
 		const names = [...new Set([...(a?.columns ?? []), ...(b?.columns ?? [])].map((column) => column.name))];
 		const columnOf = (/** @type {PairSide} */ reply, /** @type {string} */ name) => reply?.columns?.find((column) => column.name === name);

@@ -3,7 +3,7 @@
 import { focusIn, h } from "./elements.js";
 /** @import { Child } from "./elements.js" */
 
-/** A small panel under a button; Escape and a press elsewhere close it. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
+/** Adds a small panel to a button. Escape and a press elsewhere close it. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
 export function popover(button, name, build) {
 	button.setAttribute("aria-haspopup", "dialog");
 	button.setAttribute("aria-expanded", "false");

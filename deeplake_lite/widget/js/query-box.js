@@ -1,4 +1,4 @@
-// The field for a query, with highlighting, completion and errors in place.
+// The input for queries, with highlighting, completion and error marks.
 
 import { markOption } from "./dialogs.js";
 import { div, h, iconButton, quiet, span, strong } from "./elements.js";
@@ -11,7 +11,7 @@ import { errorTitle, visibleLines } from "./text.js";
 /** @import { Core } from "./core.js" */
 /** @import { Completion, Fault } from "./messages.js" */
 
-/** The query in colours, completion, place of an error, history. */
+/** The query box: highlighting, completion, the place of an error, and the history. */
 export class QueryBox {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -39,7 +39,7 @@ export class QueryBox {
 			"aria-autocomplete": "list",
 			"aria-expanded": "false",
 			"aria-controls": "dl-completions",
-			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : `Query, for example  ${exampleQuery(this.core.columns)}`,
+			placeholder: this.core.static ? "This page is a static copy. Queries need a notebook." : `Query, for example  ${exampleQuery(this.core.columns)}`,
 			oninput: () => this.typed(),
 			onkeydown: (event) => this.key(event),
 			onblur: () => setTimeout(() => this.close(), 150),
@@ -49,7 +49,7 @@ export class QueryBox {
 		this.mirror = h("pre", { class: "dl-query-mirror", "aria-hidden": "true" });
 		this.list = h("div", { class: "dl-completions", role: "listbox", id: "dl-completions", "aria-label": "Completions", hidden: true });
 		this.error = h("div", { class: "dl-query-error", role: "alert", hidden: true });
-		this.clear = iconButton("close", "Clear the query: show all rows", () => this.run(""), { hidden: true });
+		this.clear = iconButton("close", "Clear the query and show all rows", () => this.run(""), { hidden: true });
 		this.element = h("div", { class: "dl-query", role: "search" }, div("dl-query-field", this.mirror, this.input), this.clear, this.list, this.error);
 		core.on("query", () => this.take());
 		core.on("clear query", () => this.run(""));
@@ -60,7 +60,7 @@ export class QueryBox {
 		return this.input.value;
 	}
 
-	/** The text that Python shows. */
+	/** Takes the query that Python shows, unless the user is typing another one. */
 	take() {
 		const text = this.core.model.get("query") ?? "";
 		if (document.activeElement === this.input && this.text !== this.sent) return;
@@ -75,7 +75,7 @@ export class QueryBox {
 		this.paint();
 	}
 
-	/** Colours the parts; what is wrong is underlined. */
+	/** Highlights the query, and underlines the place of an error. */
 	paint() {
 		const marked = this.mark;
 		this.mirror.replaceChildren(
@@ -145,7 +145,7 @@ export class QueryBox {
 		markOption(this.input, this.list, this.at);
 	}
 
-	/** Under the word that is completed. */
+	/** Places the list under the word that is completed. */
 	place() {
 		const probe = h("span", { raw: this.text.slice(0, this.word) || "\u200b" });
 		const after = h("span", { raw: "\u200b" });
@@ -235,9 +235,9 @@ export class QueryBox {
 		memory.write("history", this.history.entries);
 	}
 
-	/** Shows where and why a query fails, with the caret there. */
+	/** Shows the error of a query, and moves the caret to its place. */
 	fault(/** @type {Fault|null} */ error) {
-		const line = error?.line ?? 0; // 0 where the error is of no place
+		const line = error?.line ?? 0; // 0 for an error without a place
 		this.mark = line ? errorSpan(this.text, line, error?.column ?? 1) : null;
 		this.paint();
 		this.error.hidden = !error;

@@ -1,18 +1,18 @@
-// Messages to Python and their replies.
+// Requests to Python and their replies.
 
 import { asBytes, fromBase64 } from "./bytes.js";
 /** @import { Binary } from "./bytes.js" */
 /** @import { Bytes, Fault, Notice, Progress, Replies, Reply } from "./messages.js" */
 
-/** @typedef {{bound?: boolean, progress?: (done: number, total: number) => void}} How  bound: the answer counts only while the generation asked about is shown */
-/** @typedef {Error|{kind?: string, message: string}} Failure  what may be shown to the reader */
+/** @typedef {{bound?: boolean, progress?: (done: number, total: number) => void}} How  bound: the reply counts only while the generation of the request is shown */
+/** @typedef {Error|{kind?: string, message: string}} Failure  an error that may be shown to the user */
 
-/** An answer to what is no longer shown or asked. */
+/** The reply refers to a result that is not shown any more, or a newer request has replaced its own. */
 export class Stale extends Error {}
 
-export const ENDED = { kind: "Ended", message: "The kernel has restarted, or ended: this is a picture of what was. Run the cell again; it offers to restore what was staged." };
+export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The browser then offers to restore the staged edits." };
 
-/** A refusal from Python, with its place in the query where there is one. */
+/** An error from Python, with its place in the query if it has one. */
 export class Refusal extends Error {
 	constructor(/** @type {Fault|null|undefined} */ error) {
 		super(error?.message ?? "The request failed.");
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 
 /** @typedef {{busy: boolean, waiting: {type: keyof Replies, fields: object, how: How, resolve: (reply: any) => void, reject: (why: Error) => void}|null}} Lane */
 
-/** Which questions are open: numbers, answers, lateness. */
+/** The open requests: their numbers, replies and waiting times. */
 export class Requests {
 	/** @param {{send: (message: object) => void, generation?: () => number, now?: () => number, first?: number}} of */
 	constructor({ send, generation = () => 0, now = () => performance.now(), first = 1 }) {
@@ -61,7 +61,7 @@ export class Requests {
 	}
 
 	/**
-	 * At most one open question a lane; while it is open only the newest other one waits.
+	 * Sends a request in a lane, which has at most one open request. Only the newest of the others waits for it.
 	 * @template {keyof Replies} T
 	 * @param {string} lane @param {T} type @param {object} [fields] @param {How} [how]
 	 * @returns {Promise<Replies[T] & Bytes>}
@@ -90,7 +90,7 @@ export class Requests {
 			});
 	}
 
-	/** Takes a message of Python's; false where it is none of ours. @param {Reply|Progress|Notice} content @param {Binary[]} [buffers] */
+	/** Handles a message from Python; returns false if it belongs to no request. @param {Reply|Progress|Notice} content @param {Binary[]} [buffers] */
 	receive(content, buffers = []) {
 		const entry = this.open.get(/** @type {number} */ (content?.req));
 		if (!entry) return false;
@@ -107,14 +107,14 @@ export class Requests {
 		return true;
 	}
 
-	/** Milliseconds that the oldest open question has waited. */
+	/** The milliseconds that the oldest open request has waited. */
 	waited() {
 		let since = Infinity;
 		for (const entry of this.open.values()) since = Math.min(since, entry.since);
 		return since === Infinity ? 0 : this.now() - since;
 	}
 
-	/** Asks all that is open once more, under the same numbers. */
+	/** Sends all open requests again, under the same numbers. */
 	retry() {
 		for (const entry of this.open.values()) {
 			entry.since = this.now();

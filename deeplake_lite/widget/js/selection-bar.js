@@ -1,11 +1,11 @@
-// What can be done with the rows that are selected: the bar under the grid, and its edits.
+// The bar under the grid, with actions on the selected rows.
 
 import { chooser } from "./dialogs.js";
 import { check, div, labelled, link, primary, say, space, span, tickIn } from "./elements.js";
 import { counted, grouped } from "./text.js";
 /** @import { Core } from "./core.js" */
 
-/** How many rows are selected, and buttons to select, label, tag and commit. */
+/** Shows the number of selected rows, and buttons to select, label, tag and commit. */
 export class SelectionBar {
 	/** @param {Core} core @param {() => void} commit */
 	constructor(core, commit) {
@@ -15,7 +15,7 @@ export class SelectionBar {
 		this.none = link("Clear", () => core.select("none"));
 		this.invert = link("Invert", () => core.select("invert"));
 		this.relabel = labelled("edits", "Relabel", "Set the class (l, or a digit)", () => this.chooseClass());
-		this.accept = labelled("check", "Accept suggested", "Set the class to what is suggested (a)", () => this.acceptSuggested());
+		this.accept = labelled("check", "Accept suggested", "Set the class to the suggested one (a)", () => this.acceptSuggested());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = primary("", () => commit());
 		this.element = div("dl-foot", this.chosen, this.all, this.none, this.invert, space(), this.accept, this.relabel, this.tagging, this.commit);
@@ -37,7 +37,7 @@ export class SelectionBar {
 		say(this.commit, `Commit ${counted(core.stagedRows, "row")} …`);
 	}
 
-	/** @param {number|string} value  a class, or the name of one that is not there yet */
+	/** @param {number|string} value  a class, or the name of a new one */
 	setClass(value, column = this.core.labels, rows = this.core.toEdit()) {
 		const { core } = this;
 		if (!rows || !column) return;
@@ -51,7 +51,7 @@ export class SelectionBar {
 		chooser(this.core.root, `Set ${column.name} of ${counted(rows.count, "row")}`, column.classes ?? [], ({ value }) => this.setClass(value, column, rows), { free: true });
 	}
 
-	/** The labels that a ranking of suspects suggests. */
+	/** Sets the labels to those that a ranking of suspects suggests. */
 	acceptSuggested() {
 		const { suggested } = this.core.about;
 		const rows = suggested && this.core.toEdit();

@@ -1,9 +1,9 @@
-// Selected positions, packed as Python reads them.
+// The selected positions, and their binary form for Python.
 
 import { asBytes } from "./bytes.js";
 /** @import { Binary } from "./bytes.js" */
 
-/** Which rows are selected: one bit each, so that a million cost 125 kB. */
+/** A set of selected rows, with one bit for each row, so that a million rows take 125 kB. */
 export class Selection {
 	constructor(rows = 0) {
 		this.rows = rows;
@@ -34,12 +34,12 @@ export class Selection {
 		this.set(position, !this.has(position));
 	}
 
-	/** From `a` to `b`, both included, in either order. @param {number} a @param {number} b */
+	/** Sets the rows from `a` to `b`, both included, in either order. @param {number} a @param {number} b */
 	range(a, b, on = true) {
 		for (let i = Math.min(a, b); i <= Math.max(a, b); i++) this.set(i, on);
 	}
 
-	/** Ascending. */
+	/** The selected positions, ascending. */
 	positions() {
 		const found = new Uint32Array(this.count);
 		let n = 0;
@@ -52,7 +52,7 @@ export class Selection {
 	}
 }
 
-/** Positions as the bytes of little-endian uint32, and back. */
+/** Packs positions as little-endian uint32. */
 export function packPositions(/** @type {Uint32Array} */ positions) {
 	const view = new DataView(new ArrayBuffer(positions.length * 4));
 	for (let i = 0; i < positions.length; i++) view.setUint32(i * 4, positions[i], true);
@@ -67,7 +67,7 @@ export function unpackPositions(/** @type {Binary} */ packed) {
 	return positions;
 }
 
-/** Ascending positions as runs [start, stop). */
+/** Joins ascending positions to runs [start, stop). */
 export function runsOf(/** @type {Uint32Array} */ positions) {
 	/** @type {[number, number][]} */
 	const runs = [];

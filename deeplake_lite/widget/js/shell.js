@@ -1,4 +1,4 @@
-// The whole browser: bars, panels, grid, and keys.
+// The whole browser: bars, panels, grid and keys.
 
 import { Banner } from "./banner.js";
 import { review, showKeys } from "./browser-dialogs.js";
@@ -19,7 +19,7 @@ import { layersButton, toggleOverlays, zoomControl } from "./view-controls.js";
 /** @import { Core } from "./core.js" */
 /** @import { Panel } from "./side.js" */
 
-/** Bars, panels, grid and detail of a dataset. */
+/** The bars, panels, grid and detail panel of a dataset. */
 export class Shell {
 	constructor(/** @type {Core} */ core, /** @type {HTMLElement} */ el) {
 		this.core = core;
@@ -61,7 +61,7 @@ export class Shell {
 
 	diffFoot() {
 		const { counts, rows_each: most } = this.core.about;
-		const copied = most !== undefined && Math.max(...Object.values(counts ?? {})) > most && `The first ${grouped(most)} rows of each kind`;
+		const copied = most !== undefined && Math.max(...Object.values(counts ?? {})) > most && `The first ${grouped(most)} rows of each kind of change`;
 		return div("dl-foot", quiet(dotted(copied, "Enter opens a pair", "? shows the keys")));
 	}
 
@@ -84,7 +84,7 @@ export class Shell {
 			else this.detail?.close();
 		});
 		this.root.addEventListener("keydown", (event) => this.key(event));
-		// JupyterLab takes keys before the page does, but for elements that say so
+		// JupyterLab handles keys before the page does, except on elements with this attribute
 		this.root.addEventListener("focusin", (event) => targetOf(event).setAttribute("data-lm-suppress-shortcuts", "true"));
 	}
 
@@ -99,13 +99,13 @@ export class Shell {
 		act();
 	}
 
-	/** Undo and redo. @param {string} name @param {boolean} shifted */
+	/** The action of a key with Ctrl: undo or redo. @param {string} name @param {boolean} shifted */
 	backAndForth(name, shifted) {
 		if (name !== "z" && name !== "y") return undefined;
 		return () => this.core.edit(name === "y" || shifted ? "redo" : "undo");
 	}
 
-	/** What a single key does. @param {string} name @returns {(() => unknown)|undefined} */
+	/** The action of a single key. @param {string} name @returns {(() => unknown)|undefined} */
 	action(name) {
 		const { core, side, grid, top, chosen } = this;
 		const index = core.classOf(name);

@@ -1,4 +1,4 @@
-// The panel at the side: one at a time.
+// The side panel.
 
 import { div, drag, focusIn, h, handled, heading, iconButton, labelled, pressed, say } from "./elements.js";
 import { clamp } from "./geometry.js";
@@ -15,7 +15,7 @@ const PANEL_WIDTH = { facets: 260, map: 460, versions: 300, edits: 300 };
 
 /** @typedef {{title: string, element: HTMLElement, tools?: HTMLElement, open: () => unknown}} Panel */
 
-/** The panel at the left: one at a time, as wide as the reader makes it. */
+/** The side panel, which shows one panel at a time. Users can change its width. */
 export class Side {
 	constructor(/** @type {Core} */ core, /** @type {Record<string, Panel>} */ panels) {
 		this.core = core;

@@ -1,4 +1,4 @@
-// The model of an exported page: it answers what Python would, from data in the page.
+// The model of an exported page, which replies in place of Python from data in the page.
 
 import { numbersAt } from "./bytes.js";
 import { Listeners } from "./listeners.js";
@@ -6,10 +6,10 @@ import { inRange, isRange } from "./numbers.js";
 import { packPositions, Selection, unpackPositions } from "./selection.js";
 /** @import { Cell, FacetData, Points, Range, RowData, Tab } from "./messages.js" */
 
-/** @typedef {Record<string, any>} Request  as Python reads it: whatever fields the page has sent */
+/** @typedef {Record<string, any>} Request  the fields of a message from the page */
 
 /**
- * What Python has written into the page; rows at large by their position and side, maps by column and what colours them.
+ * The data in the page; details of rows by position and side, maps by column and colouring column.
  * @typedef {{
  *   traits: Record<string, any>, cells: Cell[], details?: Record<string, RowData>, facets?: {facets: FacetData[]},
  *   points?: Record<string, Record<string, Points>>,
@@ -17,7 +17,7 @@ import { packPositions, Selection, unpackPositions } from "./selection.js";
  */
 
 /**
- * The face of a notebook's model over data in the page, without a kernel.
+ * A model with the interface of a notebook's model, over data in the page.
  * @extends {Listeners<Record<string, any[]>>}
  */
 export class StaticModel extends Listeners {
@@ -51,12 +51,12 @@ export class StaticModel extends Listeners {
 		queueMicrotask(() => {
 			const answer = this.answer(message);
 			const { at, ...fields } = answer ?? {};
-			const reply = answer ? { ok: true, ...fields } : { ok: false, error: { kind: "Static", message: "This page is a copy of some rows: that needs the notebook." } };
+			const reply = answer ? { ok: true, ...fields } : { ok: false, error: { kind: "Static", message: "This page is a static copy of some rows. Open the dataset in a notebook to do this." } };
 			for (const handler of this.of("msg:custom")) handler({ type: "reply", req: message.req, gen: message.gen, ...reply }, [at ?? this.bytes]);
 		});
 	}
 
-	/** What Python would reply; `at` is its buffer where that is not the page's. @param {Request} message @returns {{at?: Uint8Array, [field: string]: any}|null|undefined} */
+	/** The reply to a request, in place of Python; `at` is its buffer if that is not the page's. @param {Request} message @returns {{at?: Uint8Array, [field: string]: any}|null|undefined} */
 	answer(message) {
 		const rows = this.shown.length;
 		switch (message.type) {
@@ -87,7 +87,7 @@ export class StaticModel extends Listeners {
 		}
 	}
 
-	/** The map of the rows that are shown. */
+	/** The map of the shown rows. */
 	points(/** @type {Request} */ { column, colour }) {
 		const maps = this.data.points?.[column];
 		const map = maps?.[colour ?? ""] ?? maps?.[""];
@@ -102,12 +102,12 @@ export class StaticModel extends Listeners {
 		return { ...map, n, of, at, v: { xy: [0, 8 * n], positions: [8 * n, 4 * n], colour: values && [12 * n, 4 * n] } };
 	}
 
-	/** Rows of two versions that changed, perhaps in one column, came or went. */
+	/** The rows of a kind of change, perhaps only those where one column changed. */
 	pairs(/** @type {{tab?: Tab, column?: string|null}} */ { tab, column }) {
 		return this.all.filter((i) => this.data.cells[i].tab === tab && (!column || this.data.cells[i].changed?.includes(column)));
 	}
 
-	/** Other rows. */
+	/** Shows other rows. */
 	show(/** @type {number[]} */ shown, more = {}) {
 		this.shown = shown;
 		this.set("_selected", packPositions(new Uint32Array(0)));
@@ -138,7 +138,7 @@ export class StaticModel extends Listeners {
 		return this.show(this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all);
 	}
 
-	/** Whether a number is in a range: bars by their place, as they were counted. @param {string} expression @param {Range} range @returns {(value: any) => boolean} */
+	/** A predicate for a range of numbers. A range of whole bins compares the index of the bin, so that it agrees with the counts. @param {string} expression @param {Range} range @returns {(value: any) => boolean} */
 	ranged(expression, range) {
 		const { edges = [] } = this.data.facets?.facets.find((facet) => facet.expression === expression) ?? {};
 		const [low, high] = range.map((end) => (end === null ? -1 : edges.indexOf(end)));
@@ -146,7 +146,7 @@ export class StaticModel extends Listeners {
 		return ([, number]) => inRange(number, range);
 	}
 
-	/** The facet with counts of what is embedded. */
+	/** A facet with the counts of the shown rows. */
 	count(/** @type {FacetData} */ facet) {
 		const rows = this.shown.map((i) => this.data.cells[i].facet?.[facet.expression]);
 		const chosen = this.filters.get(facet.expression)?.values ?? null;

@@ -1,6 +1,6 @@
-// How names, counts and values are written.
+// Functions that write names, counts and values.
 
-/** Names that fit what was typed: beginning, a word's beginning, anywhere. */
+/** The names that contain the typed text: first those that start with it, then those with a word that does. */
 export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ typed, most = 200) {
 	const wanted = typed.trim().toLowerCase();
 	const ranked = [];
@@ -16,7 +16,7 @@ export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ t
 
 const HIDDEN = /\r\n|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
-/** A name with its every character to be seen: controls and marks of direction as escapes, as reprs of Python have them. */
+/** A name with all its characters visible: control characters and direction marks become escapes, as in a Python repr. */
 export const visible = (/** @type {unknown} */ text) =>
 	String(text).replace(HIDDEN, (found) => {
 		const code = found.codePointAt(0) ?? 0;
@@ -27,12 +27,12 @@ export const visible = (/** @type {unknown} */ text) =>
 		return `\\${sign}${code.toString(16).padStart({ x: 2, u: 4, U: 8 }[sign], "0")}`;
 	});
 
-/** The same for several lines. */
+/** Does the same for text of several lines. */
 export const visibleLines = (/** @type {unknown} */ text) => String(text).split("\n").map(visible).join("\n");
 
 const GROUPED = new Intl.NumberFormat("en-US");
 
-/** The id of a commit as people say it; names of branches and tags as they are. */
+/** The short form of a commit id; names of branches and tags stay unchanged. */
 export const brief = (/** @type {string|null|undefined} */ version) => String(version).replace(/^([0-9A-Z]{8})[0-9A-Z]{8,}$/, "$1");
 export const grouped = (/** @type {number} */ n) => GROUPED.format(n);
 /** @param {number} n @param {string} noun */

@@ -1,4 +1,4 @@
-// Light or dark, as the notebook is, and the style sheet's colours for a canvas.
+// The theme, light or dark like the notebook, and the colours of the style sheet for canvases.
 
 import { luminance, parseColour } from "./colours.js";
 
@@ -6,7 +6,7 @@ import { luminance, parseColour } from "./colours.js";
 
 /** @typedef {Record<string, string>} Palette  colours of the style sheet, and its fonts */
 
-/** "light" or "dark": as set, else as the host, else as the system. @param {HTMLElement} root @param {string} wanted */
+/** The theme, "light" or "dark": that of the settings, else of the host, else of the system. @param {HTMLElement} root @param {string} wanted */
 function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
@@ -17,7 +17,7 @@ function themeOf(root, wanted) {
 	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Keeps root's theme right, also when the host or the system turns dark. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
+/** Keeps the theme up to date when the settings, the host or the system change. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
 export function followTheme(root, core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;
@@ -33,7 +33,7 @@ export function followTheme(root, core, changed) {
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
 	core.sized(root, () => {
-		// hosts attach the element after `render`: only then are there styles
+		// hosts attach the element after `render`, and only then does it have styles
 		if (core.palette.bg) return;
 		apply();
 		core.emit("attached");

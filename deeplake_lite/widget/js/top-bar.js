@@ -1,4 +1,4 @@
-// The bar over the grid: what is shown, the query, and buttons.
+// The bar over the grid: the dataset and version, the query, and buttons.
 
 import { review, savedViews, showKeys } from "./browser-dialogs.js";
 import { div, h, iconButton, labelled, say, space, span } from "./elements.js";
@@ -37,6 +37,6 @@ export class TopBar {
 		say(this.title, about.title ?? "Dataset");
 		this.version.hidden = !about.version && !about.branch;
 		this.version.dataset.writable = String(writable);
-		this.version.title = writable ? "Branch shown (v)" : "Read only: branch, tag or commit shown (v)";
+		this.version.title = writable ? "Branch shown (v)" : "Read-only branch, tag or commit shown (v)";
 	}
 }

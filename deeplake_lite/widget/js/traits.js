@@ -1,4 +1,4 @@
-// The traits of the model: what Python says of the lake, of the rows shown and of what is staged.
+// The traits of the model: the lake, the shown rows, the staged edits and the settings.
 
 import { classOfKey } from "./class-keys.js";
 import { Listeners } from "./listeners.js";
@@ -9,11 +9,11 @@ import { Listeners } from "./listeners.js";
 const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
 const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
 
-/** @typedef {{level: "error"|"note"|"draft"|"late", text: string, action?: string, run?: () => unknown}} Announcement  a line over the grid */
+/** @typedef {{level: "error"|"note"|"draft"|"late", text: string, action?: string, run?: () => unknown}} Announcement  a message over the grid */
 
 /**
- * What parts of the page tell each other. `state`: another answer is shown, perhaps to the same question; `count`: it
- * has got more rows. `changed`: cells of some rows, or of any. `settle`: what is being edited is to be staged.
+ * The events of the page. `state`: another result is shown, perhaps of the same query; `count`: the number of its rows
+ * has changed. `changed`: cells of some rows, or of all (null). `settle`: pending edits are to be staged now.
  * @typedef {{
  *   settings: [], about: [], staged: [], staged_count: [], staged_rows: [], drafts: [], query: [], problem: [],
  *   state: [{same: boolean}], count: [], changed: [number[]|null], selection: [], hover: [], reveal: [number], open: [number],
@@ -23,7 +23,7 @@ const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
  */
 
 /**
- * What is known without asking, and the reader's choices.
+ * The traits that Python sets, and the settings of the user.
  * @extends {Listeners<Events>}
  */
 export class Traits extends Listeners {
@@ -35,7 +35,7 @@ export class Traits extends Listeners {
 		this.ended = false;
 	}
 
-	/** The kernel is gone. */
+	/** Records that the kernel has ended. */
 	end() {
 		this.ended = true;
 	}
@@ -97,17 +97,17 @@ export class Traits extends Listeners {
 		return this.columns.find((column) => column.name === name);
 	}
 
-	/** Whether cells of a column are texts of the data, and not names of classes. @param {string|null|undefined} name @param {Kind} [kind] */
+	/** Whether cells of a column are data, rather than names of classes or tags. @param {string|null|undefined} name @param {Kind} [kind] */
 	holdsData(name, kind = this.column(name)?.kind) {
 		return Boolean(kind) && kind !== "class" && kind !== "tags";
 	}
 
-	/** Columns of labels that can be set: not those that a query computes. */
+	/** The columns of labels that can be edited, which excludes those that a query computes. */
 	get labelColumns() {
 		return this.kinds("class").filter(({ stored = true }) => stored);
 	}
 
-	/** The column that keys set. @returns {Column|undefined} */
+	/** The column that number keys set. @returns {Column|undefined} */
 	get labels() {
 		const columns = this.labelColumns;
 		return columns.find((column) => column.name === this.labelling) ?? columns[0];

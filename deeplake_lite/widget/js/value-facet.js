@@ -1,4 +1,4 @@
-// The facet of classes, tags and other values: a bar and a box each.
+// The facet of classes, tags and other values, with a bar and a button for each.
 
 import { classColour, css } from "./colours.js";
 import { attribute, dotted, h, keepKeys, pressed, quiet, say, span, textField } from "./elements.js";
@@ -8,9 +8,9 @@ import { grouped, typeAhead, visible } from "./text.js";
 /** @import { Facet, Facets } from "./facets.js" */
 /** @import { Choice, ValueCount } from "./messages.js" */
 
-/** @typedef {{element: HTMLElement, choice: Choice, show: (value: ValueCount, most: number) => void}} ValueRow  the button of a value, and the value that it chooses */
+/** @typedef {{element: HTMLElement, choice: Choice, show: (value: ValueCount, most: number) => void}} ValueRow  the button of a value, and the value that it toggles */
 
-/** Values with a bar each: those of all rows pale, those shown in colour. */
+/** Lists values with a bar each: pale for all rows, coloured for the shown ones. */
 export class ValueFacet extends FacetFrame {
 	/** @param {Facets} owner @param {Facet} facet */
 	constructor(owner, facet) {
@@ -50,7 +50,7 @@ export class ValueFacet extends FacetFrame {
 		values.forEach((value, i) => pool[i].show(value, most));
 	}
 
-	/** Another row at the end. @returns {ValueRow} */
+	/** Adds a row at the end. @returns {ValueRow} */
 	row() {
 		const [barAll, barShown, mark, label, count] = ["dl-bar-all", "dl-bar-shown", "dl-dot", "dl-value-name", "dl-value-count"].map((name) => span("", name));
 		const element = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) }, barAll, barShown, mark, label, count);

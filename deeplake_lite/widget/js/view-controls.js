@@ -1,4 +1,4 @@
-// Controls of how rows are drawn: the size of the cards, overlays and captions.
+// Controls for the appearance of rows: the size of the cards, overlays and captions.
 
 import { check, div, h, iconButton, keepKeys, labelled, quiet, select, slider, span, tickIn } from "./elements.js";
 import { LARGEST, SMALLEST } from "./layout.js";
@@ -7,7 +7,7 @@ import { popover } from "./popover.js";
 /** @import { Core } from "./core.js" */
 /** @import { Column, Overlay } from "./messages.js" */
 
-/** The size of the cards. @param {Core} core @param {(by: number) => void} zoom */
+/** The control for the size of the cards. @param {Core} core @param {(by: number) => void} zoom */
 export function zoomControl(core, zoom) {
 	const steps = Math.log(LARGEST / SMALLEST);
 	/** @type {HTMLInputElement} */
@@ -27,7 +27,7 @@ export function zoomControl(core, zoom) {
 	);
 }
 
-/** Toggle and opacity of every overlay, and which column is the picture. */
+/** The button for overlays: their visibility and opacity, and the choice of the image column. */
 export function layersButton(/** @type {Core} */ core) {
 	const columns = overlayColumns(core);
 	const pictures = core.kinds("image", "mask");
@@ -35,17 +35,17 @@ export function layersButton(/** @type {Core} */ core) {
 	button.hidden = !columns.length && pictures.length < 2;
 	popover(button, "Overlays", () => [
 		...columns.map((column, layer) => layerRow(core, column, layer)),
-		columns.length > 0 && core.column(core.settings.picture)?.stored === false && quiet(`Not drawn over ${core.settings.picture}: the query computes it.`, "p"),
+		columns.length > 0 && core.column(core.settings.picture)?.stored === false && quiet(`Overlays are not drawn over ${core.settings.picture}, because the query computes it.`, "p"),
 		pictures.length > 1 &&
 			h(
 				"label",
 				{ class: "dl-row-field" },
-				span("Picture"),
+				span("Image"),
 				select(
 					pictures.map((column) => column.name),
 					core.settings.picture ?? pictures[0].name,
 					(picture) => core.set({ picture }),
-					"Picture",
+					"Image",
 				),
 			),
 	]);
@@ -64,7 +64,7 @@ function layerRow(core, column, layer) {
 	return div("dl-layer", h("label", {}, box, line, span(column.name), quiet(column.kind)), share);
 }
 
-/** Which columns stand under the cards. */
+/** The button for the columns in captions. */
 export function captionButton(/** @type {Core} */ core) {
 	const button = labelled("text", "Captions", "Text under the cards");
 	popover(button, "Captions", () =>

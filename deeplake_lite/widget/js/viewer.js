@@ -1,4 +1,4 @@
-// One image, large, to zoom and pan.
+// A view of one image, with zoom and pan.
 
 import { drawLayers, drawPicture, smooths } from "./cards.js";
 import { dropCell } from "./cells.js";
@@ -11,10 +11,10 @@ import { Painted, sharpen } from "./painted.js";
 /** @import { Core } from "./core.js" */
 /** @import { Point, Rect, View } from "./geometry.js" */
 
-/** A picture to move and zoom, with its layers; `over` is a second one behind a swipe. */
+/** Shows an image with its overlays; `over` is a second image, revealed by a swipe. */
 export class Viewer extends Painted {
 	/** @param {Core} core @param {{moved?: (view: View) => void, name?: string}} [how] */
-	constructor(core, { moved = () => {}, name = "Picture" } = {}) {
+	constructor(core, { moved = () => {}, name = "Image" } = {}) {
 		super("dl-canvas");
 		this.core = core;
 		this.moved = moved;
@@ -55,7 +55,7 @@ export class Viewer extends Painted {
 		this.later();
 	}
 
-	/** The rectangle that shows the whole picture, before zoom. */
+	/** The rectangle of the whole image, before zoom. */
 	fitted() {
 		const { clientWidth: w, clientHeight: hgt } = this.element;
 		const of = this.cell ?? this.over;
@@ -82,7 +82,7 @@ export class Viewer extends Painted {
 		this.set(WHOLE);
 	}
 
-	/** Fit, or one pixel a pixel where the pointer is. */
+	/** Switches between fitting the image and showing its pixels at the pointer one to one. */
 	toggleSize(/** @type {MouseEvent} */ event) {
 		if (this.boxes) return;
 		if (this.view.scale !== 1) return this.fit();

@@ -1,1 +1,1 @@
-"""Where to look first: the map of an embedding, suspects, neighbours."""
+"""Rows worth a look: the map of an embedding, suspicious labels, and nearest neighbours."""

@@ -1,6 +1,6 @@
-"""Vectors as points in a plane: by their principal axes, or by UMAP where it is installed.
+"""Projections of vectors to the plane: principal axes, or UMAP if it is installed.
 
-Axes are found on some rows of all that are browsed, and stay while queries choose among them.
+The axes are computed from a sample of the browsed rows, and stay the same for all queries.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
 MOST_POINTS = 200_000
-"""Rows that are drawn; of more, some."""
+"""Most rows of a map; of more rows, a sample is drawn."""
 
 FITTED_ROWS = 20_000
-"""Rows from which axes are found, and that UMAP lays out."""
+"""Most rows from which axes are computed, or which UMAP projects."""
 
 BLOCK_BYTES = 64 * 2**20
-"""Of vectors that are read at a time."""
+"""Most bytes of vectors that are read at a time."""
 
-_GUESSES = 8  # directions that are followed, of which two are kept
+_GUESSES = 8  # dimension of the iterated subspace, of which two directions are used
 _ROUNDS = 12
-_MARGIN = 0.02  # around the points
-_FAR = np.float32(2**60)  # of a vector beside those that axes are from: at the edge of the map
+_MARGIN = 0.02  # around the points, as a fraction of their extent
+_FAR = np.float32(2**60)  # bound for numbers of outliers, which end up at the edge of the map
 
 
 def sample(count: int, most: int) -> Positions:
-    """Return positions of up to `most` rows, ascending: the same ones every time.
+    """Return the positions of up to `most` rows, ascending, the same ones each time.
 
     >>> len(sample(10, 20)), len(sample(1000, 20)), (sample(9, 5) == sample(9, 5)).all()
     (10, 20, np.True_)
@@ -53,51 +53,51 @@ def sample(count: int, most: int) -> Positions:
 
 
 def vectors(view: View, f: Field, positions: Positions) -> Iterator[tuple[Positions, Points]]:
-    """Yield the vectors of some rows, some at a time, without rows that have none."""
+    """Yield positions and vectors of rows in blocks, without null and infinite vectors."""
     width = max(1, int(np.prod(f.htype.layout.shape)))  # type: ignore[union-attr]
     step = max(1, BLOCK_BYTES // (8 * width))
     for start in range(0, len(positions), step):
         rows = positions[start : start + step]
-        found = read_values(view, [f], rows)[f.name]
-        there = ~np.ma.getmaskarray(found).reshape(len(rows), -1).any(axis=1)
-        with np.errstate(over="ignore"):  # of float64: beyond float32 it is not finite
-            plain = np.ma.getdata(found).reshape(-1, width).astype(np.float32)
-        there &= np.isfinite(plain).all(axis=1)  # one that is not would be the mean of all
-        yield rows[there], plain[there]
+        values = read_values(view, [f], rows)[f.name]
+        usable = ~np.ma.getmaskarray(values).reshape(len(rows), -1).any(axis=1)
+        with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite
+            plain = np.ma.getdata(values).reshape(-1, width).astype(np.float32)
+        usable &= np.isfinite(plain).all(axis=1)  # a single infinite vector would spoil the mean
+        yield rows[usable], plain[usable]
 
 
-def held(view: View, f: Field, positions: Positions) -> tuple[Positions, Points]:
-    """Return the vectors of some rows, and which rows have one."""
+def read_vectors(view: View, f: Field, positions: Positions) -> tuple[Positions, Points]:
+    """Return the positions of the rows that have a vector, and these vectors, (n, dim)."""
     parts = list(vectors(view, f, positions))
     if not parts:
         return np.empty(0, np.int64), np.empty((0, 1), np.float32)
     return np.concatenate([rows for rows, _ in parts]), np.concatenate([v for _, v in parts])
 
 
-def exponent_of(found: Points) -> int:
-    """Return the power of two that all numbers are below: without it their products overflow.
+def exponent_of(numbers: Points) -> int:
+    """Return the exponent of a power of two above all numbers, whose products might overflow.
 
     >>> exponent_of(np.array([[3, -5]], np.float32)), exponent_of(np.zeros((0, 2), np.float32))
     (3, 0)
     """
-    return int(np.frexp(np.abs(found).max(initial=0))[1])
+    return int(np.frexp(np.abs(numbers).max(initial=0))[1])
 
 
-def scaled(found: Points, exponent: int) -> Points:
-    """Return numbers divided by a power of two, which is exact; within what squares have room for.
+def scaled(numbers: Points, exponent: int) -> Points:
+    """Divide numbers by a power of two, which is exact, and clip them so that squares are finite.
 
     >>> scaled(np.array([[1e38, -4]], np.float32), 2).tolist()
     [[1.152921504606847e+18, -1.0]]
     """
     with np.errstate(over="ignore"):
-        return np.clip(np.ldexp(found, -exponent), -_FAR, _FAR)
+        return np.clip(np.ldexp(numbers, -exponent), -_FAR, _FAR)
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """The two directions in which vectors spread most.
+    """The two principal axes of some vectors.
 
-    Vectors are scaled first, so that all of the sample are within ±1 whatever their size.
+    Vectors are scaled first, so that those of the sample lie within ±1.
 
     Examples
     --------
@@ -107,29 +107,31 @@ class Axes:
     """
 
     mean: NDArray[np.float32]
-    """(dim,)"""
+    """Mean of the scaled vectors, (dim,)."""
     axes: NDArray[np.float32]
-    """(dim, 2), each of length 1."""
+    """The axes as unit vectors, (dim, 2)."""
     exponent: int = 0
-    """Power of two that vectors are divided by before all else."""
+    """Exponent of the power of two that vectors are divided by first."""
 
     @classmethod
-    def of(cls, found: Points) -> Self:
-        """Find the axes.
+    def of(cls, sample: Points) -> Self:
+        """Compute the axes of some vectors, (n, dim).
 
         Notes
         -----
         Subspace iteration from a fixed start, after Halko, Martinsson, Tropp, Finding Structure
-        with Randomness (SIAM Review 53, 2011). Of each axis the largest part is positive.
+        with Randomness (SIAM Review 53, 2011). The largest component of each axis is positive, so
+        that the map does not flip.
         """
-        dim = found.shape[1]
-        if not len(found):
+        dim = sample.shape[1]
+        if not len(sample):
             return cls(np.zeros(dim, np.float32), np.zeros((dim, 2), np.float32))
-        exponent = exponent_of(found)
-        found = scaled(found, exponent)
-        mean = found.mean(axis=0)
-        centred = found - mean
-        centred = scaled(centred, exponent_of(centred))  # rows may be far from 0 and close together
+        exponent = exponent_of(sample)
+        sample = scaled(sample, exponent)
+        mean = sample.mean(axis=0)
+        centred = sample - mean
+        # Vectors may be far from 0 but close together, so that products would underflow.
+        centred = scaled(centred, exponent_of(centred))
         guess = np.random.default_rng(0).standard_normal((dim, min(_GUESSES, dim)))
         for _ in range(_ROUNDS):
             spread = centred.T @ (centred @ guess.astype(np.float32))
@@ -141,22 +143,22 @@ class Axes:
         largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[np.newaxis], axis=0)
         return cls(mean, (axes * np.where(largest < 0, -1, 1)).astype(np.float32), exponent)
 
-    def place(self, found: Points) -> Points:
-        """Return where vectors lie, (n, 2), in units of the scale."""
-        found = scaled(found, self.exponent)
-        return ((found - self.mean) @ self.axes).astype(np.float32, copy=False)
+    def place(self, vectors: Points) -> Points:
+        """Project vectors, (n, dim), to points, (n, 2), in units of the scale."""
+        vectors = scaled(vectors, self.exponent)
+        return ((vectors - self.mean) @ self.axes).astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What part of the plane is drawn: all points of a kind fit into 0 to 1."""
+    """The square part of the plane that a map shows."""
 
     low: NDArray[np.float32]
     span: float
 
     @classmethod
     def of(cls, points: Points) -> Self:
-        """Return the square that holds some points, with a margin."""
+        """Return the smallest square around some points, with a margin."""
         if not len(points):
             return cls(np.zeros(2, np.float32), 1.0)
         low, high = points.min(axis=0), points.max(axis=0)
@@ -165,7 +167,7 @@ class Frame:
         return cls(middle - np.float32(span / 2), span)
 
     def fit(self, points: Points) -> Points:
-        """Return points in 0 to 1; what lies outside comes to the edge.
+        """Map the square to 0 to 1 in both directions; move points outside to the edge.
 
         >>> points = np.array([[0, 0], [4, 2]], np.float32)
         >>> Frame.of(points).fit(points).round(2)
@@ -176,39 +178,43 @@ class Frame:
         return fitted
 
 
-def umap(found: Points) -> Points:
-    """Return where UMAP lays vectors out, (n, 2).
+def umap(vectors: Points) -> Points:
+    """Project vectors, (n, dim), to points, (n, 2), with UMAP.
 
     Raises
     ------
     MissingPackageError
-        Where umap-learn is not installed.
+        When umap-learn is not installed.
 
     Notes
     -----
-    McInnes, Healy, Melville, UMAP (2018), https://arxiv.org/abs/1802.03426. Its package loads
-    TensorFlow where it can, for something that is not used here, so it is told that it cannot.
+    McInnes, Healy, Melville, UMAP (2018), https://arxiv.org/abs/1802.03426.
     """
-    if len(found) < 4:
-        return Axes.of(found).place(found)
+    if len(vectors) < 4:  # too few for UMAP
+        return Axes.of(vectors).place(vectors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make = _umap_type()
-        made = make(n_neighbors=min(15, len(found) - 1), random_state=0, metric="cosine")
-        points: Any = made.fit_transform(scaled(found, exponent_of(found)))
+        umap_type = _load_umap()
+        projection = umap_type(
+            n_neighbors=min(15, len(vectors) - 1), random_state=0, metric="cosine"
+        )
+        points: Any = projection.fit_transform(scaled(vectors, exponent_of(vectors)))
     return np.asarray(points, np.float32)
 
 
-def _umap_type() -> Any:
-    """Load UMAP; TensorFlow is away for no longer than that: cells of the notebook may want it."""
-    absent = "tensorflow" not in sys.modules
-    if absent:
+def _load_umap() -> Any:
+    """Import UMAP without TensorFlow, which it imports for a feature that is not used here.
+
+    TensorFlow is hidden only during the import, because cells of the notebook may use it.
+    """
+    is_hidden = "tensorflow" not in sys.modules
+    if is_hidden:
         sys.modules["tensorflow"] = None  # type: ignore[assignment]
     try:
         from umap import UMAP
     except ImportError as error:
         raise MissingPackageError.needed("umap-learn", "umap", "A UMAP") from error
     finally:
-        if absent:
+        if is_hidden:
             sys.modules.pop("tensorflow", None)
     return UMAP

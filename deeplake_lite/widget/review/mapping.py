@@ -1,4 +1,4 @@
-"""The map of an embedding column: points of the rows that are shown, and what colours them."""
+"""The part of the browser that draws the map of an embedding column as coloured points."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields
-from deeplake_lite.widget.pictures.kinds import colouring
+from deeplake_lite.widget.images.kinds import colouring
 from deeplake_lite.widget.review.embedding import (
     FITTED_ROWS,
     MOST_POINTS,
     Axes,
     Frame,
-    held,
+    read_vectors,
     sample,
     umap,
     vectors,
 )
-from deeplake_lite.widget.review.placed import Placed
+from deeplake_lite.widget.review.point_cache import PointCache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,13 +46,13 @@ type Points = NDArray[np.float32]
 type Layout = PcaLayout | UmapLayout
 
 MOST_NAMES = 1000
-"""Texts that colours are told apart for."""
+"""Most classes that get a colour."""
 
 BINARY = "application/octet-stream"
 
 
 class Map:
-    """The map, one layout per column of what is browsed."""
+    """The part that sends the points of a map, with a layout for each column and method."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -60,11 +60,11 @@ class Map:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"points": self.points}
 
     def points(self, request: Request, pack: Pack) -> dict[str, Any]:
-        """Return where rows lie, and what colours them."""
+        """Return the points of the shown rows, and the values that colour them."""
         shown = self._host.shown
         view = shown.view
         f = vector_column(view, fields.text(request, "column"))
@@ -79,18 +79,22 @@ class Map:
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
     def _layout(self, shown: Shown, f: Field, method: str) -> Layout:
-        """Return the layout of a column: of all rows that are browsed, where they have it.
+        """Return the layout of a column: of all browsed rows, or of the result if it computes it.
 
-        It stays while rows and vectors do: a commit that mends labels moves nothing.
+        It is reused while the rows and their vectors are the same, so that a commit of fixed labels
+        does not move the points.
         """
         if method not in LAYOUTS:
-            raise SchemaError(f"A map is made by 'pca' or 'umap', got {brief(method, 40)}.")
+            raise SchemaError(
+                f"The method of a map must be 'pca' or 'umap', but it is {brief(method, 40)}. "
+                "Reload the page."
+            )
         base = shown.base
         stored = f.name in base.columns and source_of(base, base.schema[f.name])
         over = base if stored == source_of(shown.view, f) else shown.view
-        known = self._layouts.get((f.name, method))
-        if known is not None and (known[0] is over or _are_alike(known[0], over, f.name)):
-            layout = known[1]
+        cached = self._layouts.get((f.name, method))
+        if cached is not None and (cached[0] is over or _same_vectors(cached[0], over, f.name)):
+            layout = cached[1]
         else:
             layout = LAYOUTS[method](over, over.schema[f.name])
         self._layouts[f.name, method] = over, layout
@@ -98,47 +102,50 @@ class Map:
 
 
 class PcaLayout:
-    """Principal axes, which place any row; each row's vector is read once."""
+    """A layout by principal axes, which places any row. It reads the vector of each row once."""
 
     def __init__(self, view: View, f: Field) -> None:
-        _, found = held(view, f, sample(len(view), FITTED_ROWS))
-        self._axes = Axes.of(found)
-        self._frame = Frame.of(self._axes.place(found))
-        self._placed = Placed()
+        _, vectors = read_vectors(view, f, sample(len(view), FITTED_ROWS))
+        self._axes = Axes.of(vectors)
+        self._frame = Frame.of(self._axes.place(vectors))
+        self._cache = PointCache()
 
     def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:
-        """Return the positions of rows that are shown, and where they lie."""
+        """Return the positions and the points of the shown rows that have a vector."""
         view = shown.view
         positions = sample(len(view), MOST_POINTS)
         ids = shown.ids(positions)
         if ids is None:
             points = self._read(view, f, positions)
         else:
-            points = self._placed.get(ids, lambda new: self._read(view, f, positions[new]))
-        there = np.isfinite(points).all(axis=1)
-        return positions[there], points[there]
+            points = self._cache.get(ids, lambda new: self._read(view, f, positions[new]))
+        has_point = np.isfinite(points).all(axis=1)
+        return positions[has_point], points[has_point]
 
     def _read(self, view: View, f: Field, positions: Positions) -> Points:
-        """Return where rows lie, (n, 2); not a number for those without a vector."""
+        """Return the points of rows, (n, 2); NaN for rows without a vector."""
         points = np.full((len(positions), 2), np.nan, np.float32)
-        for there, found in vectors(view, f, positions):
-            points[np.searchsorted(positions, there)] = self._frame.fit(self._axes.place(found))
+        for rows, block in vectors(view, f, positions):
+            points[np.searchsorted(positions, rows)] = self._frame.fit(self._axes.place(block))
         return points
 
 
 class UmapLayout:
-    """UMAP, which places the rows that it has seen."""
+    """A layout by UMAP, which places only the rows that it was computed from."""
 
     def __init__(self, view: View, f: Field) -> None:
-        positions, found = held(view, f, sample(len(view), FITTED_ROWS))
-        placed = umap(found)
+        positions, vectors = read_vectors(view, f, sample(len(view), FITTED_ROWS))
+        points = umap(vectors)
         self._ids = view.row_ids[positions]
-        self._points = Frame.of(placed).fit(placed)
+        self._points = Frame.of(points).fit(points)
 
     def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
-        """Return the positions of rows that are shown, and where they lie."""
+        """Return the positions and the points of the shown rows that have one."""
         if not shown.has_ids:
-            raise SchemaError("UMAP needs rows of the dataset. Take the query back, or use PCA.")
+            raise SchemaError(
+                "UMAP needs rows of the dataset, but the query computes rows of its own. Clear the "
+                "query, or use PCA."
+            )
         ids = shown.view.row_ids
         order = np.argsort(self._ids, kind="stable")
         at = order[np.minimum(np.searchsorted(self._ids, ids, sorter=order), len(order) - 1)]
@@ -149,8 +156,8 @@ class UmapLayout:
 LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
 
 
-def _are_alike(before: View, now: View, name: str) -> bool:
-    """Tell whether what is browsed has the same rows with the same vectors as it had."""
+def _same_vectors(before: View, now: View, name: str) -> bool:
+    """Tell whether two versions of the browsed view have the same rows and the same vectors."""
     a, b = before.rows.table, now.rows.table
     if not (isinstance(a, Table) and isinstance(b, Table)) or name not in before.columns:
         return False
@@ -164,7 +171,7 @@ def _are_alike(before: View, now: View, name: str) -> bool:
 
 
 def is_vector(htype: Htype) -> bool:
-    """Tell whether a column has a map: embeddings, and rows of floats.
+    """Tell whether a column can have a map: an embedding, or any vector of floats.
 
     >>> from deeplake_lite.htypes import Embedding, Scalar
     >>> is_vector(Embedding(4)), is_vector(Scalar("float32"))
@@ -177,26 +184,32 @@ def is_vector(htype: Htype) -> bool:
 
 
 def vector_column(view: View, name: str) -> Field:
-    """Return a column that has a map. Raises SchemaError."""
+    """Return a column of vectors. Raises SchemaError for any other column."""
     f = view[name].field
     if not is_vector(f.htype):
-        raise SchemaError(f"A map takes a column of vectors, column {name!r} is {f.htype}.")
+        raise SchemaError(
+            f"A map needs a column of vectors, but column {name!r} is {f.htype}. Choose another "
+            "column."
+        )
     return f
 
 
 def about_map(view: View) -> dict[str, Any]:
-    """Return what the page knows of maps."""
-    found = sorted(
+    """Return the columns that can have a map, embeddings first, and whether UMAP is installed."""
+    columns = sorted(
         (f for f in view.schema if is_vector(f.htype)),
         key=lambda f: not f.htype.is_embedding,
     )
-    return {"embeddings": [f.name for f in found], "umap": find_spec("umap") is not None}
+    return {"embeddings": [f.name for f in columns], "umap": find_spec("umap") is not None}
 
 
 def colours(
     view: View, name: str | None, positions: Positions
 ) -> tuple[dict[str, Any] | None, NDArray[Any] | None]:
-    """Return what colours mean, and a value for each row: a class, -1 for none, or a number."""
+    """Return the legend of the colours, and a value for each row: a number, or a class or -1.
+
+    Both are None if no column colours the points.
+    """
     if not name or name not in view.columns:
         return None, None
     f = view.schema[name]
@@ -208,7 +221,10 @@ def colours(
             return {"kind": "classes", "names": names[:MOST_NAMES]}, codes.astype("<i4")
         case "numbers":
             return _numbers(read_values(view, [f], positions)[f.name])
-    raise SchemaError(f"Points are coloured by classes or numbers, column {name!r} is {f.htype}.")
+    raise SchemaError(
+        f"Points can be coloured by classes or numbers, but column {name!r} is {f.htype}. Choose "
+        "another column."
+    )
 
 
 def _names(htype: Htype, labels: Labels) -> list[str]:
@@ -218,6 +234,7 @@ def _names(htype: Htype, labels: Labels) -> list[str]:
 
 
 def _numbers(values: Any) -> tuple[dict[str, Any], NDArray[Any]]:
+    """Return the range of numbers or times, and these as float32; NaN for null."""
     plain = np.ma.getdata(values)
     if plain.dtype.kind in "mM":
         plain = plain.astype("int64")

@@ -1,4 +1,4 @@
-"""Review from the page: suspicious labels first, predictions against the truth, rows like one."""
+"""The part of the browser that ranks rows: suspicious labels, disagreements and neighbours."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.review import compared, pairs
 from deeplake_lite.widget import fields
-from deeplake_lite.widget.alike import nearest_first
-from deeplake_lite.widget.pictures.kinds import names_of
+from deeplake_lite.widget.images.kinds import names_of
+from deeplake_lite.widget.neighbours import nearest_first
 from deeplake_lite.widget.review.mapping import about_map, is_vector, vector_column
 
 if TYPE_CHECKING:
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SOURCE = "suspects"
-"""Name that queries have for the ranked rows."""
+"""Name under which queries read the ranked rows."""
 
 AGREE_FROM = 0.5
-"""Overlap from which on boxes agree, if the page says nothing."""
+"""Default for the overlap from which boxes agree."""
 
 
 class Reviewing:
-    """What to look at first."""
+    """The part that shows suspicious rows, and rows near another."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"suspects": self.suspects, "neighbours": self.neighbours}
 
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
-        """Show the browsed rows ranked by suspicion, or those where two columns disagree."""
+        """Show the browsed rows, most suspicious first, or those where two columns disagree."""
         base, column = self._host.shown.base, fields.text_or_none(request, "column")
         label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
         if by == "agreement":
@@ -48,7 +48,7 @@ class Reviewing:
         return self._host.show(base.suspects(label, by, column=column), SOURCE)  # type: ignore[arg-type]
 
     def neighbours(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
-        """Show all rows, the nearest to one of them first."""
+        """Show all rows, sorted by nearness to one of them."""
         shown = self._host.shown
         position, column = fields.row(request, len(shown.view)), fields.text(request, "column")
         f = vector_column(shown.base, column)
@@ -56,7 +56,7 @@ class Reviewing:
 
 
 def about_review(view: View) -> dict[str, Any]:
-    """Return what the page can offer: labels with what judges them, and by what rows are alike."""
+    """Return the possible reviews, or what they need, and the columns that neighbours can use."""
     offers = list(_offers(view))
     return {
         "suspects": offers,
@@ -66,7 +66,7 @@ def about_review(view: View) -> dict[str, Any]:
 
 
 def needs(view: View) -> str:
-    """Return what a review wants that is not there, and how to get it; code is in backquotes.
+    """Describe the columns that a review needs, and the code that adds them, in backquotes.
 
     Examples
     --------
@@ -77,16 +77,16 @@ def needs(view: View) -> str:
     """
     label = next((f for f in view.schema if _is_label(f.htype)), None)
     classes = (len(names_of(label.htype)) if label else 0) or 10
-    wanted = (
+    columns = (
         'an embedding of each row, `ds.add_column("embedding", dl.Embedding(512), values=vectors)`,'
         f' or the probabilities of a model, `ds.add_column("scores", dl.Array("float32", '
         f"({classes},)), values=scores)`."
     )
     if label is not None:
-        return f"Review ranks rows whose `{label.name}` looks wrong, and needs {wanted}"
+        return f"Review ranks rows whose `{label.name}` looks wrong, and needs {columns}"
     return (
         "Review ranks rows whose label looks wrong, and needs a column of labels, "
-        f'`ds.add_column("label", dl.ClassLabel(["ant", "bee"]), values=labels)`, and {wanted}'
+        f'`ds.add_column("label", dl.ClassLabel(["ant", "bee"]), values=labels)`, and {columns}'
     )
 
 
@@ -95,8 +95,9 @@ def _is_label(htype: Htype) -> bool:
 
 
 def _offers(view: View) -> Iterator[dict[str, str]]:
-    found = list(pairs(view))
-    predicted = {prediction for _, prediction in found}
+    """Yield the possible reviews: a column of labels, and the column that they are judged by."""
+    predictions = list(pairs(view))
+    predicted = {prediction for _, prediction in predictions}
     for f in view.schema:
         if not _is_label(f.htype) or f.name in predicted:
             continue
@@ -105,11 +106,11 @@ def _offers(view: View) -> Iterator[dict[str, str]]:
                 yield {"label": f.name, "by": "embedding", "column": g.name}
             elif is_vector(g.htype) and _scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
                 yield {"label": f.name, "by": "scores", "column": g.name}
-    for truth, prediction in found:
+    for truth, prediction in predictions:
         yield {"label": truth, "by": "agreement", "column": prediction}
 
 
 def _scores(htype: Htype, width: int) -> bool:
-    """Tell whether as many numbers may be scores of the classes."""
+    """Tell whether vectors of a width may be scores of the classes."""
     names = names_of(htype)
     return bool(names) and len(names) == width

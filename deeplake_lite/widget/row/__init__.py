@@ -1,1 +1,1 @@
-"""One row at large, and what happened to it."""
+"""A single row in detail, and its history."""

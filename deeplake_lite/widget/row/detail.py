@@ -1,4 +1,4 @@
-"""One row at large: its picture, and every column with its type, shape and value."""
+"""The part of the browser that shows a single row: a large image, and every column's value."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.box_classes import about_classes
 from deeplake_lite.widget.edits.editing import Editing
-from deeplake_lite.widget.pictures import cards
-from deeplake_lite.widget.pictures.cells import Sight, put_picture
-from deeplake_lite.widget.pictures.classes import is_boxes, is_tags
-from deeplake_lite.widget.pictures.drawing import Drawn
-from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, picture_column
+from deeplake_lite.widget.images import cards
+from deeplake_lite.widget.images.cells import GridRows, put_image
+from deeplake_lite.widget.images.classes import is_boxes, is_tags
+from deeplake_lite.widget.images.drawing import WebImage
+from deeplake_lite.widget.images.kinds import OVERLAYS, image_column, is_drawable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,38 +29,38 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SMALL = 256
-"""Longer side of the pictures beside the one that is large, pixels."""
+"""Longer side of the images of other columns, in pixels."""
 
 LARGEST = 16_384
-"""Longer side of a picture that a browser draws, pixels."""
+"""Longest side of an image that web browsers draw, in pixels."""
 
 
 class Detail:
-    """The row that is looked at."""
+    """The part that answers the detail panel."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"detail": self.detail}
 
     def detail(self, request: Request, pack: Pack) -> dict[str, Any]:
-        """Return a row: the picture large, the other columns in words and small pictures."""
+        """Return a row: one large image, and the other columns as strings and small images."""
         shown = self._host.shown
         position = fields.row(request, len(shown.view))
         ids = shown.ids(np.array([position]))
         picture = fields.text_or_none(request, "picture") or self._host.settings.get("picture")
         if picture not in shown.view.columns:
-            picture = picture_column(shown.view)
-        large = self._sight(position, picture, fields.whole(request, "size", 0))
+            picture = image_column(shown.view)
+        large = self._row(position, picture, fields.whole(request, "size", 0))
         [cell] = large.cells((), pack)
         large.draw_over([cell], [f.name for f in shown.view.schema], pack)
         pending = self._host.part(Editing).pending
         pending.mark([cell], np.array([position]))
         listed = pending.fields(shown.view.schema, position)
-        columns = [self._column(shown.view, f, position, pack, cell) for f in listed]
+        columns = [self._describe(shown.view, f, position, pack, cell) for f in listed]
         return {
             "id": None if ids is None else str(ids[0]),
             "position": position,
@@ -70,9 +70,9 @@ class Detail:
             "columns": columns,
         }
 
-    def _sight(self, position: int, picture: str | None, side: int) -> Sight:
+    def _row(self, position: int, picture: str | None, side: int) -> GridRows:
         host = self._host
-        return Sight(
+        return GridRows(
             host.shown.view,
             np.array([position]),
             host.thumbnails,
@@ -80,11 +80,25 @@ class Detail:
             picture=picture,
         )
 
-    def _column(
+    def _describe(
         self, view: View, f: Field, position: int, pack: Pack, cell: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return what is known of a row's cell."""
-        found: dict[str, Any] = {
+        """Describe a column of a row for the page, with staged edits applied.
+
+        Parameters
+        ----------
+        view : View
+            The view that is shown.
+        f : Field
+            A column; one that only a staged edit names need not be in the view.
+        position : int
+            Position of the row.
+        pack : Pack
+            Takes the bytes of images.
+        cell : dict
+            The row as the grid shows it, with the large image and the marks.
+        """
+        column: dict[str, Any] = {
             "name": f.name,
             "kind": f.htype.browser.kind,
             "type": type_of(f.htype),
@@ -97,49 +111,50 @@ class Detail:
             "marks": cell["marks"].get(f.name),
             "unmarked": cell.get("unmarked", {}).get(f.name),
         }
-        if f.name == cell["main"] and is_picture(f.htype):
+        if f.name == cell["main"] and is_drawable(f.htype):
             card = cell["card"]
-            found["text"] = card["text"] if card and card["kind"] == "value" else None
-            return {**found, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": card}
-        if is_picture(f.htype):
-            return {**found, **self._small(f, position, pack)}
+            column["text"] = card["text"] if card and card["kind"] == "value" else None
+            return {**column, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": card}
+        if is_drawable(f.htype):
+            return {**column, **self._small_image(f, position, pack)}
         pending = self._host.part(Editing).pending
         htype, value = pending.value(f, position)
-        found["staged"] = f.name in cell.get("staged", ())
-        found |= pending.input_of(f, htype, value)
-        f = replace(f, htype=htype)
-        found["text"] = cards.long_text(f.htype, value)
-        found["null"] = value is None
+        column["staged"] = f.name in cell.get("staged", ())
+        column |= pending.input_of(f, htype, value)
+        f = replace(f, htype=htype)  # a staged edit may add classes to the type
+        column["text"] = cards.long_text(f.htype, value)
+        column["null"] = value is None
         if isinstance(value, Exception):
-            return {**found, "damaged": f"{value!s:.400}"}
-        words = cards.caption(f.htype, value)
+            return {**column, "damaged": f"{value!s:.400}"}
+        caption = cards.caption(f.htype, value)
         card = cards.card(f.htype, value)
         numbers = {"numbers": card["numbers"]} if "numbers" in card else {}
-        items = {} if found["kind"] in OVERLAYS else tags_of(f, value)
-        found["box_classes"] = self._box_classes(f, position, value)
-        return {**found, **numbers, **items, "c": words["c"]}
+        items = {} if column["kind"] in OVERLAYS else tags_of(f, value)
+        column["box_classes"] = self._box_classes(f, position, value)
+        return {**column, **numbers, **items, "c": caption["c"]}
 
     def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, Any] | None:
-        """Return the classes that boxes are edited with; None where they are not, or have none."""
+        """Return the classes for editing boxes, or None if the column has none or is read-only."""
         about = self._host.about
         if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
             return None
         pending = self._host.part(Editing).pending
         try:
             ds = pending.dataset()
-        except LakeError:  # edits are refused by now, and say why
+        except LakeError:  # the dataset takes no edits now; staging one reports the reason
             return None
         return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 
-    def _small(self, f: Field, position: int, pack: Pack) -> dict[str, Any]:
+    def _small_image(self, f: Field, position: int, pack: Pack) -> dict[str, Any]:
+        """Return a small image of a column, with its size or the text that stands for it."""
         small: dict[str, Any] = {"v": None}
         view, thumbnails = self._host.shown.view, self._host.thumbnails
         [outcome] = thumbnails.of(view, f.name, np.array([position]), SMALL)
-        put_picture(small, outcome, pack)
+        put_image(small, outcome, pack)
         small["null"] = outcome is None
         if isinstance(outcome, Exception):
             small["damaged"] = f"{outcome!s:.400}"
-        if isinstance(outcome, Drawn):
+        if isinstance(outcome, WebImage):
             small["text"] = f"{outcome.width} × {outcome.height}"
         elif isinstance(outcome, str):
             small["text"] = outcome
@@ -147,7 +162,7 @@ class Detail:
 
 
 def shape_at(view: View, f: Field, position: int) -> str:
-    """Return the shape of a value in words; empty where it has none, or does not read."""
+    """Write the shape of a value; empty if it has none or cannot be read."""
     layout = f.htype.layout
     if isinstance(layout, Dense):
         return axes_text(layout.shape)
@@ -160,7 +175,7 @@ def shape_at(view: View, f: Field, position: int) -> str:
 
 
 def tags_of(f: Field, value: Any) -> dict[str, Any]:
-    """Return a row's tags one by one, to take away or add to."""
+    """Return a row's tags as a list, so that users can remove and add single ones."""
     if not is_tags(f.htype) or value is None:
         return {}
     if f.htype.classes is not None:

@@ -1,6 +1,6 @@
-"""What happened to one row, version by version: which cells changed, from what to what.
+"""The history of a row: the versions that changed it, with its cells before and after.
 
-Cells of two versions are compared by their hashes, so that only those that differ are read.
+Cells of two versions are compared by their hashes, so that only cells that differ are read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget import fields
-from deeplake_lite.widget.pictures import cards
+from deeplake_lite.widget.images import cards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_VERSIONS = 200
-"""Versions that are looked at."""
+"""Most versions that are compared."""
 
 SECONDS = 2.0
-"""Time that a look back may take."""
+"""Time limit for the comparison of versions."""
 
 
 class History:
-    """The versions of the row that is looked at."""
+    """The part that sends the history of a row."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"history": self.history}
 
     def history(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
@@ -51,14 +51,14 @@ class History:
         ids = shown.ids(np.array([fields.row(request, len(shown.view))]))
         if ids is None:
             raise LakeError(
-                "A row of the lake has a history; this one is made by the query. Show rows, such "
-                "as those of SELECT *."
+                "Only rows of the lake have a history, but this one is made by the query. Show "
+                "rows of the lake, such as those of SELECT *."
             )
         return row_history(shown.base, int(ids[0]))
 
 
 def row_history(view: View, row_id: int) -> dict[str, Any]:
-    """Return what happened to a row: ``versions``, newest first, and whether they are ``complete``.
+    """Return the history of a row: ``versions``, newest first, and whether it is ``complete``.
 
     Examples
     --------
@@ -68,30 +68,30 @@ def row_history(view: View, row_id: int) -> dict[str, Any]:
     >>> version = ds.commit("a cat")
     >>> ds["label"][0] = "dog"
     >>> version = ds.commit("a dog, after all")
-    >>> found = row_history(ds, int(ds.row_ids[0]))
-    >>> [(v["message"], v["changes"]) for v in found["versions"]]
+    >>> versions = row_history(ds, int(ds.row_ids[0]))["versions"]
+    >>> [(v["message"], v["changes"]) for v in versions]
     [('a dog, after all', [{'column': 'label', 'before': 'cat', 'after': 'dog'}]),
      ('a cat', [{'column': None, 'before': None, 'after': 'added'}])]
     """
     deadline = time.monotonic() + SECONDS
     repository = view.rows.lake.repository
     commits = history.history(repository, view.version, MOST_VERSIONS + 1)
-    found: list[dict[str, Any]] = []
+    versions: list[dict[str, Any]] = []
     last = commits[0]
     for newer, older in pairwise(_tables(view, commits, row_id)):
         commit, table, slot = newer
         if slot < 0:
             break
         if changes := list(_changes(older[1], older[2], table, slot)):
-            found.append(_line(commit, changes))
+            versions.append(_line(commit, changes))
         last = older[0]
         if older[2] < 0 or time.monotonic() > deadline:
-            return {"versions": found, "complete": older[2] < 0}
-    return {"versions": found, "complete": last.parent is None or len(commits) <= MOST_VERSIONS}
+            return {"versions": versions, "complete": older[2] < 0}
+    return {"versions": versions, "complete": last.parent is None or len(commits) <= MOST_VERSIONS}
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield each version with the row's slot in it, -1 where it is not there."""
+    """Yield each version with the row's slot in it, or -1 if it does not have the row."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))
@@ -99,35 +99,34 @@ def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Co
 
 
 def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[dict[str, Any]]:
-    """Yield what differs of a row between two versions."""
+    """Yield the changes to a row between two versions."""
     if before < 0:
         yield {"column": None, "before": None, "after": "added"}
         return
-    known = {f.id: f for f in older.schema}
+    old_fields = {f.id: f for f in older.schema}
     for f in newer.schema:
-        if f.id not in known:
+        if f.id not in old_fields:
             yield {"column": f.name, **_pair(None, _words(newer, f, after))}
         elif older.digests(f.id, np.array([before])) != newer.digests(f.id, np.array([after])):
-            was = _words(older, known[f.id], before)
-            now = _words(newer, f, after)
-            yield {"column": f.name, **_pair(was, now)}
+            old, new = _words(older, old_fields[f.id], before), _words(newer, f, after)
+            yield {"column": f.name, **_pair(old, new)}
 
 
 def _words(table: Table, f: Any, slot: int) -> str | None:
-    """Return a cell in words, whole; what is wrong with it where it does not read."""
+    """Write a cell in full, or the error if it cannot be read."""
     try:
         cells = table.read([f.id], np.array([slot]))[f.id]
         value = with_none(decode_block(f.htype, cells, follow=False))[0]
     except Exception as error:
         return f"does not read: {error!s:.200}"
-    said = None if value is None else f.htype.to_words(value)
-    return cards.words(f.htype, value) if said is None else said
+    text = None if value is None else f.htype.to_words(value)
+    return cards.words(f.htype, value) if text is None else text
 
 
 def _pair(before: str | None, after: str | None) -> dict[str, str | None]:
-    """Return what the page shows of two cells: the part where they differ."""
-    was, now = cut_to_difference(before or "", after or "")
-    return {"before": before and was, "after": after and now}
+    """Shorten the strings of two cells to the part where they differ."""
+    old, new = cut_to_difference(before or "", after or "")
+    return {"before": before and old, "after": after and new}
 
 
 def _line(commit: Commit, changes: list[dict[str, Any]]) -> dict[str, Any]:

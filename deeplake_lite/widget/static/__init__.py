@@ -1,1 +1,1 @@
-"""The browser where no kernel runs: a page of its own, and a strip in plain HTML."""
+"""Forms of the browser that need no kernel: a page in a file, and a strip in plain HTML."""

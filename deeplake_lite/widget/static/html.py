@@ -1,8 +1,8 @@
-"""A page of its own with the browser in it: some rows, their pictures, and the same front end.
+"""The browser as an HTML file with the data of some rows and the same front end.
 
-It opens from a file, asks nobody for anything, and its policy says so: it runs the one script and
-the one style sheet whose hashes it names. Data are in elements that are no script; nothing of them
-can end an element.
+The page opens without a kernel and sends no requests. Its content security policy enforces that: it
+allows one script and one style sheet, by their hashes. Data are in elements that do not run, and
+are escaped so that they cannot end an element.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from deeplake_lite.dataset.repr.html.words import visible
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.parse.names import unused
 from deeplake_lite.widget import front_end
-from deeplake_lite.widget.edits.inputs import plain
+from deeplake_lite.widget.edits.inputs import to_cells
 from deeplake_lite.widget.filters.bins import EXACT
-from deeplake_lite.widget.filters.counting import range_of
+from deeplake_lite.widget.filters.counting import bin_expression
 from deeplake_lite.widget.filters.facets import Facets
+from deeplake_lite.widget.images.cells import MOST_ROWS, Cells
+from deeplake_lite.widget.images.kinds import OVERLAYS, colouring
 from deeplake_lite.widget.messages import Pack
-from deeplake_lite.widget.pictures.cells import MOST_ROWS, Cells
-from deeplake_lite.widget.pictures.kinds import OVERLAYS, colouring
 from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.row.detail import Detail
 
@@ -44,13 +44,13 @@ POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src blob: data:; "
     "media-src blob: data:; base-uri 'none'; form-action 'none'"
 )
-"""What the page may do."""
+"""Content security policy of the page."""
 
 ABOUT = ("title", "version", "name", "branch", "total")
-"""What the page says of the lake; where it is, is its owner's business."""
+"""Fields about the lake in the page. Its URL is left out, because pages are shared."""
 
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
-"""The browser fills the window."""
+"""Style that makes the browser fill the window."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -63,7 +63,7 @@ PAGE = """<!doctype html>
 </head>
 <body>
 <main id="browser"></main>
-<noscript>This page draws its {rows} rows with a script, which is switched off.</noscript>
+<noscript>This page shows its {rows} rows with JavaScript, which is switched off.</noscript>
 <script type="application/json" id="data">{data}</script>
 <script type="text/plain" id="bytes">{bytes}</script>
 <script type="module">{script}</script>
@@ -72,25 +72,27 @@ PAGE = """<!doctype html>
 """
 
 
-def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
+def write(path: Path, page_content: dict[str, Any], pack: Pack) -> Path:
     """Write a page, whole or not at all. Raises StorageError.
 
     Parameters
     ----------
-    found : dict
-        What it holds, with its traits.
+    path : Path
+        The file.
+    page_content : dict
+        Content of the page, including its traits.
     pack : Pack
-        The bytes of it.
+        Bytes of the content.
     """
-    data = json.dumps(written(found), allow_nan=False)
+    data = json.dumps(to_json(page_content), allow_nan=False)
     script = _script()
     style = front_end.style() + STYLE
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     page = PAGE.format(
         policy=policy,
-        title=escape(visible(found["traits"]["about"]["title"])),
+        title=escape(visible(page_content["traits"]["about"]["title"])),
         style=style,
-        rows=f"{len(found['cells']):,}",
+        rows=f"{len(page_content['cells']):,}",
         data=data.replace("<", "\\u003c"),
         bytes=b64encode(pack.data).decode("ascii"),
         script=script,
@@ -101,19 +103,23 @@ def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
 
 
 def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) -> dict[str, Any]:
-    """Return what the page has of each row, and its traits; bytes go into the pack.
+    """Return the content of a page: its rows, facets, maps and traits.
 
     Parameters
     ----------
     browser : Browser
-        Of the rows of the page, and no others.
+        A browser of exactly the rows of the page.
+    pack : Pack
+        Takes the bytes.
     query : str
-        What they are the answer of.
+        The query whose result the rows are.
+    size, large : int
+        Longer side of images in the grid and of a single row, in pixels.
     """
-    never = {"url": "", "writable": False, "suspects": [], "alike": [], "umap": False}
-    about = {**browser.about, **never, "static": True}
+    unavailable = {"url": "", "writable": False, "suspects": [], "alike": [], "umap": False}
+    about = {**browser.about, **unavailable, "static": True}
     names = [c["name"] for c in about["columns"]]
-    wanted = {
+    request = {
         "size": size,
         "picture": browser.settings["picture"],
         "columns": [c["name"] for c in about["columns"] if c["role"] == "caption"],
@@ -124,12 +130,12 @@ def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) 
         cell
         for start in range(0, len(rows), MOST_ROWS)
         for cell in browser.part(Cells).cells(
-            {**wanted, "start": start, "stop": start + MOST_ROWS}, pack
+            {**request, "start": start, "stop": start + MOST_ROWS}, pack
         )["cells"]
     ]
-    found = list(facets(browser, names))
-    for facet in found:
-        for cell, value in zip(cells, values_of(browser.view, facet), strict=True):
+    page_facets = list(facets(browser, names))
+    for facet in page_facets:
+        for cell, value in zip(cells, facet_values(browser.view, facet), strict=True):
             cell.setdefault("facet", {})[facet["expression"]] = value
     detail = browser.part(Detail)
     return {
@@ -141,54 +147,57 @@ def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) 
         },
         "cells": cells,
         "details": {str(p): detail.detail({"p": p, "size": large}, pack) for p in rows},
-        "facets": {"facets": found, "ms": 0},
+        "facets": {"facets": page_facets, "ms": 0},
         "points": {name: points(browser, name, pack) for name in about["embeddings"]},
     }
 
 
 def points(browser: Browser, name: str, pack: Pack) -> dict[str, Any]:
-    """Return the map of a column by what colours it, as the page can be asked; empty for nothing.
+    """Return the map of a column for each column that can colour it, and for "", without colours.
 
-    Bytes that are the same for all are in the pack once.
+    The pack of a page stores equal bytes once, so the coordinates are not repeated.
     """
     coloured = [f.name for f in browser.view.schema if colouring(f.htype)]
-    asked = {"column": name, "method": "pca"}
+    request = {"column": name, "method": "pca"}
     return {
-        colour: browser.part(Map).points({**asked, "colour": colour}, pack)
+        colour: browser.part(Map).points({**request, "colour": colour}, pack)
         for colour in ("", *coloured)
     }
 
 
 def facets(browser: Browser, names: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the facets that the page can count by itself."""
+    """Yield the facets that the page can count without Python."""
     for facet in browser.part(Facets).facets({"columns": names}, Pack())["facets"]:
         if facet["kind"] != "times" and ("values" in facet or "edges" in facet):
             yield {**facet, "chosen": None}
 
 
-def values_of(view: View, facet: dict[str, Any]) -> list[Any]:
-    """Return the value of each row that a facet tells apart: a name, a list of names, a number.
+def facet_values(view: View, facet: dict[str, Any]) -> list[Any]:
+    """Return the value of a facet for each row: a name, a list of names, or a number.
 
-    A number comes with the place of its range, because a page compares otherwise than a query.
+    Numbers come with the index of their bin, because JavaScript compares them differently than a
+    query does.
     """
     value, place = unused(view.columns, "value", "place")
     e = facet["expression"]
     try:
         if not facet.get("edges"):
             column = view.query(f"SELECT {e} AS {value}")[value]
-            return plain(column.htype, column[:])
-        found = view.query(f"SELECT {e} AS {value}, {range_of(e, facet['edges'])} AS {place}")
+            return to_cells(column.htype, column[:])
+        rows = view.query(f"SELECT {e} AS {value}, {bin_expression(e, facet['edges'])} AS {place}")
     except LakeError:
         return [[None, None] if "edges" in facet else None] * len(view)
-    numbers = map(number, with_none(found[value][:]))
-    return [list(pair) for pair in zip(with_none(found[place][:]), numbers, strict=True)]
+    numbers = map(page_number, with_none(rows[value][:]))
+    return [list(pair) for pair in zip(with_none(rows[place][:]), numbers, strict=True)]
 
 
-def number(value: Any) -> Any:
-    """Return a number as a page compares it: a float, or the digits of what is none there.
+def page_number(value: Any) -> Any:
+    """Convert a number for JavaScript: a float, or a string if JavaScript would change it.
 
-    >>> number(np.float32(0.1)), number(2**60 + 1), number(float("-inf")), number(np.nan)
-    (0.1, '1152921504606846977', '-Infinity', None)
+    >>> page_number(np.float32(0.1)), page_number(2**60 + 1)
+    (0.1, '1152921504606846977')
+    >>> page_number(float("-inf")), page_number(np.nan)
+    ('-Infinity', None)
     """
     if value is None or value != value:  # NaN
         return None
@@ -196,12 +205,13 @@ def number(value: Any) -> Any:
         return int(value) if abs(int(value)) <= EXACT else str(value)
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    is_single = isinstance(value, np.float32)  # which a query compares with ends of float32
+    # A query compares float32 with edges in float32, and so with its shortest decimal form.
+    is_single = isinstance(value, np.float32)
     return float(str(value)) if is_single else float(value)
 
 
 class OncePack(Pack):
-    """Bytes of a page: what is the same is there once."""
+    """A pack that stores equal bytes only once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,23 +226,23 @@ class OncePack(Pack):
         return offset, length, mime
 
 
-def written(value: Any) -> Any:
-    """Return what is JSON: numbers of NumPy become plain ones, and what is no number null.
+def to_json(value: Any) -> Any:
+    """Convert a value to JSON: NumPy numbers become plain ones, and NaN and infinity null.
 
-    >>> written({"a": np.float32(0.5), "b": (float("nan"), np.array([1, 2]))})
+    >>> to_json({"a": np.float32(0.5), "b": (float("nan"), np.array([1, 2]))})
     {'a': 0.5, 'b': [None, [1, 2]]}
     """
     match value:
         case dict():
-            return {str(key): written(part) for key, part in value.items()}
+            return {str(key): to_json(part) for key, part in value.items()}
         case list() | tuple() | set():
-            return [written(part) for part in value]
+            return [to_json(part) for part in value]
         case np.ndarray():
-            return written(value.tolist())
+            return to_json(value.tolist())
         case np.datetime64() | np.timedelta64():
             return str(value)
         case np.generic():
-            return written(value.item())
+            return to_json(value.item())
         case float() if not math.isfinite(value):
             return None
         case None | bool() | int() | float() | str():
@@ -241,10 +251,10 @@ def written(value: Any) -> Any:
 
 
 def _script() -> str:
-    """Return the one script: the front end, and what opens the page."""
+    """Return the script of the page, without sequences that HTML treats specially in scripts."""
     return front_end.script("page").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _hash(text: str) -> str:
-    """Return the hash of an element's text as a policy names it."""
+    """Return the hash of an element's text in the form of a content security policy."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"

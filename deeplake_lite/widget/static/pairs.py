@@ -1,19 +1,19 @@
-"""What the page of a difference has of each row that changed, came or went: both its sides."""
+"""The content of a page about a difference: both sides of each changed, added or removed row."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.widget.images.cells import MOST_ROWS
+from deeplake_lite.widget.images.kinds import OVERLAYS
 from deeplake_lite.widget.pairs import TABS, Pairs
-from deeplake_lite.widget.pictures.cells import MOST_ROWS
-from deeplake_lite.widget.pictures.kinds import OVERLAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.dataset.versions.diff import Diff
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
 
 
 def content(
@@ -27,12 +27,13 @@ def content(
     size: int,
     large: int,
 ) -> dict[str, Any]:
-    """Return the pairs of all kinds, each with its kind, and their rows at large.
+    """Return the pairs of all kinds of change, and the details of their rows.
 
-    Rows at large are by number of the pair and side: ``"3a"``. Bytes go into the pack.
+    Details are keyed by the index of the pair and the side, such as ``"3a"``. Bytes go into the
+    pack.
     """
     columns = about["columns"]
-    wanted = {
+    request = {
         "size": size,
         "picture": settings.get("picture"),
         "columns": [c["name"] for c in columns if c["role"] == "caption"],
@@ -44,12 +45,12 @@ def content(
         pairs = Pairs.of(diff, tab, None)
         first, count = len(cells), min(rows, len(pairs))
         for start in range(0, count, MOST_ROWS):
-            some = {"start": start, "stop": min(start + MOST_ROWS, count)}
-            found = pairs.cells({**wanted, **some}, thumbnails, pack)
-            cells += [{**cell, "p": first + cell["p"], "tab": tab} for cell in found]
+            span = {"start": start, "stop": min(start + MOST_ROWS, count)}
+            block = pairs.cells({**request, **span}, thumbnails, pack)
+            cells += [{**cell, "p": first + cell["p"], "tab": tab} for cell in block]
         for side in pairs.sides:
             for p in range(count):
-                asked = {"p": p, "size": large, "picture": wanted["picture"]}
-                details[f"{first + p}{side}"] = pairs.detail(side, asked, thumbnails, pack)
-    copied = {"static": True, "url": "", "rows_each": rows}
-    return {"traits": {"about": {**about, **copied}}, "cells": cells, "details": details}
+                row = {"p": p, "size": large, "picture": request["picture"]}
+                details[f"{first + p}{side}"] = pairs.detail(side, row, thumbnails, pack)
+    changes = {"static": True, "url": "", "rows_each": rows}
+    return {"traits": {"about": {**about, **changes}}, "cells": cells, "details": details}

@@ -1,7 +1,7 @@
-"""What stays where no kernel runs: a strip of pictures and words in plain HTML.
+"""A strip of images and captions in plain HTML, for notebooks that are shown without a kernel.
 
-It has no script and no style of its own sheet, so that it reads well wherever a notebook is shown:
-untrusted, converted, or on a web page that takes all but the tags away.
+It has no script and no style sheet, so that it is readable wherever a notebook is shown: untrusted,
+converted, or on a web site that removes everything but tags.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 from deeplake_lite.dataset.repr.html.words import clip, visible
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.htypes.words import counted
+from deeplake_lite.widget.images.cells import GridRows
+from deeplake_lite.widget.images.kinds import image_column, role_of
 from deeplake_lite.widget.messages import Pack
-from deeplake_lite.widget.pictures.cells import Sight
-from deeplake_lite.widget.pictures.kinds import picture_column, role_of
 
 if TYPE_CHECKING:
-    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+    from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.shown import Shown
 
 ROWS = 8
-"""Rows of the strip that goes with every browser."""
+"""Most rows of the strip that goes with every browser."""
 
 SIDE = 96
-"""Longer side of its pictures, pixels."""
+"""Longer side of its images, in pixels."""
 
 MOST_BYTES = 60_000
-"""What its pictures may take."""
+"""Most bytes of its HTML."""
 
 FROZEN, FROZEN_SIDE, FROZEN_BYTES = 60, 2 * SIDE, 3_000_000
-"""Rows of a browser that is frozen, longer side of their pictures, and what these may take."""
+"""Most rows of a frozen browser, longer side of its images, and most bytes of its HTML."""
 
 _BOX = (
     "display:inline-block;vertical-align:top;margin:2px;padding:4px;max-width:{0}px;"
@@ -50,7 +50,7 @@ def strip(
     side: int = SIDE,
     most_bytes: int = MOST_BYTES,
 ) -> str:
-    """Return the first rows shown as HTML; whatever is wrong with them, it raises nothing."""
+    """Return the first shown rows as HTML, or the error as HTML. Never raises."""
     try:
         return _strip(shown, thumbnails, picture, rows, side, most_bytes)
     except Exception as error:
@@ -67,10 +67,10 @@ def _strip(
 ) -> str:
     view, pack = shown.view, Pack()
     if picture not in view.columns:
-        picture = picture_column(view)
-    sight = Sight(view, np.arange(min(rows, len(view))), thumbnails, side=side, picture=picture)
-    below = [f.name for f in view.schema if role_of(f.htype) == "caption"][:3]
-    cells = sight.cells(below if picture is not None else (), pack)
+        picture = image_column(view)
+    first = GridRows(view, np.arange(min(rows, len(view))), thumbnails, side=side, picture=picture)
+    captions = [f.name for f in view.schema if role_of(f.htype) == "caption"][:3]
+    cells = first.cells(captions if picture is not None else (), pack)
     boxes, data, left = [], pack.data, most_bytes
     for cell in cells:
         body = _body(cell, data, side)
@@ -90,17 +90,17 @@ def _title(shown: Shown) -> str:
 
 
 def _body(cell: dict[str, Any], data: bytes, side: int) -> str:
-    """Return a row's picture or card, and the words below it."""
-    words = [
-        f"{escape(clip(name, 40))}: {escape(clip(said['t'], 80))}"
-        for name, said in cell["caption"].items()
-        if said["t"]
+    """Return the image or card of a row with its captions, as HTML."""
+    captions = [
+        f"{escape(clip(name, 40))}: {escape(clip(caption['t'], 80))}"
+        for name, caption in cell["caption"].items()
+        if caption["t"]
     ]
-    main = _picture(cell, data, side) if cell["v"] else _card(cell["card"] or {})
-    return "<br>".join(filter(None, [main, *words]))
+    main = _image(cell, data, side) if cell["v"] else _card(cell["card"] or {})
+    return "<br>".join(filter(None, [main, *captions]))
 
 
-def _picture(cell: dict[str, Any], data: bytes, side: int) -> str:
+def _image(cell: dict[str, Any], data: bytes, side: int) -> str:
     offset, length, mime = cell["v"]
     scale = side / max(cell["w"], cell["h"])
     width, height = (max(1, round(n * scale)) for n in (cell["w"], cell["h"]))

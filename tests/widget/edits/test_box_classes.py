@@ -7,7 +7,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.widget.edits.staged import Staged
-from deeplake_lite.widget.pictures.overlays import MOST
+from deeplake_lite.widget.images.overlays import MOST
 
 NAMES = ["ant", "bee", "cat"]
 BOXES = [[4, 2, 10, 8], [12, 4, 20, 12], [24, 4, 36, 16]]

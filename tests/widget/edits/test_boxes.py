@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.htypes import convert_boxes
 from deeplake_lite.widget.edits.boxes import boxes_from
-from deeplake_lite.widget.pictures.overlays import marks
+from deeplake_lite.widget.images.overlays import marks
 
 SIZE = (600, 400)
 

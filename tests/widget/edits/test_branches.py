@@ -20,7 +20,7 @@ def contents(lake):
 
 NOTHING = {"main": [0, 0, 0], "fix": [0, 0, 0]}
 STAGE = {"positions": [0], "column": "label", "op": "set", "value": "b"}
-MOVED = r"shows branch 'main'.* on branch 'fix'.*ds\.checkout\('main'\)"
+MOVED = r"shows branch 'main'.* moved to branch 'fix'.*ds\.checkout\('main'\)"
 
 
 def test_a_dataset_that_went_to_another_branch_takes_no_edits_until_it_is_back(lake, page):

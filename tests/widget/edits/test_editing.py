@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.widget.edits import drafts, writing
+from deeplake_lite.widget.edits import parsing, writing
 
 CLASSES = ["ant", "bee", "cat"]
 
@@ -73,10 +73,10 @@ def test_values_of_all_kinds_are_taken(lake, page):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label", 7, "a class number must be 0 to 2, got 7"),
+        ("label", 7, "a class number must be 0 to 2, but it is 7"),
         ("label", None, "must not be null"),
-        ("label", "  ", "a class has a name"),
-        ("x", "many", "takes int32, got 'many'"),
+        ("label", "  ", "a class must not be empty"),
+        ("x", "many", "must be int32, but it is 'many'"),
         ("x", 1.5, "1.5"),
         ("image", 1, "not edited by hand"),
         ("suspicion", 1, "no column 'suspicion'"),
@@ -462,11 +462,14 @@ def test_a_view_of_an_older_version_is_mended_on_the_branch_that_went_on(lake, p
 def test_what_is_no_edit_is_said(lake, page):
     shown = page(lake)
     for wanted, message in [
-        ({"positions": [9], "column": "x", "op": "set", "value": 1}, "Rows lie below 6, got 9"),
+        ({"positions": [9], "column": "x", "op": "set", "value": 1}, "below 6, but one is 9"),
         ({"positions": [], "column": "x", "op": "set", "value": 1}, "No row is selected"),
-        ({"positions": [0], "column": "x", "op": "sing", "value": 1}, "got 'sing'"),
-        ({"positions": [0], "column": "x", "op": "add_tag", "value": "a"}, "several texts"),
-        ({"positions": [0], "column": None, "op": "add_tag", "value": " "}, "a tag has letters"),
+        ({"positions": [0], "column": "x", "op": "sing", "value": 1}, "but it is 'sing'"),
+        ({"positions": [0], "column": "x", "op": "add_tag", "value": "a"}, "several strings"),
+        (
+            {"positions": [0], "column": None, "op": "add_tag", "value": " "},
+            "a tag must not be empty",
+        ),
         ({"positions": [0], "column": "x", "op": "set_boxes", "value": {"boxes": []}}, "boxes"),
     ]:
         assert message in shown.fails("stage", edits=[wanted])["message"]
@@ -536,7 +539,7 @@ def test_a_value_that_does_not_read_is_not_taken_over_as_null(make_lake, page, m
     text = dl.Text(nullable=True)
     lake = make_lake({"a": text, "b": text}, a=["one"], b=["two"])
     shown = page(lake)
-    monkeypatch.setattr(drafts, "values_of", lambda *_: [ValueError("row 0 is cut")])
+    monkeypatch.setattr(parsing, "values_of", lambda *_: [ValueError("row 0 is cut")])
     wanted = {"positions": [0], "column": "a", "op": "take", "value": "b"}
     assert "row 0 is cut" in shown.fails("stage", edits=[wanted])["message"]
     assert shown.w.staged_count == 0
@@ -577,7 +580,7 @@ def test_a_class_that_is_not_there_is_refused_unless_it_is_asked_for(lake, page)
 def test_an_edit_without_a_value_is_no_null(lake, page):
     w = page(lake).w
     w.selected = [0]
-    with pytest.raises(dl.InvalidValueError, match="takes a value, got none"):
+    with pytest.raises(dl.InvalidValueError, match="needs a value, but there is none"):
         w.edit("text")
     assert w.edit("text", None) == 1
 

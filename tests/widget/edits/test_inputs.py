@@ -42,12 +42,12 @@ def values(dtype):
 def test_what_a_field_shows_is_taken_back_as_it_was(dtype, data):
     value = data.draw(values(dtype))
     htype = dl.Scalar(dtype)
-    shown = json.loads(json.dumps(inputs.sent(htype, value)))
+    shown = json.loads(json.dumps(inputs.to_page(htype, value)))
     assert shown is not None
     if isinstance(shown, int | float):
         assert float(shown) == shown  # as a page has it
     for said in (shown, str(shown)):  # as it came, and typed
-        back = np.asarray(inputs.taken(column(htype), said), dtype)
+        back = np.asarray(inputs.to_cell(column(htype), said), dtype)
         np.testing.assert_array_equal(back, np.asarray(value, dtype))
 
 
@@ -77,7 +77,7 @@ ASKED = {
 def test_a_field_takes_the_times_that_a_column_takes_and_no_others(dtype, value):
     htype = dl.Scalar(dtype)
     expected, refusal = outcome(lambda: htype.decode_cells(htype.encode([value]))[0])
-    taken, refused = outcome(lambda: inputs.taken(column(htype), value))
+    taken, refused = outcome(lambda: inputs.to_cell(column(htype), value))
     assert refusal in refused
     assert bool(refusal) == bool(refused)
     assert (taken, getattr(taken, "dtype", None)) == (expected, getattr(expected, "dtype", None))
@@ -95,16 +95,16 @@ def outcome(call):
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "1" + "0" * 400])
 def test_infinity_is_typed_by_its_name_alone(dtype, text):
     with pytest.raises(dl.InvalidValueError, match=dtype):
-        inputs.taken(column(dl.Scalar(dtype)), text)
+        inputs.to_cell(column(dl.Scalar(dtype)), text)
     for said in ("inf", "-Infinity"):
-        assert np.isinf(inputs.taken(column(dl.Scalar(dtype)), said))
+        assert np.isinf(inputs.to_cell(column(dl.Scalar(dtype)), said))
 
 
 @pytest.mark.parametrize("text", ["9007199254740993.0", "1e17", "1.5", "0x10", "", "nan"])
 def test_a_whole_number_is_never_guessed(text):
-    with pytest.raises(dl.InvalidValueError, match="takes int64"):
-        inputs.taken(column(dl.Scalar("int64")), text)
-    assert inputs.taken(column(dl.Scalar("int64")), " 1e3 ") == 1000
+    with pytest.raises(dl.InvalidValueError, match="must be int64"):
+        inputs.to_cell(column(dl.Scalar("int64")), text)
+    assert inputs.to_cell(column(dl.Scalar("int64")), " 1e3 ") == 1000
 
 
 CANONICAL = [
@@ -119,5 +119,5 @@ CANONICAL = [
 
 @pytest.mark.parametrize(("htype", "value", "cell"), CANONICAL)
 def test_an_edit_has_what_the_cell_will_hold(htype, value, cell):
-    taken = inputs.taken(column(htype), value)
+    taken = inputs.to_cell(column(htype), value)
     assert (taken, type(taken)) == (cell, type(cell))

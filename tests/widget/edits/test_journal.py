@@ -399,7 +399,7 @@ def test_values_of_all_types_come_back_as_they_were_staged(tmp_path, monkeypatch
 
 def test_a_value_that_cannot_be_kept_is_said_to_be_none(url, page, monkeypatch):
     p = page(dl.open(url))
-    monkeypatch.setattr(journal, "_value_to", lambda _: object())
+    monkeypatch.setattr(journal, "_value_to_json", lambda _: object())
     edit(p, [0], "note", "new")
     assert [c for c, _ in p.sent if c.get("type") == "note"]
     assert p.w.staged_count == 1

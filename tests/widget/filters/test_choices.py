@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.widget.filters.choices import chosen, filtered, order_of, sorted_by
+from deeplake_lite.widget.filters.choices import choice_of, filtered, order_of, sorted_by
 
 COLUMNS = ["label", "x", "y", "s", 'a "b"']
 
@@ -62,7 +62,7 @@ def choose(text, expression="label", kind="classes", op="set", values=("a",), **
 )
 def test_a_choice_joins_what_is_written(text, expected):
     assert choose(text) == expected
-    assert chosen(expected, "label", "classes") == ["a"]
+    assert choice_of(expected, "label", "classes") == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_values_are_toggled_and_null_is_one_of_them():
     assert text == "SELECT * WHERE label = 'it''s <b>'"
     text = choose(text, op="toggle", values=[None])
     assert text == "SELECT * WHERE (label = 'it''s <b>' OR label IS NULL)"
-    assert chosen(text, "label", "classes") == ["it's <b>", None]
+    assert choice_of(text, "label", "classes") == ["it's <b>", None]
     assert choose(text, op="toggle", values=["it's <b>", None]) == ""
 
 
@@ -97,12 +97,12 @@ def test_ranges_are_set_read_and_cleared():
     e = 'LEN("a ""b""")'
     text = choose("SELECT * WHERE x", e, "numbers", values=[10, 20.5])
     assert text == f"SELECT * WHERE x AND {e} >= 10 AND {e} < 20.5"
-    assert chosen(text, e, "numbers") == [10, 20.5]
+    assert choice_of(text, e, "numbers") == [10, 20.5]
     text = choose(text, e, "numbers", values=[-3, None])
     assert text == f"SELECT * WHERE x AND {e} >= -3"
-    assert chosen(text, e, "numbers") == [-3, None]
+    assert choice_of(text, e, "numbers") == [-3, None]
     assert choose(text, e, "numbers", op="clear") == "SELECT * WHERE x"
-    assert chosen("SELECT * WHERE x BETWEEN 2 AND 3", "x", "numbers") is None
+    assert choice_of("SELECT * WHERE x BETWEEN 2 AND 3", "x", "numbers") is None
 
 
 def test_rows_that_are_none_of_the_source_become_a_source():
@@ -178,12 +178,12 @@ THEIRS = [
 @pytest.mark.parametrize(("expression", "kind", "values", "typed"), THEIRS)
 def test_what_a_facet_does_not_write_stays_and_the_choice_is_added(expression, kind, values, typed):
     text = f"SELECT * WHERE {typed}"
-    assert chosen(text, expression, kind) is None
+    assert choice_of(text, expression, kind) is None
     kept = f"({typed})" if " OR " in typed and typed[0] != "(" else typed
     for op in ("set", "toggle"):
         found = choose(text, expression, kind, op, values)
         assert found.startswith(f"SELECT * WHERE {kept} AND ")
-        assert chosen(found, expression, kind) == values
+        assert choice_of(found, expression, kind) == values
         assert choose(found, expression, kind, op, values) in (found, f"SELECT * WHERE {kept}")
         back = choose(found, expression, kind, "clear", [])
         assert back == f"SELECT * WHERE {kept}"
@@ -208,20 +208,20 @@ OWN = [
 @pytest.mark.parametrize(("expression", "kind", "values", "typed"), OWN)
 def test_what_a_facet_would_write_is_its_choice(expression, kind, values, typed):
     text = f"SELECT * WHERE y > 1 AND {typed} AND y < 9"
-    assert chosen(text, expression, kind) == values
+    assert choice_of(text, expression, kind) == values
     assert choose(text, expression, kind, "clear", []) == "SELECT * WHERE y > 1 AND y < 9"
     others = {"classes": ["tags", "numbers"], "numbers": ["classes", "tags"]}
     for other in others.get(kind, ["numbers"]):
         if None not in values or kind in ("numbers", "times"):
-            assert chosen(text, expression, other) is None
+            assert choice_of(text, expression, other) is None
 
 
 def test_values_are_added_to_the_choice_beside_conditions_of_its_form():
     text = "SELECT * WHERE CONTAINS(t, 'a') AND CONTAINS(t, 'b')"
     text = choose(text, "t", "tags", "toggle", ["c"])
     text = choose(text, "t", "tags", "toggle", ["d"])
-    assert chosen(text, "t", "tags") == ["c", "d"]
+    assert choice_of(text, "t", "tags") == ["c", "d"]
     text = choose(text, "t", "tags", "toggle", ["c"])
-    assert chosen(text, "t", "tags") == ["d"]
+    assert choice_of(text, "t", "tags") == ["d"]
     text = choose(text, "t", "tags", "toggle", ["d"])
     assert text == "SELECT * WHERE CONTAINS(t, 'a') AND CONTAINS(t, 'b')"

@@ -298,7 +298,7 @@ def test_no_chart_shows_a_query_of_ours(make_lake, page):
     [facet] = page(ds).asks("facets", columns=None)["facets"]
     assert facet["column"] == "t"
     assert facet["problem"] == (
-        "It has the first or the last moment of its unit, so its times are not counted."
+        "The column has the first or last moment of its unit, so its times are not counted."
     )
 
 

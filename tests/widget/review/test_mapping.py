@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.widget.review import embedding, mapping, placed
+from deeplake_lite.widget.review import embedding, mapping, point_cache
 from deeplake_lite.widget.review.embedding import Axes, umap
 
 
@@ -276,14 +276,14 @@ def test_a_column_of_that_name_with_other_values_has_a_map_of_its_own(lake, page
 
 
 def test_no_more_points_are_kept_than_there_may_be(monkeypatch):
-    monkeypatch.setattr(placed, "MOST_PLACED", 5)
+    monkeypatch.setattr(point_cache, "MOST_PLACED", 5)
     asked = []
 
     def place(new):
         asked.append(new.tolist())
         return np.zeros((len(new), 2), np.float32)
 
-    kept = placed.Placed()
+    kept = point_cache.PointCache()
     for ids in ([1, 2, 3], [4, 5, 6], [4, 5], [1]):
         kept.get(np.array(ids), place)
     assert asked == [[0, 1, 2], [0, 1, 2], [0]]

@@ -185,7 +185,7 @@ def test_a_row_that_loses_its_vector_is_missed_too(make_lake, page):
     ds["a (b)"][1] = None
     ds.commit("lost")
     shown.w.refresh()
-    assert "which has none by now" in shown.w.problem["message"]
+    assert "which no longer has one" in shown.w.problem["message"]
     assert shown.w.query == ""
 
 
@@ -225,16 +225,18 @@ def test_positions_beyond_the_rows_are_refused(kind, query, lake, page):
     shown = page(lake)
     shown.w.query = query
     rows = len(shown.w.view)
-    there = f"Rows are 0 to {rows - 1}" if rows else "No rows are shown"
+    there = f"The position of a row must be 0 to {rows - 1}," if rows else "No rows are shown, so"
     for p in (-1, -rows - 1, rows, 10**6, 2**62):
         error = shown.fails(kind, p=p, **ABOUT_ONE_ROW[kind])
         assert error["kind"] == "LakeError"
-        assert error["message"].startswith(f"{there}, got ")
+        assert error["message"].startswith(there)
     for positions in ([-1], [rows], [2**62], [-(2**62), 0]):
         wanted = {"positions": positions, "column": "label", "op": "set", "value": "ant"}
         error = shown.fails("stage", edits=[wanted])
         wrong = positions[0]
-        assert error["message"].startswith(f"Rows lie below {rows}, got {wrong:,}")
+        assert error["message"].startswith(
+            f"Positions of rows must be from 0 to below {rows}, but one is {wrong:,}"
+        )
         assert shown.asks("cells", positions=positions, columns=[])["cells"] == [] or 0 in positions
     for runs in ([[-5, 0]], [[rows, rows + 5]], [[2**62, 2**62 + 1]], [[5, -5]]):
         assert shown.asks("select", what="runs", runs=runs)["rows"] == 0

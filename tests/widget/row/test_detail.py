@@ -74,8 +74,8 @@ def test_null_and_long_texts_are_shown(ds, page):
 
 
 def test_a_row_that_is_not_there_is_refused(ds, page):
-    assert "0 to 2, got 3" in page(ds).fails("detail", p=3, size=0)["message"]
-    assert "0 to 2, got -1" in page(ds).fails("history", p=-1)["message"]
+    assert "0 to 2, but it is 3" in page(ds).fails("detail", p=3, size=0)["message"]
+    assert "0 to 2, but it is -1" in page(ds).fails("history", p=-1)["message"]
 
 
 def test_a_row_of_groups_is_shown_and_has_no_history(ds, page):

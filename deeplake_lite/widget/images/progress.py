@@ -1,4 +1,7 @@
-"""How far a long answer is, told a few times a second: hosts drop messages that come too fast."""
+"""Progress messages for long requests, sent at most every `SECONDS`.
+
+Notebook hosts drop messages that come too fast.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 0.05
-"""Between two messages, at the least."""
+"""Shortest time between two messages."""
 
 
 class Progress:
-    """Tells the page how far an answer is.
+    """Reports the progress of a request to the page.
 
     Parameters
     ----------
     tell : callable
         Sends a message.
     req : int
-        The request that is answered.
+        Number of the request.
 
     Examples
     --------
@@ -34,7 +37,7 @@ class Progress:
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Tell it, unless that was just done; the end is told by the answer itself."""
+        """Send the progress, unless a message was just sent. The reply itself marks the end."""
         now = time.monotonic()
         if done < total and now - self._last >= SECONDS:
             self._last = now

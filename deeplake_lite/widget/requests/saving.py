@@ -1,4 +1,4 @@
-"""Views with names: what is shown can be kept, and shown again."""
+"""The part of the browser that saves views under names and shows saved ones."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
 
 class Saving:
-    """The saved views of the lake."""
+    """The part that saves, lists and shows saved views."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"save_view": self.save_view, "views": self.views, "show_view": self.show_view}
 
     def save_view(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Keep what is shown under a name."""
+        """Save the shown view under a name."""
         name = fields.text(request, "name").strip()
         self._host.shown.view.save(name, overwrite=bool(request.get("overwrite")))
         return {"name": name}
 
     def views(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Return what is kept."""
+        """Return the saved views."""
         saved = SavedViews(self._host.shown.base.rows.lake)
         infos = [saved.info(name) for name in saved]
         return {"views": [{"name": i.name, "rows": i.rows, "query": i.origin} for i in infos]}
 
     def show_view(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
-        """Show what is kept under a name: as a source of the query, to filter further."""
+        """Show a saved view as the source of a query, which filters can refine."""
         name, saved = fields.text(request, "name"), SavedViews(self._host.shown.base.rows.lake)
         if name not in saved:
             raise NotFoundError.named("saved view", name, saved)

@@ -1,4 +1,4 @@
-"""Values of rows for the page: None for null, and what is wrong in the place of a damaged one."""
+"""Values of rows for the page: None for null, and an exception in place of a damaged value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[Any]:
-    """Return a column's values at some rows; an error where one does not read. Links stay links.
+    """Return a column's values at some rows, without following links.
+
+    If a value cannot be read, the exception stands in its place. Halving the rows until a single
+    one fails finds the damaged ones.
 
     >>> import deeplake_lite as dl, numpy as np
     >>> ds = dl.create("memory://values-doc", {"x": dl.Scalar("int32", nullable=True)})

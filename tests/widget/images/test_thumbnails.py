@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
-from deeplake_lite.widget.pictures import drawing as pictures
-from deeplake_lite.widget.pictures import kept, thumbnails
-from deeplake_lite.widget.pictures.drawing import Drawn
-from deeplake_lite.widget.pictures.kept import Disk, Memory, folder_beside
-from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+from deeplake_lite.widget.images import cache, thumbnails
+from deeplake_lite.widget.images import drawing as pictures
+from deeplake_lite.widget.images.cache import Disk, Memory, folder_beside
+from deeplake_lite.widget.images.drawing import WebImage
+from deeplake_lite.widget.images.thumbnails import Thumbnails
 
 FIRST = np.array([0])
 
@@ -98,7 +98,7 @@ def test_a_file_that_is_cut_or_changed_is_drawn_again(photos, drawn):
     for data in (b"", whole[:10], whole[:-1], whole[:-1] + b"x", b"other" + whole):
         file.write_bytes(data)
         [found] = Thumbnails(photos.url).of(photos, "image", FIRST, 64)
-        assert isinstance(found, Drawn)
+        assert isinstance(found, WebImage)
     assert len(drawn) == 6
 
 
@@ -107,10 +107,10 @@ def test_where_nothing_can_be_written_pictures_come_all_the_same(photos, monkeyp
     def refuse(*_args, **_options):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(kept.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(cache.tempfile, "mkstemp", refuse)
     monkeypatch.setattr(os, "utime", refuse)
     found = Thumbnails(photos.url).of(photos, "image", np.arange(3), 64)
-    assert all(isinstance(one, Drawn) for one in found)
+    assert all(isinstance(one, WebImage) for one in found)
 
 
 def test_a_folder_that_takes_no_files_sends_them_to_the_users_caches(monkeypatch, tmp_path):
@@ -122,24 +122,24 @@ def test_a_folder_that_takes_no_files_sends_them_to_the_users_caches(monkeypatch
 
 
 def test_what_is_on_disk_is_bounded_and_what_was_used_long_ago_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "_EACH", 1 + 1)
+    monkeypatch.setattr(cache, "_EACH", 1 + 1)
     disk = Disk(tmp_path / "kept", 5000)
     for i in range(20):
-        disk.put(f"{i:016x}", Drawn(bytes(1000), "image/png", 3, 2))
+        disk.put(f"{i:016x}", WebImage(bytes(1000), "image/png", 3, 2))
         os.utime(disk._file(f"{i:016x}"), (i, i))
     sizes = [p.stat().st_size for p in (tmp_path / "kept").rglob("*") if p.is_file()]
     assert sum(sizes) <= 5000 + 2 * 1100
     assert disk.get(f"{0:016x}") is None
-    assert disk.get(f"{19:016x}") == Drawn(bytes(1000), "image/png", 3, 2)
+    assert disk.get(f"{19:016x}") == WebImage(bytes(1000), "image/png", 3, 2)
 
 
 def test_memory_is_bounded_and_what_was_used_long_ago_goes():
     memory = Memory(3 * 1200)
     for key in "abc":
-        memory.put(key, Drawn(bytes(1000), "image/png", 1, 1))
+        memory.put(key, WebImage(bytes(1000), "image/png", 1, 1))
     memory.get("a")
-    memory.put("d", Drawn(bytes(1000), "image/png", 1, 1))
-    memory.put("huge", Drawn(bytes(9000), "image/png", 1, 1))
+    memory.put("d", WebImage(bytes(1000), "image/png", 1, 1))
+    memory.put("huge", WebImage(bytes(9000), "image/png", 1, 1))
     assert [memory.get(key) is not None for key in ("a", "b", "c", "d", "huge")] == [
         True, False, True, True, False,
     ]  # fmt: skip

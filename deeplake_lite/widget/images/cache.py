@@ -1,4 +1,4 @@
-"""Pictures that were drawn before: the latest in memory, those of large originals on disk."""
+"""Caches of thumbnails: recent ones in memory, those of large originals on disk."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from weakref import WeakValueDictionary
 import xxhash
 
 from deeplake_lite.storage.repo import MEMORY, local_folder
-from deeplake_lite.widget.pictures.drawing import Drawn
+from deeplake_lite.widget.images.drawing import WebImage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DISK_BYTES = 2**30
-"""What the pictures of one lake may take on disk."""
+"""Most bytes on disk for the images of one lake."""
 
 TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
-"""Media types of what is drawn: a file that says another was not written here."""
+"""Media types of cached images. A file with another type was not written by this module."""
 
-_HEAD = struct.Struct("<4sQIIB")  # mark, hash of what follows, width, height, length of the type
+_HEAD = struct.Struct("<4sQIIB")  # mark, hash of the rest, width, height, length of the media type
 _MARK = b"DLT1"
-_EACH = 64  # pictures are written between two looks at how much there is
+_EACH = 64  # images are written between two checks of the disk limit
 
 
 class Memory:
-    """Pictures in memory, by key; those used longest ago go first.
+    """Images in memory, by key; the least recently used are evicted first.
 
     Parameters
     ----------
     limit : int
-        Bytes that they may take.
+        Most bytes of the images.
 
     Examples
     --------
     >>> memory = Memory(600)
     >>> for key in "abc":
-    ...     memory.put(key, Drawn(bytes(100), "image/png", 1, 1))
+    ...     memory.put(key, WebImage(bytes(100), "image/png", 1, 1))
     >>> memory.get("a"), memory.get("c").width
     (None, 1)
     """
@@ -53,9 +53,9 @@ class Memory:
 
     @classmethod
     def of(cls, url: str, limit: int) -> Memory:
-        """Return what all browsers of a lake share, with the limit that was asked for last.
+        """Return the cache that all browsers of a lake share, with a new limit.
 
-        A cell that is run again makes another browser, and the notebook holds on to the old one.
+        A notebook cell that is run again creates another browser while the old one still exists.
         """
         memory = cls._of_lakes.setdefault(url, cls(limit))
         memory.limit(limit)
@@ -63,62 +63,62 @@ class Memory:
 
     def __init__(self, limit: int) -> None:
         self._limit, self._size = limit, 0
-        self._kept: OrderedDict[object, Drawn] = OrderedDict()
+        self._images: OrderedDict[object, WebImage] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
     def nbytes(self) -> int:
-        """What they take."""
+        """Bytes of the cached images."""
         return self._size
 
-    def get(self, key: object) -> Drawn | None:
-        """Return a picture, if it is kept."""
+    def get(self, key: object) -> WebImage | None:
+        """Return an image, or None if it is not cached."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
+            image = self._images.get(key)
+            if image is not None:
+                self._images.move_to_end(key)
+            return image
 
-    def put(self, key: object, drawn: Drawn) -> None:
-        """Keep a picture."""
+    def put(self, key: object, image: WebImage) -> None:
+        """Cache an image, unless it exceeds the limit on its own."""
         with self._lock:
-            if old := self._kept.pop(key, None):
+            if old := self._images.pop(key, None):
                 self._size -= old.nbytes
-            if drawn.nbytes > self._limit:
+            if image.nbytes > self._limit:
                 return
-            self._kept[key] = drawn
-            self._size += drawn.nbytes
+            self._images[key] = image
+            self._size += image.nbytes
             self._make_room()
 
     def limit(self, limit: int) -> None:
-        """Take no more than so many bytes from now on."""
+        """Change the limit, in bytes."""
         with self._lock:
             self._limit = limit
             self._make_room()
 
     def _make_room(self) -> None:
         while self._size > self._limit:
-            _, gone = self._kept.popitem(last=False)
-            self._size -= gone.nbytes
+            _, evicted = self._images.popitem(last=False)
+            self._size -= evicted.nbytes
 
 
 class Disk:
-    """Pictures on disk, a file each; where the disk refuses, nothing is kept, and nothing fails.
+    """Images on disk, one file each. If the disk cannot be written, nothing is cached.
 
     Parameters
     ----------
     folder : Path
-        Made when the first picture is kept.
+        Folder of the files; created with the first image.
     limit : int
-        Bytes that they may take; those used longest ago go first.
+        Most bytes of the files; the least recently used are removed first.
     """
 
     def __init__(self, folder: Path, limit: int = DISK_BYTES) -> None:
         self._folder, self._limit = folder, limit
         self._written, self._lock = 0, threading.Lock()
 
-    def get(self, key: str) -> Drawn | None:
-        """Return a picture, if it is kept and whole."""
+    def get(self, key: str) -> WebImage | None:
+        """Return an image, or None if it is not cached or its file is damaged."""
         try:
             file = self._file(key)
             data = file.read_bytes()
@@ -127,19 +127,19 @@ class Disk:
             return None
         rest = data[_HEAD.size :]
         mime = rest[:length].decode("ascii", "replace")
-        whole = mark == _MARK and xxhash.xxh3_64_intdigest(rest) == digest
-        if not whole or mime not in TYPES or not (width and height):
+        is_whole = mark == _MARK and xxhash.xxh3_64_intdigest(rest) == digest
+        if not is_whole or mime not in TYPES or not (width and height):
             return None
         with contextlib.suppress(OSError):
-            os.utime(file)
-        return Drawn(rest[length:], mime, width, height)
+            os.utime(file)  # the time of last use
+        return WebImage(rest[length:], mime, width, height)
 
-    def put(self, key: str, drawn: Drawn) -> None:
-        """Keep a picture: whole or not at all."""
-        mime = drawn.mime.encode("ascii")
-        rest = mime + drawn.data
+    def put(self, key: str, image: WebImage) -> None:
+        """Cache an image. Its file appears whole or not at all."""
+        mime = image.mime.encode("ascii")
+        rest = mime + image.data
         digest = xxhash.xxh3_64_intdigest(rest)
-        head = _HEAD.pack(_MARK, digest, drawn.width, drawn.height, len(mime))
+        head = _HEAD.pack(_MARK, digest, image.width, image.height, len(mime))
         with contextlib.suppress(OSError):
             file = self._file(key)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ class Disk:
         return self._folder / key[:2] / key
 
     def _make_room(self) -> None:
-        """Remove the files used longest ago while all take too much; looks now and then."""
+        """Remove the least recently used files above the limit; check every `_EACH` images."""
         with self._lock:
             self._written += 1
             if self._written % _EACH != 1:
@@ -166,17 +166,17 @@ class Disk:
                     size -= nbytes
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
-        """Yield when each file was used, its size and its path."""
+        """Yield the time of last use, the size and the path of each file."""
         for place, _, names in os.walk(self._folder):
             for name in names:
                 with contextlib.suppress(OSError):  # another process has removed it
                     path = os.path.join(place, name)
-                    found = os.stat(path)
-                    yield found.st_mtime, found.st_size, path
+                    status = os.stat(path)
+                    yield status.st_mtime, status.st_size, path
 
 
 def _write(file: Path, data: bytes) -> None:
-    """Write a file such that nobody sees half of it."""
+    """Write a file atomically, so that readers never see part of it."""
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".")
     try:
         with os.fdopen(handle, "wb") as out:
@@ -189,9 +189,9 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def folder_beside(url: str) -> Path | None:
-    """Return where pictures of a lake are kept: beside a local one, else with the user's caches.
+    """Return the cache folder of a lake: beside a local lake, else in the user's cache folder.
 
-    None for a lake in memory, which goes with the process.
+    Returns None for a lake in memory, which ends with the process.
     """
     if url.startswith(MEMORY):
         return None

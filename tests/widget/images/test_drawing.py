@@ -8,7 +8,7 @@ from PIL import Image
 
 import deeplake_lite as dl
 from deeplake_lite.htypes.show import thumbnail
-from deeplake_lite.widget.pictures.drawing import drawings
+from deeplake_lite.widget.images.drawing import draw_functions
 
 
 def jpeg(orientation, size=(80, 40)):
@@ -20,7 +20,7 @@ def jpeg(orientation, size=(80, 40)):
 
 def drawn(data, side):
     htype = dl.Image("jpeg")
-    [draw] = drawings(htype, htype.encode([data]))
+    [draw] = draw_functions(htype, htype.encode([data]))
     return draw(side)
 
 

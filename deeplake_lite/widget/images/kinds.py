@@ -1,4 +1,4 @@
-"""What the page knows of columns: their kind, type, shape and classes."""
+"""Descriptions of columns for the page: kind, type, shape, role and classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deeplake_lite.dataset.repr.describe import type_of
 from deeplake_lite.dataset.repr.html.words import shape
-from deeplake_lite.widget.pictures.classes import class_column, is_marks
+from deeplake_lite.widget.images.classes import class_column, is_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 MOST_CLASSES = 1000
-"""Names of classes that the page gets beforehand."""
+"""Most class names that the description of a column lists."""
 
 OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
-"""Kinds that are drawn on a picture."""
+"""Kinds that are drawn over an image."""
 
 _ORDER = {"image": 0, "link": 1, "sequence": 2, "mask": 4, "array": 5}
-_PLOT = 3  # after all images, since marks belong to pixels
+_PLOT = 3  # after all images, because marks belong to pixels
 
 
 def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
-    """Return how a column colours the points of a map; None for one that cannot.
+    """Return how a column can colour the points of a map, or None if it cannot.
 
     >>> from deeplake_lite.htypes import Scalar, Text
     >>> colouring(Text()), colouring(Scalar("datetime64[s]")), colouring(Scalar("complex64"))
@@ -40,13 +40,13 @@ def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
     return None
 
 
-def is_picture(htype: Htype) -> bool:
-    """Tell whether values can be drawn as a picture.
+def is_drawable(htype: Htype) -> bool:
+    """Tell whether values can be drawn as images.
 
-    These are images, masks, arrays of two axes or three, and values whose type draws them itself.
+    These are images, masks, arrays with two or three axes, and values that their type plots.
 
     >>> from deeplake_lite.htypes import Array, Link, Text
-    >>> is_picture(Link("image")), is_picture(Array("uint8", (8, 8))), is_picture(Text())
+    >>> is_drawable(Link("image")), is_drawable(Array("uint8", (8, 8))), is_drawable(Text())
     (True, True, False)
     """
     if htype.pixels is not None or htype.browser.kind == "image":
@@ -59,25 +59,25 @@ def is_picture(htype: Htype) -> bool:
 
 
 def draws_itself(htype: Htype) -> bool:
-    """Tell whether the picture of a value is its preview, such as the plot of a signal."""
+    """Tell whether a type draws its values itself, such as a signal as a plot."""
     return htype.browser.kind == "image" and htype.pixels is None
 
 
-def picture_column(view: View) -> str | None:
-    """Return the column whose pictures the grid shows at first."""
-    f = first_picture(view.schema)
+def image_column(view: View) -> str | None:
+    """Return the name of the column whose images the grid shows at first."""
+    f = first_drawable(view.schema)
     return None if f is None else f.name
 
 
-def first_picture(fields: Iterable[Field]) -> Field | None:
-    """Return the first column of pictures, images before all others; None where there is none.
+def first_drawable(fields: Iterable[Field]) -> Field | None:
+    """Return the first column that can be drawn, preferring images, or None.
 
     >>> from deeplake_lite.schema import Schema
-    >>> first_picture(Schema.build({"x": "int32", "mask": "mask", "photo": "image"})).name
+    >>> first_drawable(Schema.build({"x": "int32", "mask": "mask", "photo": "image"})).name
     'photo'
     """
-    drawn = [f for f in fields if is_picture(f.htype)]
-    return min(drawn, key=lambda f: _rank(f.htype), default=None)
+    drawable = [f for f in fields if is_drawable(f.htype)]
+    return min(drawable, key=lambda f: _rank(f.htype), default=None)
 
 
 def _rank(htype: Htype) -> int:
@@ -85,26 +85,26 @@ def _rank(htype: Htype) -> int:
 
 
 def names_of(htype: Htype) -> tuple[str, ...]:
-    """Return the names of a type's classes, or of its points; none for other types."""
+    """Return the names of a type's classes or keypoints; empty for other types."""
     inner = htype.target or htype.item or htype
     named = inner.classes or inner.pixels or inner.coordinates
     return () if named is None else tuple(named.names)
 
 
 def about_columns(view: View) -> list[dict[str, Any]]:
-    """Return what the page knows of a view's columns; marks have the names of their classes."""
-    found = [about_column(f) for f in view.schema]
-    for column, f in zip(found, view.schema, strict=True):
+    """Describe a view's columns for the page; marks get the names of their classes."""
+    columns = [about_column(f) for f in view.schema]
+    for column, f in zip(columns, view.schema, strict=True):
         if is_marks(f.htype) and (known := class_column(view.schema, f)):
             names = names_of(known.htype)
             column |= {"classes": list(names[:MOST_CLASSES]), "class_count": len(names)}
-    return found
+    return columns
 
 
 def about_column(f: Field) -> dict[str, Any]:
-    """Return what the page knows of a column."""
+    """Describe a column for the page."""
     htype, names = f.htype, names_of(f.htype)
-    found = {
+    column = {
         "name": f.name,
         "kind": htype.browser.kind,
         "type": type_of(htype),
@@ -117,15 +117,15 @@ def about_column(f: Field) -> dict[str, Any]:
         "class_count": len(names),
     }
     if htype.coordinates is not None and htype.coordinates.marks == "keypoints":
-        found["connections"] = [list(pair) for pair in htype.coordinates.connections]
-    return found
+        column["connections"] = [list(pair) for pair in htype.coordinates.connections]
+    return column
 
 
 def role_of(htype: Htype) -> str | None:
-    """Return where a column belongs: in the grid, over its pictures, or below them."""
+    """Return the role of a column in the grid: an image, an overlay, a caption, or none."""
     kind = htype.browser.kind
     if kind in OVERLAYS:
         return "overlay"
-    if is_picture(htype):
+    if is_drawable(htype):
         return "picture"
     return "caption" if kind in ("class", "tags", "text", "number", "bool", "time") else None

@@ -1,4 +1,4 @@
-"""Points of rows that were placed before, so that a query that chooses among them reads nothing."""
+"""A cache of the points of rows, so that a query over known rows reads no vectors."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ type Ids = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
 MOST_PLACED = 1_000_000
-"""Rows whose points are kept, 16 bytes each; beyond, only those asked for last."""
+"""Most rows in the cache, at 16 bytes each. When it is full, it starts anew."""
 
 
-class Placed:
-    """Where rows lie, by row id.
+class PointCache:
+    """Points of rows, by row id.
 
     Examples
     --------
-    >>> placed, asked = Placed(), []
+    >>> cache, calls = PointCache(), []
     >>> def place(new):
-    ...     asked.append(new.tolist())
+    ...     calls.append(new.tolist())
     ...     return np.stack([new, new], axis=1).astype(np.float32)
-    >>> placed.get(np.array([30, 10]), place).tolist()
+    >>> cache.get(np.array([30, 10]), place).tolist()
     [[0.0, 0.0], [1.0, 1.0]]
-    >>> placed.get(np.array([10, 20, 30]), place).tolist()
+    >>> cache.get(np.array([10, 20, 30]), place).tolist()
     [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
-    >>> asked
+    >>> calls
     [[0, 1], [1]]
     """
 
@@ -39,7 +39,7 @@ class Placed:
         self._ids, self._points = np.empty(0, np.int64), np.empty((0, 2), np.float32)
 
     def get(self, ids: Ids, place: Callable[[NDArray[np.int64]], Points]) -> Points:
-        """Return points, (n, 2); `place` gives those of the ids at some indices, the new ones."""
+        """Return points, (n, 2); `place` computes those at the indices of uncached ids."""
         points = np.full((len(ids), 2), np.nan, np.float32)
         at = np.searchsorted(self._ids, ids)
         known = np.zeros(len(ids), bool)
@@ -55,6 +55,7 @@ class Placed:
     def _add(self, ids: Ids, points: Points) -> None:
         if len(self._ids) + len(ids) > MOST_PLACED:
             self._ids, self._points = self._ids[:0], self._points[:0]
-        every, both = np.concatenate([self._ids, ids]), np.concatenate([self._points, points])
-        self._ids, at = np.unique(every, return_index=True)
-        self._points = both[at]
+        all_ids = np.concatenate([self._ids, ids])
+        all_points = np.concatenate([self._points, points])
+        self._ids, at = np.unique(all_ids, return_index=True)
+        self._points = all_points[at]

@@ -7,7 +7,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.schema import Schema
-from deeplake_lite.widget.pictures.classes import class_column, tag_column
+from deeplake_lite.widget.images.classes import class_column, tag_column
 
 B, P, K = dl.Boxes(), dl.Polygons(), dl.Keypoints(["nose"])
 C = dl.ClassLabel(["cat", "dog"], multiple=True)

@@ -1,4 +1,7 @@
-"""Which rows are selected: all, none, the others. Single rows the page sends as a trait."""
+"""The part of the browser that selects many rows at once.
+
+The page sends a selection of single rows as a trait instead.
+"""
 
 from __future__ import annotations
 
@@ -20,42 +23,42 @@ if TYPE_CHECKING:
 
 
 class Selecting:
-    """Selections of many rows, which Python makes and the page hears of."""
+    """The part that selects all rows, none, the others, or runs of rows."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"select": self.select}
 
     def select(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Select all rows shown, none, those that were not, or runs of rows."""
+        """Change the selection, and return the number of selected rows."""
         host = self._host
         rows = len(host.shown.view)
         what = fields.text(request, "what")
         if what == "runs":
             host.selected = positions_of(fields.runs(request, "runs"), rows)
         else:
-            host.selected = chosen(what, host.selected, rows)
+            host.selected = selection(what, host.selected, rows)
         return {"rows": len(host.selected)}
 
 
 def positions_of(runs: Iterable[tuple[int, int]], rows: int) -> NDArray[np.int64]:
-    """Return the positions of runs, each from a row up to another, ascending.
+    """Return the positions in ascending runs, each from a start up to, not including, a stop.
 
     >>> positions_of([(2, 4), (7, 99)], 9).tolist()
     [2, 3, 7, 8]
     """
-    there = [np.arange(max(0, start), min(stop, rows)) for start, stop in runs]
-    return np.concatenate([np.empty(0, np.int64), *there])
+    ranges = [np.arange(max(0, start), min(stop, rows)) for start, stop in runs]
+    return np.concatenate([np.empty(0, np.int64), *ranges])
 
 
-def chosen(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    """Return the positions of all rows, of none, or of those that were not selected.
+def selection(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Return the positions of all rows, of none, or of the rows that are not selected.
 
-    >>> chosen("invert", np.array([1]), 3).tolist()
+    >>> selection("invert", np.array([1]), 3).tolist()
     [0, 2]
     """
     match what:
@@ -65,4 +68,7 @@ def chosen(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int6
             return np.empty(0, np.int64)
         case "invert":
             return np.delete(np.arange(rows), selected)
-    raise LakeError(f"Rows are selected by 'all', 'none' or 'invert', got {brief(what, 40)}.")
+    raise LakeError(
+        f"A selection must be 'all', 'none' or 'invert', but it is {brief(what, 40)}. Reload the "
+        "page."
+    )

@@ -1,6 +1,6 @@
-"""What is drawn over a picture, as plain data in parts of its width and height.
+"""Marks over an image as plain data, in fractions of its width and height.
 
-Colours are the page's business: it gets class numbers, and pictures of class numbers.
+The page chooses the colours: it gets class numbers, and for masks, images of class numbers.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.facets import Coordinates
 
 MOST = 2000
-"""Marks of one row that are drawn."""
+"""Most marks of a row that are drawn."""
 
 DIGITS = 5
-"""Of a place in a picture: a pixel in 100,000."""
+"""Decimal digits of coordinates: one pixel in 100,000."""
 
 
 def marks(
     htype: Htype, value: Any, width: int, height: int, classes: Any = None
 ) -> dict[str, Any] | None:
-    """Return the marks of a row.
+    """Return the marks of a row, or None if it has none.
 
     Parameters
     ----------
+    htype : Htype
+        Type of the marks.
+    value : object
+        Value of the row; an exception if it could not be read.
     width, height : int
-        Of the picture, pixels.
+        Size of the image in pixels.
     classes : sequence of int, optional
         Class of each mark.
 
@@ -46,21 +50,21 @@ def marks(
     if places is None or value is None or isinstance(value, Exception):
         return None
     size = _size(places, width, height)
-    found: dict[str, Any]
+    shapes: dict[str, Any]
     match places.marks:
         case "boxes":
             corners = convert_boxes(np.asarray(value, np.float64), places.format, "xyxy")
-            found = {"boxes": _rounded(corners[:MOST] / size)}
+            shapes = {"boxes": _rounded(corners[:MOST] / size)}
         case "polygons":
-            found = {"rings": [_rounded(np.asarray(ring) / size) for ring in value[:MOST]]}
+            shapes = {"rings": [_rounded(np.asarray(ring) / size) for ring in value[:MOST]]}
         case "keypoints":
-            found = {"points": _rounded(np.asarray(value, np.float64)[:MOST] / size)}
+            shapes = {"points": _rounded(np.asarray(value, np.float64)[:MOST] / size)}
     numbers = _classes(classes, len(value))
-    return {**found, "c": numbers, "more": max(0, len(value) - MOST)}
+    return {**shapes, "c": numbers, "more": max(0, len(value) - MOST)}
 
 
 def _size(places: Coordinates, width: int, height: int) -> NDArray[np.float64]:
-    """Return by which each number of a place is divided to be a part of the picture."""
+    """Return the divisors that turn the coordinates of a mark into fractions of the image."""
     if places.units == "fraction":
         return np.ones(len(places.parts))
     along = {"x": width, "y": height, "visibility": 1}
@@ -68,12 +72,12 @@ def _size(places: Coordinates, width: int, height: int) -> NDArray[np.float64]:
 
 
 def _classes(classes: Any, count: int) -> list[int] | None:
-    """Return the class of each mark; None where there are not as many."""
+    """Return the class of each mark, or None if their number differs from that of the marks."""
     if classes is None or isinstance(classes, Exception) or len(classes) != count:
         return None
     return [int(number) for number in classes[:MOST]]
 
 
 def _rounded(values: NDArray[Any]) -> list[Any]:
-    found: list[Any] = np.round(np.nan_to_num(values), DIGITS).tolist()
-    return found
+    numbers: list[Any] = np.round(np.nan_to_num(values), DIGITS).tolist()
+    return numbers

@@ -1,7 +1,7 @@
-"""Which column has the classes of boxes, polygons or keypoints, and which has the tags of rows.
+"""Rules that find the column with the classes of marks, and the column with the tags of rows.
 
-Both are lists of classes per row, so that the types alone do not tell them apart; nor do counts: a
-row with two boxes may well have two tags.
+Both hold a list of classes for each row, so their types do not tell them apart. Counts do not
+either: a row with two boxes may well have two tags.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import ClassLabel, Htype
     from deeplake_lite.schema import Field, Schema
 
-NOTE = "classes"
-"""Note on a column of marks: the column that has their classes."""
+KEY = "classes"
+"""Metadata key of a column of marks: names the column with their classes."""
 
 BOXES = "boxes"
-"""Name of the boxes that classes belong to, where there are several columns of boxes."""
+"""Name of the boxes that classes belong to if there are several columns of boxes."""
 
 TAGS = "tags"
-"""Name of a column that has the tags of rows, and never the classes of marks without a note."""
+"""Name of a column of tags. It has the classes of marks only if their metadata says so."""
 
 
 def class_column(schema: Schema, f: Field) -> Field | None:
-    """Return the column that has the classes of a column of marks; None where none is known.
+    """Return the column with the classes of a column of marks, or None if none is certain.
 
-    A note names it: ``ds["boxes"].metadata["classes"] = "labels"``. Without a note, it is the only
+    Metadata may name it: ``ds["boxes"].metadata["classes"] = "labels"``. Otherwise it is the only
     column of the same group that has several classes per row and is named after the marks:
-    ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``. A column that is
-    named after none belongs to the boxes, where there is one such column and no doubt which boxes;
-    polygons and keypoints get it only where they are the only marks.
+    ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``. If a single
+    column is named after no marks, it belongs to the boxes, provided it is clear which boxes;
+    polygons and keypoints get it only if they are the only marks.
 
     Examples
     --------
@@ -46,16 +46,17 @@ def class_column(schema: Schema, f: Field) -> Field | None:
     >>> class_column(schema, schema["outlines"]).name
     'outlines_classes'
     """
-    if isinstance(noted := f.metadata.get(NOTE), str):
-        return schema[noted] if noted in schema and _is_several(schema[noted].htype) else None
+    if isinstance(name := f.metadata.get(KEY), str):
+        return schema[name] if name in schema and _is_several(schema[name].htype) else None
     group = [g for g in schema if _group(g) == _group(f)]
     several = [g for g in group if _is_several(g.htype) and _leaf(g) != TAGS]
     own = [g for g in several if _is_named_after(g, f)]
     if own:
         return own[0] if len(own) == 1 else None
-    marks = [g for g in group if is_marks(g.htype) and NOTE not in g.metadata]
+    # No column is named after these marks. One that belongs to no other marks may still be theirs.
+    marks = [g for g in group if is_marks(g.htype) and KEY not in g.metadata]
     named = {g.name for g in several for m in marks if _is_named_after(g, m)}
-    named |= {str(g.metadata[NOTE]) for g in schema if NOTE in g.metadata}
+    named |= {str(g.metadata[KEY]) for g in schema if KEY in g.metadata}
     left = [g for g in several if g.name not in named]
     free = [m for m in marks if not any(_is_named_after(g, m) for g in several)]
     boxes = [m for m in free if is_boxes(m.htype)]
@@ -79,7 +80,7 @@ def pairs_of(schema: Schema) -> Iterator[tuple[Field, Field]]:
 
 
 def tag_column(schema: Schema) -> Field | None:
-    """Return the column that has the tags of rows; None where there is none for certain.
+    """Return the column with the tags of rows, or None if none is certain.
 
     Examples
     --------
@@ -95,23 +96,23 @@ def tag_column(schema: Schema) -> Field | None:
     boxed = {f.name for f in classes if f is not None}
     free = [f for f in schema if is_tags(f.htype) and f.name not in boxed]
     named = [f for f in free if _leaf(f) == TAGS]
-    if None in classes:  # one of the others may be what is missing
+    if None in classes:  # one of these columns may have the missing classes
         free = [f for f in free if not _is_several(f.htype)]
     return next(iter([*named, *free]), None)
 
 
 def is_marks(htype: Htype) -> bool:
-    """Tell whether values are marks on a picture, each of which may have a class."""
+    """Tell whether values are marks on an image, each of which may have a class."""
     return htype.coordinates is not None
 
 
 def is_boxes(htype: Htype) -> bool:
-    """Tell whether values are boxes, the marks that are drawn and moved in the page."""
+    """Tell whether values are boxes, the marks that users draw and move in the page."""
     return htype.coordinates is not None and htype.coordinates.marks == "boxes"
 
 
 def is_tags(htype: Htype) -> bool:
-    """Tell whether a column holds tags: any number of texts or classes per row.
+    """Tell whether a column holds tags: any number of strings or classes per row.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> is_tags(ClassLabel(["a"], multiple=True)), is_tags(ClassLabel(["a"]))
@@ -121,14 +122,14 @@ def is_tags(htype: Htype) -> bool:
 
 
 def classes_of(htype: Htype) -> ClassLabel | None:
-    """Return the classes of a column of labels or tags; None where there are none."""
+    """Return the classes of a column of labels or tags, or None for other columns."""
     if htype.classes is None and htype.item is not None:
         return htype.item.classes
     return htype.classes
 
 
 def _is_several(htype: Htype) -> bool:
-    """Tell whether a row has any number of classes."""
+    """Tell whether a row may have any number of classes."""
     return htype.item is not None and htype.item.sql == "class"
 
 

@@ -18,9 +18,9 @@ from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.facets import Browser, Coordinates, Pixels
 from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.schema import Schema
-from deeplake_lite.widget.pictures.drawing import drawings
-from deeplake_lite.widget.pictures.kinds import first_picture, names_of
-from deeplake_lite.widget.pictures.overlays import marks
+from deeplake_lite.widget.images.drawing import draw_functions
+from deeplake_lite.widget.images.kinds import first_drawable, names_of
+from deeplake_lite.widget.images.overlays import marks
 from deeplake_lite.widget.static.strip import strip
 
 
@@ -133,7 +133,7 @@ def test_a_plot_is_beside_the_image_that_marks_belong_to(make_lake, page):
         photo=[np.zeros((50, 100), "uint8")] * 2,
         boxes=[[[0, 0, 50, 25]]] * 2,
     )
-    assert first_picture(ds.schema).name == "photo"
+    assert first_drawable(ds.schema).name == "photo"
     p = page(ds)
     reply, data = p.ask("detail", p=0)
     columns = {column["name"]: column for column in reply["columns"]}
@@ -166,13 +166,13 @@ def test_a_plot_that_fails_is_a_damaged_cell(ds, page, monkeypatch):
 
 def test_values_of_one_length_and_lists_of_them_are_drawn_too():
     for htype, value in [(Signal(40), WAVE), (dl.Sequence(Signal()), [WAVE, RAMP])]:
-        [draw] = drawings(htype, htype.encode([value]))
+        [draw] = draw_functions(htype, htype.encode([value]))
         assert (draw(64).data, draw(64).width) == (plot(WAVE).data, 40)
-        assert first_picture(Schema.build({"x": "int32", "signal": htype})).name == "signal"
+        assert first_drawable(Schema.build({"x": "int32", "signal": htype})).name == "signal"
 
 
 def test_a_long_signal_of_two_axes_is_no_large_picture(make_lake, page, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.widget.pictures.thumbnails.LARGE", 8)
+    monkeypatch.setattr("deeplake_lite.widget.images.thumbnails.LARGE", 8)
     monkeypatch.setattr(Signal, "layout", Ragged("float32", 2))
     monkeypatch.setattr(Signal, "preview_stored", lambda *_: plot(RAMP))
     monkeypatch.setattr(
@@ -203,8 +203,8 @@ def test_a_mask_of_any_type_is_drawn_in_its_colours_or_as_numbers():
     numbers = np.arange(16, dtype="uint8").reshape(4, 4)
     htype, mask = Regions("uint8", (4, 4)), dl.Mask()
     for as_numbers in (False, True):
-        [draw] = drawings(htype, htype.encode([numbers]), numbers=as_numbers)
-        [known] = drawings(mask, mask.encode([numbers]), numbers=as_numbers)
+        [draw] = draw_functions(htype, htype.encode([numbers]), numbers=as_numbers)
+        [known] = draw_functions(mask, mask.encode([numbers]), numbers=as_numbers)
         assert draw(64) == known(64)
     assert names_of(htype) == ("sky", "sea")
 

@@ -1,4 +1,4 @@
-"""Queries of the page: asked, completed, filtered, sorted; and what is chosen of the answer."""
+"""The part of the browser that runs and completes the queries of the page."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_COMPLETIONS = 200
-"""What a reader may be offered at once."""
+"""Most completions that are offered at a time."""
 
 
-class Asking:
-    """The query box."""
+class Querying:
+    """The part that answers the query box."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {
             "hello": self.hello,
             "query": self.query,
@@ -35,12 +35,12 @@ class Asking:
         }
 
     def hello(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Send four bytes, so that the page sees whether bytes arrive."""
+        """Send four bytes, from which the page learns whether its host passes buffers on."""
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
 
     def query(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
-        """Show the answer of a query."""
+        """Show the result of a query."""
         text = fields.text(request, "text", "")
         try:
             return self._host.ask(text)
@@ -49,29 +49,30 @@ class Asking:
             raise
 
     def complete(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Return what may stand at the cursor, and where the word begins that it replaces."""
+        """Return completions at the cursor, and the start of the word that they replace."""
         from deeplake_lite.query import complete
 
         text = fields.text(request, "text")
-        wanted = fields.whole(request, "cursor")
-        cursor = min(max(wanted, 0), len(text))  # a late message may have that of another text
-        found = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
-        return {"items": [list(item) for item in found], "word": word_start(text, cursor)}
+        requested = fields.whole(request, "cursor")
+        # A late message may have the cursor of another text.
+        cursor = min(max(requested, 0), len(text))
+        completions = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
+        return {"items": [list(item) for item in completions], "word": word_start(text, cursor)}
 
     def refresh(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Take the dataset as it is now."""
+        """Show the dataset as it is now."""
         self._host.refresh()
-        return answer_of(self._host)
+        return query_reply(self._host)
 
 
-def answer_of(host: Host) -> dict[str, Any]:
-    """Return what the page is told of an answer."""
+def query_reply(host: Host) -> dict[str, Any]:
+    """Return the reply to a query: number of rows, time in milliseconds, and text."""
     shown = host.shown
     return {"rows": len(shown.view), "ms": shown.ms, "query": shown.text}
 
 
 def word_start(text: str, cursor: int) -> int:
-    """Return where the word begins that a completion takes the place of, its quote included.
+    """Return the start of the word that a completion replaces, including its opening quote.
 
     >>> word_start("SELECT la", 9), word_start("WHERE label = 'red t", 20)
     (7, 14)

@@ -1,4 +1,4 @@
-"""Branches, tags and commits to pick from, and what is shown when one is picked."""
+"""The part of the browser that lists branches, tags and commits, and shows one of them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_COMMITS = 500
-"""Commits of a branch that are listed."""
+"""Most commits that are listed."""
 
 
 class Versions:
-    """The versions of the lake."""
+    """The part that lists and shows versions of the lake."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What it answers, by type of message."""
+        """The handlers, by message type."""
         return {"versions": self.versions, "show_version": self.show_version}
 
     def versions(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Return the names there are, and the commits that led to what is shown."""
+        """Return branches, tags, and the newest commits of branches and the shown version."""
         shown = self._host.shown
         repository = shown.base.rows.lake.repository
         branches, tags = history.branches(repository), history.tags(repository)
@@ -65,10 +65,10 @@ class Versions:
         }
 
     def show_version(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Browse a branch, to mend it, or a version that never moves."""
+        """Browse a branch, which can be edited, or another version, which is read-only."""
         host = self._host
         host.part(Editing).check_none("another version is shown")
-        host.browse(opened(host.shown.base.rows.lake, fields.text(request, "version")))
+        host.browse(open_version(host.shown.base.rows.lake, fields.text(request, "version")))
         about = host.about
         return {
             "rows": len(host.shown.view),
@@ -78,16 +78,20 @@ class Versions:
         }
 
 
-def opened(lake: Lake, version: str) -> Dataset:
-    """Return a branch to write on, or a version. Raises VersionNotFoundError.
+def open_version(lake: Lake, version: str) -> Dataset:
+    """Return a writable dataset on a branch, or a read-only one at any other version.
+
+    Raises VersionNotFoundError.
 
     Examples
     --------
     >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://opened-doc", {"x": "int32"})
+    >>> ds = dl.create("memory://open-version-doc", {"x": "int32"})
     >>> ds.tag("v1")
-    >>> opened(ds.rows.lake, "main").current_branch, opened(ds.rows.lake, "v1").read_only
-    ('main', True)
+    >>> open_version(ds.rows.lake, "main").current_branch
+    'main'
+    >>> open_version(ds.rows.lake, "v1").read_only
+    True
     """
     repository = lake.repository
     if version in history.branch_names(repository):

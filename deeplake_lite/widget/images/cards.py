@@ -1,4 +1,4 @@
-"""What a row shows in the grid where there is no picture, and what values say in a few words."""
+"""Cards, which stand for rows without an image in the grid, and short descriptions of values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from deeplake_lite.dataset.repr.describe import type_of
 from deeplake_lite.htypes.show import short_text
 from deeplake_lite.htypes.words import item_in_words
-from deeplake_lite.widget.pictures.classes import is_tags
-from deeplake_lite.widget.pictures.kinds import is_picture
+from deeplake_lite.widget.images.classes import is_tags
+from deeplake_lite.widget.images.kinds import is_drawable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 TEXT = 600
-"""Characters of a card."""
+"""Most characters of a card."""
 
 NUMBERS = 64
-"""Bars of a card that draws a vector."""
+"""Most bars of a card that plots a vector."""
 
 CELLS = 8
-"""Lines of a card that lists columns."""
+"""Most lines of a card that lists columns."""
 
 LONG = 20_000
-"""Characters of a value in the detail."""
+"""Most characters of a value in the detail panel."""
 
 
 def caption(htype: Htype, value: Any) -> dict[str, Any]:
-    """Return what stands below a picture: a short text, and the number of the class if it is one.
+    """Return the caption below an image: a short string, and for classes their numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> caption(ClassLabel(["rose", "tulip"]), np.int32(1))
@@ -41,17 +41,17 @@ def caption(htype: Htype, value: Any) -> dict[str, Any]:
     """
     if isinstance(value, Exception):
         return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
-    found: dict[str, Any] = {"t": words(htype, value), "c": None}
+    fields: dict[str, Any] = {"t": words(htype, value), "c": None}
     if htype.classes is not None and value is not None:
         if htype.item is None:
-            found["c"] = int(value)
+            fields["c"] = int(value)
         else:
-            found["cs"] = [int(number) for number in value]
-    return found
+            fields["cs"] = [int(number) for number in value]
+    return fields
 
 
 def words(htype: Htype, value: Any) -> str | None:
-    r"""Return a value in a few words; None for null.
+    r"""Describe a value in a few words; return None for null.
 
     >>> from deeplake_lite.htypes import Sequence, Text
     >>> words(Text(), "two\nlines"), words(Sequence("text"), ["a", "b"]), words(Text(), None)
@@ -65,16 +65,16 @@ def words(htype: Htype, value: Any) -> str | None:
         return short_text(", ".join(str(words(item, part)) for part in value))
     if htype.target is not None:
         return short_text(str(value))
-    if isinstance(value, np.ndarray) and is_picture(htype):
+    if isinstance(value, np.ndarray) and is_drawable(htype):
         return f"{' × '.join(map(str, value.shape))} {value.dtype}"
     if isinstance(value, np.floating | float):
         return f"{float(value):.6g}"
-    said = htype.preview(value)
-    return said if isinstance(said, str) else type_of(htype)
+    preview = htype.preview(value)
+    return preview if isinstance(preview, str) else type_of(htype)
 
 
 def card(htype: Htype, value: Any) -> dict[str, Any]:
-    r"""Return what stands in the place of a picture.
+    r"""Return the card that stands in place of an image.
 
     >>> from deeplake_lite.htypes import Json, Text
     >>> card(Json(), {"a": 1})["text"]
@@ -98,17 +98,17 @@ def card(htype: Htype, value: Any) -> dict[str, Any]:
 
 
 def table_card(values: Mapping[str, tuple[Htype, Any]]) -> dict[str, Any]:
-    """Return a card that lists columns and their values."""
+    """Return a card that lists columns with their values."""
     lines = [[name, words(htype, value)] for name, (htype, value) in values.items()]
     return {"kind": "table", "rows": lines[:CELLS], "more": max(0, len(lines) - CELLS)}
 
 
-def write_again(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
-    """Bring the card of a row, if it says a column's value, to another value.
+def update_card(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
+    """Update a row's card to a new value of a column, if the card shows that column.
 
     >>> from deeplake_lite.htypes import Text
     >>> cell = {"main": None, "card": {"kind": "table", "rows": [["x", "1"], ["y", "2"]]}}
-    >>> write_again(cell, "y", Text(), "three")
+    >>> update_card(cell, "y", Text(), "three")
     >>> cell["card"]["rows"]
     [['x', '1'], ['y', 'three']]
     """
@@ -124,12 +124,12 @@ def write_again(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> 
 
 
 def damaged(error: Exception) -> dict[str, Any]:
-    """Return a card that says what is wrong with a cell; the error names column and row."""
+    """Return a card that reports a damaged cell; the error names the column and the row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}
 
 
 def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None]:
-    """Return a vector as few numbers: means of neighbours; None for what is no number.
+    """Shorten a vector to at most `most` numbers, means of neighbours; None where not finite.
 
     >>> bars(np.array([1, 3, 5, 7]), 2)
     [2.0, 6.0]
@@ -143,34 +143,34 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 
 
 def long_text(htype: Htype, value: Any) -> str | None:
-    r"""Return a value at length, for the detail: with every digit, and classes by name.
+    r"""Write a value in full for the detail panel: all digits, and classes by name.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> several = ClassLabel(["ant", "bee"], multiple=True)
     >>> long_text(several, np.array([1, 0])), long_text(Sequence("float64"), [0.1234567, 2.0])
     ('bee, ant', '0.1234567\n2.0')
     """
-    if value is None or isinstance(value, Exception) or is_picture(htype):
+    if value is None or isinstance(value, Exception) or is_drawable(htype):
         return words(htype, value)
     if htype.browser.kind == "json":
-        return _begun(json.dumps(value, ensure_ascii=False, indent=2))
+        return _shortened(json.dumps(value, ensure_ascii=False, indent=2))
     if (item := _item_of(htype)) is not None:
-        if is_picture(item):
-            return _begun("\n".join(str(words(item, part)) for part in value[:1000]))
-        return _begun("\n".join(item_in_words(item, part) for part in value))
-    said = htype.to_words(value)
-    return words(htype, value) if said is None else _begun(said)
+        if is_drawable(item):
+            return _shortened("\n".join(str(words(item, part)) for part in value[:1000]))
+        return _shortened("\n".join(item_in_words(item, part) for part in value))
+    text = htype.to_words(value)
+    return words(htype, value) if text is None else _shortened(text)
 
 
 def _item_of(htype: Htype) -> Htype | None:
-    """Return the type of a list's items; None for other values, and arrays of class numbers."""
+    """Return the item type of a list, or None for other values and arrays of class numbers."""
     return htype.item if htype.classes is None else None
 
 
-def _begun(text: str) -> str:
-    """Return the beginning of a long text, with a mark that those share which go on alike.
+def _shortened(text: str) -> str:
+    """Cut a long string and append a digest of it all, so that different values look different.
 
-    >>> _begun("a" * 20_001)[-22:]
+    >>> _shortened("a" * 20_001)[-22:]
     'aaa … b989682a3df92a20'
     """
     if len(text) <= LONG:

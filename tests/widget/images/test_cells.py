@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
-from deeplake_lite.widget.pictures.drawing import SLACK
+from deeplake_lite.widget.images.drawing import SLACK
 
 
 def part(data, span):

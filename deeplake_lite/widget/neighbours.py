@@ -1,6 +1,6 @@
-"""Rows like one: the query that sorts by nearness to a row, which it names by its id.
+"""Queries that sort rows by nearness to a row.
 
-Positions would mean another row once rows before it are deleted.
+The row is named by its id. Its position would mean another row once earlier rows are deleted.
 """
 
 from __future__ import annotations
@@ -21,42 +21,52 @@ if TYPE_CHECKING:
 _VECTOR = re.compile(
     r"\(SELECT (.+?) FROM dataset WHERE ROW_ID\(\) = (\d+) LIMIT 1\)", re.IGNORECASE
 )
-"""A query's vector of one row, as `nearest_first` writes it."""
+"""The part of a query that reads the vector of one row, as `nearest_first` writes it."""
 
 
 def nearest_first(shown: Shown, position: int, name: str) -> str:
-    """Return the query that sorts all rows by how near they are to one that is shown.
+    """Return a query that sorts all rows by nearness to a shown row.
 
     Parameters
     ----------
+    shown : Shown
+        The state of the browser.
+    position : int
+        Position of the row in the shown view.
     name : str
         A column of vectors.
 
     Raises
     ------
     SchemaError
-        For a row that has no vector, or is not among those that are browsed.
+        When the row has no vector, or is not among the browsed rows.
     """
     ids, base = shown.ids(np.array([position])), shown.base
     if ids is None:
-        raise SchemaError("Neighbours are those of a row of the dataset. Take the query back.")
+        raise SchemaError(
+            "Only rows of the dataset have neighbours, but the query computes rows of its own. "
+            "Clear the query."
+        )
     match _has_vector(base, name, int(ids[0])):
         case None:
             raise SchemaError(
-                f"Neighbours are found among the rows that are browsed, but row {position:,} is of "
-                "another version or view. Browse that one."
+                f"Neighbours are searched among the browsed rows, but row {position:,} is of "
+                "another version or view. Browse that version or view."
             )
         case False:
-            raise SchemaError(f"Row {position:,} has no {name!r}, by which rows would be like it.")
+            raise SchemaError(
+                f"Row {position:,} has no {name!r} that others could be compared with. Choose "
+                "another row or column."
+            )
     column = quoted(name)
-    asked = f"(SELECT {column} FROM dataset WHERE ROW_ID() = {ids[0]} LIMIT 1)"
-    return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {asked}) DESC"
+    vector = f"(SELECT {column} FROM dataset WHERE ROW_ID() = {ids[0]} LIMIT 1)"
+    return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {vector}) DESC"
 
 
 def check_row(text: str, base: View) -> None:
-    """Refuse a query by nearness to a row that is gone by now: null is near to nothing.
+    """Refuse a query by nearness to a row that is gone or has lost its vector.
 
-    Raises LakeError.
+    The vector would be null, and the order would mean nothing. Raises LakeError.
 
     Examples
     --------
@@ -69,15 +79,15 @@ def check_row(text: str, base: View) -> None:
     for column, row_id in _VECTOR.findall(text):
         name = next((n for n in base.columns if column in (n, quoted(n))), None)
         if name is not None and not (has := _has_vector(base, name, int(row_id))):
-            why = "is gone" if has is None else "has none by now"
+            state = "is gone" if has is None else "no longer has one"
             raise LakeError(
-                f"The query sorts by {name!r} of row {row_id}, which {why}. Take the query back, "
-                "or look for rows like another one."
+                f"The query sorts by {name!r} of row {row_id}, which {state}. Clear the query, or "
+                "search for rows like another one."
             )
 
 
 def _has_vector(base: View, name: str, row_id: int) -> bool | None:
-    """Tell whether a row of what is browsed has a value; None where it has no such row."""
+    """Tell whether a browsed row has a value in a column; return None if there is no such row."""
     table: Any = base.rows.table
     if not getattr(table, "has_ids", True):
         return None

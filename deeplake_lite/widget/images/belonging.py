@@ -1,0 +1,143 @@
+"""The image column that marks belong to, and the reasons not to draw them over another image.
+
+Boxes, polygons, keypoints and masks are positions in one image. Over an image that a query scales,
+crops or turns, or over a stored image of another size, they would appear in the wrong place, and
+edits made there would be stored with the wrong coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.errors import LakeError
+from deeplake_lite.widget.images.kinds import first_drawable, is_drawable
+from deeplake_lite.widget.stored import Place, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.selection import ReadTable
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field, Schema
+
+type Size = tuple[int, int]
+"""Width and height, pixels."""
+
+KEY = "picture"
+"""Metadata key of a column of marks: names the column of the images that they belong to."""
+
+
+def own_image(schema: Schema, f: Field) -> Field | None:
+    """Return the image column that a column of marks belongs to, or None if there is none.
+
+    Metadata may name it: ``ds["boxes"].metadata["picture"] = "thumb"``. Otherwise it is the first
+    image column of the same group (``left/image`` for ``left/boxes``), else the first of all.
+
+    Examples
+    --------
+    >>> from deeplake_lite.schema import Schema
+    >>> fields = {"image": "image", "left/boxes": "boxes", "left/image": "image", "boxes": "boxes"}
+    >>> schema = Schema.build(fields)
+    >>> own_image(schema, schema["boxes"]).name, own_image(schema, schema["left/boxes"]).name
+    ('image', 'left/image')
+    """
+    name = f.metadata.get(KEY)
+    if isinstance(name, str) and name in schema and is_drawable(schema[name].htype):
+        return schema[name]
+    others = [g for g in schema if g.name != f.name]
+    group = [g for g in others if _group(g) == _group(f)]
+    return first_drawable(group) or first_drawable(others)
+
+
+def _group(f: Field) -> str:
+    return f.name.rpartition("/")[0]
+
+
+def reasons_not_drawn(
+    view: View,
+    marks: Field,
+    image: Field,
+    positions: NDArray[np.int64],
+    sizes: Sequence[Size | None],
+) -> list[str | None]:
+    """Return, for each row, the reason why its marks are not drawn over an image, or None.
+
+    Parameters
+    ----------
+    marks, image : Field
+        Columns of the view; the marks may also be a stored column that the query leaves out.
+    positions : ndarray, (n,) int64
+        Positions of the rows in the view.
+    sizes : sequence of (width, height) or None, n of them
+        Sizes of the images in pixels; None for rows without an image.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://belonging-doc", {"image": dl.Image("png"), "boxes": "boxes"})
+    >>> ds.append({"image": [np.zeros((50, 100), "uint8")], "boxes": [[[0, 0, 9, 9]]]})
+    >>> view = ds.query("SELECT image, image[:20] AS top, boxes")
+    >>> image, top, boxes = view.schema
+    >>> reasons_not_drawn(view, boxes, image, np.array([0]), [(100, 50)])
+    [None]
+    >>> reasons_not_drawn(view, boxes, top, np.array([0]), [(100, 20)])
+    ["'boxes' is not drawn over 'top', which the query computes: ... Show 'image' as it is stored."]
+    """
+    shown, stored = place_of(view, image, positions), place_of(view, marks, positions)
+    if shown is None:
+        own = own_image(stored[0].schema, stored[1]) if stored else None
+        return [_computed_reason(marks, image, own)] * len(positions)
+    # Marks that the query computes have no place of their own: they count as stored with the image.
+    table, f, slots = stored or (shown[0], marks, shown[2])
+    own = own_image(table.schema, f)
+    if own is None or _is_same(shown, (table, own, slots)):
+        return [None] * len(positions)
+    return [
+        None if size in (None, own_size) else _size_reason(marks, image, own, size, own_size)
+        for own_size, size in zip(_sizes(table, own, slots), sizes, strict=True)
+    ]
+
+
+def _is_same(a: Place, b: Place) -> bool:
+    return a[0] is b[0] and a[1].id == b[1].id and bool((a[2] == b[2]).all())
+
+
+def _computed_reason(marks: Field, image: Field, own: Field | None) -> str:
+    hint = "Show a stored image" if own is None else f"Show {own.name!r} as it is stored"
+    return (
+        f"{marks.name!r} is not drawn over {image.name!r}, which the query computes: the image may "
+        f"be scaled or cropped, so the marks could appear in the wrong place. {hint}."
+    )
+
+
+def _size_reason(marks: Field, image: Field, own: Field, size: Size, own_size: Size | None) -> str:
+    pixels = "whose size is not known" if own_size is None else _pixels(own_size)
+    return (
+        f"{marks.name!r} is not drawn over {image.name!r} ({_pixels(size)}), because it belongs to "
+        f"{own.name!r} ({pixels}). Show {own.name!r} as the image instead."
+    )
+
+
+def _pixels(size: Size) -> str:
+    return f"{size[0]} × {size[1]} pixels"
+
+
+def _sizes(table: ReadTable, f: Field, slots: NDArray[np.int64]) -> list[Size | None]:
+    """Return the sizes of stored images without reading them; None where a size is not known."""
+    sizes: list[Size | None] = [None] * len(slots)
+    pixels = f.htype.pixels
+    if pixels is None and not f.htype.is_array:
+        return sizes
+    first = 1 if pixels is not None and pixels.role == "object_masks" else 0
+    stored = np.flatnonzero(slots >= 0)  # a join may leave rows without a slot
+    try:
+        shapes = table.shapes(f.id, slots[stored])[:, first : first + 2]
+    except LakeError:  # a damaged index: no marks are drawn, and the cells report the damage
+        return sizes
+    for i, (height, width) in zip(stored.tolist(), shapes.tolist(), strict=True):
+        sizes[i] = (width, height) if height >= 0 else None
+    return sizes

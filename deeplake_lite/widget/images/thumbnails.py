@@ -1,0 +1,318 @@
+"""Thumbnails of rows, drawn in threads and cached by the hash of their content.
+
+The lake knows the hash of every stored cell without reading it. Thumbnails in a cache are taken
+from there; the other cells are read, some megabytes at a time, compared with their hashes, and
+drawn. Originals of at least `LARGE` pixels are drawn at one size for the disk, from which all
+smaller thumbnails are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import xxhash
+
+from deeplake_lite import codecs
+from deeplake_lite.dataset.read.reading import read_cells
+from deeplake_lite.dataset.read.values import decode_pool
+from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
+from deeplake_lite.errors import DamagedError, LakeError
+from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes.show import thumbnail
+from deeplake_lite.storage.snapshot import Snapshot
+from deeplake_lite.widget.images.cache import Disk, Memory, folder_beside
+from deeplake_lite.widget.images.drawing import WebImage, draw_functions
+from deeplake_lite.widget.images.kinds import draws_itself
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.pool import Job as Task
+    from deeplake_lite.schema import Field
+    from deeplake_lite.widget.images.drawing import Draw
+
+type Outcome = WebImage | str | Exception | None
+"""An image, a string in its place, the error of its cell, or None if nothing is drawn."""
+
+LARGE = 2_000_000
+"""Fewest pixels of an original whose thumbnail is cached on disk."""
+
+MASTER = 512
+"""Longer side of the thumbnail of a large original on disk, unless a larger one is requested."""
+
+READ_BYTES = 32 * 2**20
+"""Most stored bytes that are read at a time."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A thumbnail to return, with the properties of its cell that are known without reading."""
+
+    place: int
+    """Index among the requested rows."""
+    position: int
+    """Position of the row in the view."""
+    key: tuple[int, int, int] | None
+    """Hash of the cell, hash of its type, and longer side; None if the cell has no known hash."""
+    large: bool
+    """Whether the thumbnail is cached on disk."""
+
+    @property
+    def file(self) -> str:
+        """Key of the thumbnail on disk."""
+        assert self.key is not None
+        digest, kind, side = self.key
+        return f"{digest:016x}-{kind:016x}-{max(side, MASTER):x}"
+
+
+class Thumbnails:
+    """Thumbnails of a lake's cells. All browsers of the lake share the cache in memory.
+
+    Parameters
+    ----------
+    url : str
+        URL of the lake.
+    memory : int
+        Most bytes of thumbnails in memory.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://thumbnails-doc", {"image": "image"})
+    >>> ds.append({"image": [np.zeros((300, 200, 3), "uint8")]})
+    >>> [image] = Thumbnails(ds.url).of(ds, "image", np.array([0]), 64)
+    >>> image.mime, image.width, image.height
+    ('image/jpeg', 200, 300)
+    """
+
+    MEMORY: ClassVar[int] = 256 * 2**20
+    """Default for the most bytes of thumbnails in memory."""
+
+    def __init__(self, url: str, memory: int = MEMORY) -> None:
+        folder = folder_beside(url)
+        self._memory = Memory.of(url, memory)
+        self._disk = None if folder is None else Disk(folder)
+
+    def of(
+        self,
+        view: View,
+        column: str,
+        positions: NDArray[np.int64],
+        side: int,
+        *,
+        numbers: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Outcome]:
+        """Return the thumbnails of some rows.
+
+        Parameters
+        ----------
+        view : View
+            The view that is shown.
+        column : str
+            A column of the view.
+        positions : ndarray, (n,) int64
+            Positions of the rows in the view.
+        side : int
+            Longer side in pixels; 0 for the original size, which is not cached.
+        numbers : bool
+            Whether masks become images of class numbers.
+        progress : callable, optional
+            Called with the number of thumbnails that are ready, and their total.
+        """
+        view, f, positions = origin(view, view.schema[column], positions)
+        jobs = list(_jobs(view, f, positions, side, numbers=numbers))
+        outcomes: list[Outcome] = [None] * len(jobs)
+        left = [job for job in jobs if not self._fill_from_memory(job, outcomes)]
+        done = len(jobs) - len(left)
+        for batch, tasks in _one_ahead(self._start(view, f, left, side, numbers=numbers)):
+            for job, task in zip(batch, tasks, strict=True):
+                outcomes[job.place] = task if isinstance(task, WebImage) else task.result()
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(jobs))
+        return outcomes
+
+    def _fill_from_memory(self, job: Job, outcomes: list[Outcome]) -> bool:
+        """Fill in a thumbnail if it is in memory; tell whether it is."""
+        if job.key is None:
+            return False
+        image = self._memory.get(job.key)
+        if image is not None:
+            outcomes[job.place] = image
+        return image is not None
+
+    def _start(
+        self, view: View, f: Field, left: Sequence[Job], side: int, *, numbers: bool
+    ) -> Iterator[tuple[list[Job], list[WebImage | Task[Outcome]]]]:
+        """Yield batches of thumbnails, those from disk and tasks that draw the others."""
+        pool = decode_pool()
+        for batch in _batches(view, f, left):
+            cached = pool.map(self._load_from_disk, batch)
+            missing = [job for job, image in zip(batch, cached, strict=True) if image is None]
+            draw = iter(_read(view, f, missing, numbers=numbers))
+            yield (
+                batch,
+                [
+                    image if image is not None else pool.submit(self._draw, job, next(draw), side)
+                    for job, image in zip(batch, cached, strict=True)
+                ],
+            )
+
+    def _load_from_disk(self, job: Job) -> WebImage | None:
+        if not job.large or job.key is None or self._disk is None:
+            return None
+        master = self._disk.get(job.file)
+        try:
+            return None if master is None else self._resize_and_store(job, master)
+        except Exception:  # the file holds no image, so it is drawn again
+            return None
+
+    def _draw(self, job: Job, draw: Draw | Exception | None, side: int) -> Outcome:
+        """Draw a thumbnail and cache it."""
+        if draw is None or isinstance(draw, Exception):
+            return draw
+        try:
+            image = draw(max(side, MASTER) if job.large else side)
+            if isinstance(image, str):
+                return image
+            if job.large and self._disk is not None:
+                self._disk.put(job.file, image)
+            return self._resize_and_store(job, image)
+        except Exception as error:
+            return error if isinstance(error, LakeError) else DamagedError(f"{error}")
+
+    def _resize_and_store(self, job: Job, image: WebImage) -> WebImage:
+        """Resize an image to the requested side, and store it in memory."""
+        if job.key is None:
+            return image
+        side = job.key[2]
+        small = _smaller(image, side) if job.large and side < MASTER else image
+        self._memory.put(job.key, small)
+        return small
+
+
+def origin(
+    view: View, f: Field, positions: NDArray[np.int64]
+) -> tuple[View, Field, NDArray[np.int64]]:
+    """Return the view, column and positions from which a query took over a column's cells.
+
+    A column that is stored or computed is returned unchanged.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://origin-doc", {"image": "image", "x": "int32"})
+    >>> ds.append({"image": [np.zeros((2, 2), "uint8")] * 2, "x": [1, 2]})
+    >>> view = ds.query("SELECT image AS picture, x * 2 AS y ORDER BY x DESC")
+    >>> stored, f, positions = origin(view, view.schema["picture"], np.array([0]))
+    >>> f.name, positions.tolist()
+    ('image', [1])
+    """
+    table, slots = view.rows.locate(positions)
+    taken = table.column(f.id) if isinstance(table, VirtualTable) else None
+    if not isinstance(taken, TakenColumn):
+        return view, f, positions
+    source = taken.positions[slots]
+    if (source < 0).any():  # a join has rows without a partner
+        return view, f, positions
+    return origin(taken.view, taken.field, source)
+
+
+def _jobs(
+    view: View, f: Field, positions: NDArray[np.int64], side: int, *, numbers: bool
+) -> Iterator[Job]:
+    """Yield a job for each row."""
+    table, slots = view.rows.locate(positions)
+    digests, large = [0] * len(slots), [False] * len(slots)
+    if isinstance(table, Snapshot) and side and not isinstance(f.htype.layout, Dense):
+        digests = table.digests(f.id, slots).tolist()
+        shapes = table.shapes(f.id, slots)
+        if shapes.shape[1] >= 2 and not numbers and not draws_itself(f.htype):
+            large = (shapes[:, :2].astype(np.int64).prod(axis=1) >= LARGE).tolist()
+    kind = xxhash.xxh3_64_intdigest(f"{f.htype!r}{numbers}".encode())
+    for place, position in enumerate(positions.tolist()):
+        key = (digests[place], kind, side) if digests[place] else None
+        yield Job(place, position, key, large[place])
+
+
+def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
+    """Yield each item after the next one is computed, so that one is read while one is drawn."""
+    before: list[T] = []
+    for item in items:
+        yield from before
+        before = [item]
+    yield from before
+
+
+def _batches(view: View, f: Field, jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Yield the jobs in batches whose cells take at most `READ_BYTES`."""
+    table, slots = view.rows.locate(np.array([job.position for job in jobs], np.int64))
+    if not isinstance(table, Snapshot):
+        yield list(jobs)
+        return
+    batch: list[Job] = []
+    size = 0
+    for job, nbytes in zip(jobs, table.sizes(f.id, slots).tolist(), strict=True):
+        if batch and size + nbytes > READ_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(job)
+        size += nbytes
+    if batch:
+        yield batch
+
+
+def _read(
+    view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
+) -> list[Draw | Exception | None]:
+    """Read cells; return functions that draw them, and the errors of damaged cells.
+
+    Halving the cells until a single one fails finds the damaged ones.
+    """
+    if not jobs:
+        return []
+    try:
+        return _read_all(view, f, jobs, numbers=numbers)
+    except Exception as error:
+        if len(jobs) == 1:
+            return [error]
+        half = len(jobs) // 2
+        parts = (jobs[:half], jobs[half:])
+        return [draw for part in parts for draw in _read(view, f, part, numbers=numbers)]
+
+
+def _read_all(
+    view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
+) -> list[Draw | Exception | None]:
+    """Read cells and compare them with their hashes, which are the keys of the caches."""
+    cells = read_cells(view, f, np.array([job.position for job in jobs], np.int64))
+    functions = cast(
+        "list[Draw | Exception | None]",
+        draw_functions(f.htype, cells, view.rows.lake.allow, numbers=numbers),
+    )
+    table: Any = view.rows.table
+    recorded = [job.key[0] if job.key else 0 for job in jobs]
+    if any(recorded):
+        actual = table.digest(f.id, cells).tolist()
+        for i, (before, now) in enumerate(zip(recorded, actual, strict=True)):
+            if before and before != now:
+                functions[i] = DamagedError(
+                    f"column {f.name!r}, row {jobs[i].position:,}: the bytes are not those that "
+                    "were written. Run ds.verify() to list all damage."
+                )
+    return functions
+
+
+def _smaller(image: WebImage, side: int) -> WebImage:
+    """Return a smaller version of an image."""
+    source = codecs.sniff(image.data)
+    header = source.probe(image.data)
+    pixels = source.decode_small(image.data, header.shape, np.dtype(header.dtype), side)
+    small = thumbnail(pixels, side)
+    return WebImage(small.data, small.mime, image.width, image.height)
