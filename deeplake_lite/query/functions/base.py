@@ -89,9 +89,9 @@ class Bound:
     """Whether stacked arguments, and the result, may be lists with an entry per row as well."""
     sees_null: bool = False
     """Whether `compute` is given nulls; otherwise a null argument makes the result null."""
-    aside: Callable[[Any], Any] | None = None
+    auxiliary: Callable[[Any], Any] | None = None
     """What is worth keeping of a column, (rows, *shape), from one query to the next: an array of an
-    entry per row. Where there is one, `compute` takes its rows as ``aside``."""
+    entry per row. Where there is one, `compute` takes its rows as ``auxiliary``."""
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,10 @@ class Guarded:
     is_users: bool = False
     """Whether it is a function of the user's, which takes values of any kind as they come."""
 
-    def __call__(self, *given: Any, lead: int, aside: Any = None) -> Any:
+    def __call__(self, *given: Any, lead: int, auxiliary: Any = None) -> Any:
         """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``).
 
-        What is kept of the rows, `aside`, is used where none of them is null.
+        What is kept of the rows, `auxiliary`, is used where none of them is null.
         """
         if lead and all(arg.is_constant for arg in self.args):
             return self._of_constants(*given)
@@ -72,7 +72,7 @@ class Guarded:
         values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
         nulls = np.logical_or.reduce(masks) if masks else None
         if nulls is None or not nulls.any():
-            return self._run(values, lead, aside)
+            return self._run(values, lead, auxiliary)
         rows = zip(values, self.args, strict=True)
         chosen = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
         return self._spread(self._run(chosen, lead) if not nulls.all() else None, nulls)
@@ -89,13 +89,13 @@ class Guarded:
         pairs = zip(values, self.args, strict=True)
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
-    def _run(self, values: tuple[Any, ...], lead: int, aside: Any = None) -> Any:
+    def _run(self, values: tuple[Any, ...], lead: int, auxiliary: Any = None) -> Any:
         if not lead and not self.is_users:
             values = tuple(map(_as_declared, values, self.args))
         try:
             with np.errstate(all="ignore"):
-                if aside is not None:
-                    return self.compute(*values, lead=lead, aside=aside)
+                if auxiliary is not None:
+                    return self.compute(*values, lead=lead, auxiliary=auxiliary)
                 return self.compute(*values, lead=lead)
         except LakeError:
             raise

@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.database.spans import read_moment
+from deeplake_lite.query.database.times import read_timestamp
 from deeplake_lite.query.functions.base import Arg
 from deeplake_lite.query.functions.value_type import Type
 
@@ -67,7 +67,7 @@ def _moment(text: str, arg: Arg, beside: Type) -> np.datetime64:
             f"Durations compare with durations, but {arg.text} is a string. Write INTERVAL 2 HOUR, "
             "or pass a timedelta as a parameter."
         )
-    moment = read_moment(text)
+    moment = read_timestamp(text)
     if moment is None:
         raise QueryTypeError(
             f"Times compare with times, but {brief(text, 60)} is none. Write it as "

@@ -85,7 +85,7 @@ def _of_two(
         exact = _whole_dtype(x, y) if whole else None
         work = exact if exact and not _fits(x, y) else dtype
 
-        def compute(*values: Any, lead: int, aside: Any = None) -> Any:
+        def compute(*values: Any, lead: int, auxiliary: Any = None) -> Any:
             a, b = align([np.asarray(v) for v in values], (x, y), lead)
             if exact == "int64":
                 pairs = zip((a, b), (x, y), strict=True)
@@ -94,12 +94,14 @@ def _of_two(
                 raise ValueError("vectors differ in length")
             if b.ndim > a.ndim:
                 a, b = b, a
-            aside = None if aside is None else aside.reshape(a.shape[:-1])  # aligned as a column is
-            result = apply(a.astype(work, copy=False), b.astype(work, copy=False), aside)
+            auxiliary = (
+                None if auxiliary is None else auxiliary.reshape(a.shape[:-1])
+            )  # aligned as a column is
+            result = apply(a.astype(work, copy=False), b.astype(work, copy=False), auxiliary)
             return result.astype(exact) if exact else result
 
         kept = partial(_squares, dtype=work) if squares and x.is_constant != y.is_constant else None
-        return Bound(Type(exact or dtype, shape), compute, aside=kept)
+        return Bound(Type(exact or dtype, shape), compute, auxiliary=kept)
 
     bind.__doc__ = summary
     function(f"{name}(x, {second})", group=GROUP)(bind)
@@ -129,14 +131,14 @@ def _squares(a: NDArray[Any], dtype: str) -> Any:
     return np.vecdot(*[a.astype(dtype, copy=False)] * 2)
 
 
-def _products(a: NDArray[Any], b: NDArray[Any], aside: Any = None) -> Any:  # noqa: ARG001
+def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: Any = None) -> Any:  # noqa: ARG001
     """Return inner products: of many vectors with one, in all threads."""
     return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
 
 
-def _cosine(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
+def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: Any) -> Any:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = np.vecdot(a, a) if aside is None else aside, np.vecdot(b, b)
+        squares = np.vecdot(a, a) if auxiliary is None else auxiliary, np.vecdot(b, b)
         lengths = np.sqrt(squares[0]) * np.sqrt(squares[1])
         product = np.asarray(_products(a, b))
         lengths = lengths.astype(product.dtype, copy=False)
@@ -163,12 +165,14 @@ def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(np.vecdot(*units))
 
 
-def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
+def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: Any) -> Any:
     if a.ndim < 2 or b.ndim != 1:
         difference = a - b
         return np.sqrt(np.vecdot(difference, difference))
     vectors = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
-    scale = (np.vecdot(vectors, vectors) if aside is None else aside.ravel()) + np.vecdot(b, b)
+    scale = (np.vecdot(vectors, vectors) if auxiliary is None else auxiliary.ravel()) + np.vecdot(
+        b, b
+    )
     squares = scale - 2 * _products(vectors, b)
     near = np.flatnonzero(~(squares >= _NEAR * scale))  # NaN among them
     for i in range(0, len(near), _BLOCK):

@@ -26,8 +26,8 @@ from deeplake_lite.errors import (
 from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
-from deeplake_lite.query.database.convert import Members, in_one, masked
-from deeplake_lite.query.database.spans import durations_of
+from deeplake_lite.query.database.convert import GroupRows, in_one, masked
+from deeplake_lite.query.database.times import durations_of
 from deeplake_lite.query.result.json_parts import parsed
 from deeplake_lite.query.result.types import htype_of_arrow, htype_of_tree
 from deeplake_lite.query.tensors import evaluate
@@ -158,7 +158,7 @@ class ComputedColumn:
 
 def _object_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
     """Return digests of groups, by their rows, and of texts and lists."""
-    parts = (str(v.digest) if isinstance(v, Members) else repr(v) for v in values)
+    parts = (str(v.digest) if isinstance(v, GroupRows) else repr(v) for v in values)
     digests = (xxhash.xxh3_64_intdigest(part.encode(errors="replace")) for part in parts)
     return np.fromiter(digests, np.uint64, len(values))
 

@@ -163,7 +163,7 @@ def _stacked(tree: Tree, env: Env) -> Any:
             return as_array(value)[None]
         case Call(bound=bound, args=args):
             kept = _aside(tree, env)
-            given = {} if kept is None else {"aside": kept}
+            given = {} if kept is None else {"auxiliary": kept}
             return bound.compute(*(_of_rows(a, env) for a in args), lead=1, **given)
         case Index():
             return _indexed(tree, env)
@@ -203,13 +203,15 @@ def _of_rows(tree: Tree, env: Env) -> Any:
 
 def _aside(tree: Call, env: Env) -> Any:
     """Return what a function keeps of the column that it is called with."""
-    if tree.bound.aside is None:
+    if tree.bound.auxiliary is None:
         return None
     [cell, *others] = [arg for arg in tree.args if not isinstance(arg, Literal_)]
     if others or not isinstance(cell, Cell):
         return None
     rows, null = rows_of(env[cell.key])
-    return None if null is not None else cell.source.aside(cell.field, tree.bound.aside, rows)
+    return (
+        None if null is not None else cell.source.auxiliary(cell.field, tree.bound.auxiliary, rows)
+    )
 
 
 def _indexed(tree: Index, env: Env) -> Any:

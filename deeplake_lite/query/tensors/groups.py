@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.database.convert import Members
+    from deeplake_lite.query.database.convert import GroupRows
     from deeplake_lite.query.tensors.trees import Env
     from deeplake_lite.query.values import Grouped, Tree
 
@@ -45,7 +45,7 @@ _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum
 """Aggregates that need a block of the values at a time: how two blocks' become one."""
 
 
-def value(leaf: Grouped, members: Members | None, inner: Blocks) -> Any:
+def value(leaf: Grouped, members: GroupRows | None, inner: Blocks) -> Any:
     """Return the values of a group's rows, or their aggregate; None of no group."""
     if members is None:
         return None
@@ -61,7 +61,7 @@ def value(leaf: Grouped, members: Members | None, inner: Blocks) -> Any:
     return found
 
 
-def _computed(leaf: Grouped, members: Members, inner: Blocks) -> Any:
+def _computed(leaf: Grouped, members: GroupRows, inner: Blocks) -> Any:
     blocks = inner(leaf.inner, members.env, len(members))
     if leaf.aggregate == "LIST":
         return [_unmasked(v) if _is_there(v) else None for part in blocks for v in part]
