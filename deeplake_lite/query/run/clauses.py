@@ -1,4 +1,4 @@
-"""The clauses that follow LIMIT: ARRANGE BY, SAMPLE BY, EXPAND BY. They only compute row numbers."""
+"""The clauses that follow LIMIT: ARRANGE BY, SAMPLE BY and EXPAND BY, on row numbers."""
 
 from __future__ import annotations
 

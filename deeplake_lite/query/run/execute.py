@@ -26,12 +26,12 @@ from deeplake_lite.errors import NotFoundError, Place, QueryError, QueryTypeErro
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.database import interrupt
-from deeplake_lite.query.database.duckdb_errors import bare, explain_error, gist
 from deeplake_lite.query.database.connect import connect
 from deeplake_lite.query.database.convert import as_arrow, from_arrow, sql_type
-from deeplake_lite.query.database.times import with_durations, without_intervals
+from deeplake_lite.query.database.duckdb_errors import bare, explain_error, gist
 from deeplake_lite.query.database.thread import CallThread, await_all
-from deeplake_lite.query.result.json_parts import note_json
+from deeplake_lite.query.database.times import with_durations, without_intervals
+from deeplake_lite.query.result.json_parts import mark_json
 from deeplake_lite.query.run.progress import Bar
 from deeplake_lite.query.run.record import Run
 from deeplake_lite.query.run.staging import Staging
@@ -257,9 +257,9 @@ class _Query:
         relation = self.connection.sql(text)
         counted = without_intervals(relation)
         if counted is None:
-            return note_json(self._fetch(relation, grows=grows), relation.types)
+            return mark_json(self._fetch(relation, grows=grows), relation.types)
         table = with_durations(self._fetch(counted, grows=grows), relation.types)
-        return note_json(table, relation.types)
+        return mark_json(table, relation.types)
 
     def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
         """Return the rows of a relation.

@@ -1,4 +1,4 @@
-"""Evaluation of `Meta` leaves: shapes, sizes, hashes, row ids and the like, without reading values."""
+"""Evaluation of `Meta` leaves: shapes, sizes, hashes, row ids and more, without reading values."""
 
 from __future__ import annotations
 
