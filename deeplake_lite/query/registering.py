@@ -15,7 +15,7 @@ from deeplake_lite.query.bind.calls.allowed import ALLOWED, GRAMMAR
 from deeplake_lite.query.bind.calls.call import NAMED
 from deeplake_lite.query.bind.calls.known import AGGREGATES, NAMES
 from deeplake_lite.query.functions import REGISTRY
-from deeplake_lite.query.functions.user import OWN, Returns, declared, entry
+from deeplake_lite.query.functions.user import OWN, Returns, declared_type, entry
 from deeplake_lite.query.parse.parsing import parse
 
 
@@ -69,7 +69,7 @@ def function[F: Callable[..., Any]](
     array([10., 60.])
     >>> unregister("contrast")
     """
-    type_ = declared(returns)
+    type_ = declared_type(returns)
     checks.choice("per", per, ("row", "block"))
     name = checks.optional_text("name", name)
     override = checks.flag("override", override)

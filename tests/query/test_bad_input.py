@@ -216,7 +216,7 @@ TYPES = {
     "SELECT DOT(emb, [1, 2, 3])": r"DOT\(emb.*\(4,\).*\(3,\)",
     "SELECT COSINE_SIMILARITY(emb, vec)": r"COSINE_SIMILARITY\(emb, vec\).*\(4,\).*\(3,\)",
     "SELECT COSINE_SIMILARITY(emb, text)": r"text.*str",
-    "SELECT IOU(boxes, grid[:, :3])": r"boxes are \(n, 4\)",
+    "SELECT IOU(boxes, grid[:, :3])": r"boxes must have shape \(n, 4\)",
     "SELECT grid[0, 0, 0]": r"grid\[0, 0, 0\] has 3 indices.*2 axes.*float32 \(3, 4\)",
     "SELECT grid[3]": r"grid\[3\].*index 3.*axis of 3",
     "SELECT MEAN(text)": r"AVG does not take values of types TEXT",

@@ -158,7 +158,7 @@ def test_an_expression_that_is_null_is_passed_over():
 def test_a_list_with_nulls_is_no_array(call):
     ds = dl.create("memory://null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
     ds.append({"x": [[1, 1], None]})
-    with pytest.raises(dl.QueryError, match="got 1 of 2 that are"):
+    with pytest.raises(dl.QueryError, match="1 of 2 are null"):
         ds.query(f"SELECT {call} AS r")["r"][:]
 
 

@@ -43,7 +43,7 @@ def test_a_version_is_all_rows_of_it(ds):
 
 
 def test_a_name_of_nothing_says_what_from_takes():
-    with pytest.raises(dl.QueryError, match=r"or a name given in sources=\{…\}, got 'nothing'"):
+    with pytest.raises(dl.QueryError, match=r"or a name from sources=\{…\}, but it has 'nothing'"):
         Sources()("nothing", None)
 
 

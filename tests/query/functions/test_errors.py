@@ -22,13 +22,13 @@ AT_BINDING = [
     ),
     ("MAX", [[]], [FLOATS], {"axis": -3}, "axis -3 is out of range"),
     ("SORT", [[]], [Type("int8")], {}, "axis -1 is out of range for 0 axes"),
-    ("SUM", [[]], [FLOATS], {"axis": 0.5}, "an axis must be a whole number, got 0.5"),
+    ("SUM", [[]], [FLOATS], {"axis": 0.5}, "an axis must be an integer, but it is 0.5"),
     ("SUM", [[]], [FLOATS], {"axis": [0, 0]}, "an axis is named twice"),
-    ("SUM", [[]], [FLOATS], {"axes": 0}, r"Call it as SUM\(x, axis=None\), got SUM\(a, axes=0\)"),
-    ("SUM", [[]], [Type("str")], {}, "SUM takes numbers, got a, which is str"),
-    ("ARGMAX", [[]], [FLOATS], {"axis": [0]}, "axis must be a whole number"),
+    ("SUM", [[]], [FLOATS], {"axes": 0}, r"form SUM\(x, axis=None\), but it is SUM\(a, axes=0\)"),
+    ("SUM", [[]], [Type("str")], {}, "SUM takes numbers, but a is str"),
+    ("ARGMAX", [[]], [FLOATS], {"axis": [0]}, "axis must be an integer"),
     ("+", [[], []], [Type("int8", (3,)), Type("int8", (2,))], {}, r"^a \+ b: .*\(3,\).*\(2,\)"),
-    ("=", [[], Const("a")], [FLOATS, None], {}, "compares numbers with numbers and text with text"),
+    ("=", [[], Const("a")], [FLOATS, None], {}, "compares numbers with numbers and strings with"),
     (
         "=",
         [[], Const("tulpi")],
@@ -42,16 +42,16 @@ AT_BINDING = [
         [[], Const([1, 2])],
         [FLOATS, None],
         {},
-        r"DOT\(a, \[1, 2\]\): vectors differ in length, 3 and 2",
+        r"DOT\(a, \[1, 2\]\): vectors must have the same length, but they have 3 and 2 el",
     ),
-    ("L2_DISTANCE", [[], Const(1)], [FLOATS, None], {}, "needs vectors"),
+    ("L2_DISTANCE", [[], Const(1)], [FLOATS, None], {}, "must be vectors"),
     ("MAXSIM", [[], Const([1, 2, 3])], [FLOATS, None], {}, r"query \(m, d\)"),
     (
         "IOU",
         [[], []],
         [BOXES, FLOATS],
         {},
-        r"IOU\(a, b\): boxes are \(n, 4\), b is float32 \(\?, 3\)",
+        r"IOU\(a, b\): boxes must have shape \(n, 4\), but b is float32 \(\?, 3\)",
     ),
     (
         "IOU",
@@ -60,20 +60,20 @@ AT_BINDING = [
         {},
         "fractions",
     ),
-    ("AREA", [[]], [Type("uint8", (None, None), Mask())], {}, "a holds classes"),
-    ("MASK_TO_BOXES", [[]], [Type("uint8", (None, None))], {}, "a mask is truth values"),
+    ("AREA", [[]], [Type("uint8", (None, None), Mask())], {}, "a has classes"),
+    ("MASK_TO_BOXES", [[]], [Type("uint8", (None, None))], {}, "a mask must have booleans"),
     ("BOX_CONVERT", [[]], [BOXES], {"format": "yolo"}, "format must be one of xyxy, xywh, cxcywh"),
     ("NORMALIZE", [[]], [BOXES], {}, "boxes need a window"),
     ("NORMALIZE", [[], Const([1, 2])], [BOXES, None], {}, "boxes need a window"),
     ("NORMALIZE", [[], Const([1, 2, 3])], [FLOATS, None], {}, r"range must be \[low, high\]"),
-    ("CROP", [[], Const([1, 2])], [FLOATS, None], {}, "a window is"),
-    ("CROP", [[], Const([1, 2, 3, 4])], [VARIES, None], {}, "a picture is"),
+    ("CROP", [[], Const([1, 2])], [FLOATS, None], {}, "a window must be"),
+    ("CROP", [[], Const([1, 2, 3, 4])], [VARIES, None], {}, "an image must have shape"),
     ("RESIZE", [[], Const(0), Const(3)], [FLOATS, None, None], {}, "1 or more"),
-    ("ROUND", [[]], [FLOATS], {"decimals": 0.5}, "decimals must be a whole number"),
+    ("ROUND", [[]], [FLOATS], {"decimals": 0.5}, "decimals must be an integer"),
     ("TRANSPOSE", [[]], [FLOATS], {"axes": [0, 0]}, "must name each of 2 axes once"),
     ("TRANSPOSE", [[]], [FLOATS], {"axes": ["x", 0]}, "axes must be whole numbers"),
     ("RESHAPE", [[]], [Type("int8", (3,))], {"shape": [2, 2]}, "cannot reshape"),
-    ("RESHAPE", [[]], [FLOATS], {"shape": [-1, -1]}, "a shape is lengths"),
+    ("RESHAPE", [[]], [FLOATS], {"shape": [-1, -1]}, "a shape must consist of lengths"),
     ("CONTAINS", [[], Const(3)], [Type("str"), None], {}, "looks for text in text"),
     ("CONTAINS", [[], Const([3])], [FLOATS, None], {}, "value must be one number"),
     (
@@ -91,15 +91,15 @@ AT_COMPUTING = [
         [np.zeros(3), np.zeros(2)],
         [VARIES, VARIES],
         {},
-        r"^a \+ b: .*Got float32 \(3,\), float32 \(2,\)",
+        r"^a \+ b: .*The arguments are float32 \(3,\), float32 \(2,\)",
     ),
-    ("DOT", [np.zeros(3), np.zeros(2)], [VARIES, VARIES], {}, "vectors differ in length"),
+    ("DOT", [np.zeros(3), np.zeros(2)], [VARIES, VARIES], {}, "vectors must have the same length"),
     (
         "HAMMING_DISTANCE",
         [np.zeros(3), np.zeros(2)],
         [VARIES, VARIES],
         {},
-        "vectors differ in length",
+        "vectors must have the same length",
     ),
     (
         "MAXSIM",
@@ -113,9 +113,9 @@ AT_COMPUTING = [
         [np.zeros((2, 5)), np.zeros((1, 4))],
         [Type("float64", (None, None))] * 2,
         {},
-        r"boxes are \(n, 4\)",
+        r"boxes must have shape \(n, 4\)",
     ),
-    ("AREA", [np.zeros((2, 5))], [Type("float64", (None, None))], {}, r"boxes are \(n, 4\)"),
+    ("AREA", [np.zeros((2, 5))], [Type("float64", (None, None))], {}, r"boxes must have shape \(n, 4\)"),
     (
         "MEAN",
         [np.zeros((2, 5))],
@@ -164,7 +164,7 @@ def test_what_only_values_tell_is_refused_when_they_come(name, values, types, op
 
 
 def test_an_option_that_differs_from_row_to_row_is_refused():
-    with pytest.raises(QueryTypeError, match="axis of SUM must be the same for all rows, got b"):
+    with pytest.raises(QueryTypeError, match="axis of SUM must be the same for all rows, but it is b"):
         REGISTRY["SUM"].bind(Arg("a", FLOATS), Arg("b", Type("int64")))
 
 
