@@ -246,7 +246,7 @@ TYPES = {
     "SELECT id SAMPLE BY -1": "must be finite and at least 0, but one is -1",
     "SELECT id SAMPLE BY 'inf'": "must be finite and at least 0, but one is inf",
     "SELECT id SAMPLE BY 'nan'": "must be finite and at least 0, but one is nan.* IF.ISNAN",
-    "SELECT id SAMPLE BY 0 * CAST('inf' AS DOUBLE)": "must be finite and at least 0, but one is nan",
+    "SELECT id SAMPLE BY 0 * CAST('inf' AS DOUBLE)": "finite and at least 0, but one is nan",
     "SELECT id SAMPLE BY text": "SAMPLE BY must have a number for each row",
     "SELECT id EXPAND BY -1, 2": "Expected EXPAND BY before, after: two numbers",
     "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY ends a query",
