@@ -23,7 +23,7 @@ AT_BINDING = [
     ("MAX", [[]], [FLOATS], {"axis": -3}, "axis -3 is out of range"),
     ("SORT", [[]], [Type("int8")], {}, "axis -1 is out of range for 0 axes"),
     ("SUM", [[]], [FLOATS], {"axis": 0.5}, "an axis must be an integer, but it is 0.5"),
-    ("SUM", [[]], [FLOATS], {"axis": [0, 0]}, "an axis is named twice"),
+    ("SUM", [[]], [FLOATS], {"axis": [0, 0]}, "an axis occurs twice"),
     ("SUM", [[]], [FLOATS], {"axes": 0}, r"form SUM\(x, axis=None\), but it is SUM\(a, axes=0\)"),
     ("SUM", [[]], [Type("str")], {}, "SUM takes numbers, but a is str"),
     ("ARGMAX", [[]], [FLOATS], {"axis": [0]}, "axis must be an integer"),
