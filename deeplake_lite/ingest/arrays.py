@@ -105,7 +105,7 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake in place of an array: it is read in parts and its files are not decoded."""
+    """A column of a lake in place of an array; it is read in parts, without decoding its files."""
 
     column: Column
     """The column."""

@@ -171,9 +171,9 @@ def folder_source(
     _check_types(own_columns(table.image, images), {**known, **table.schema})
     unlisted = {f.path for f in scanned.images} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
-    left_out = (*table.missing, *rest)  # missing files first: they are more likely a mistake
+    skipped = (*table.missing, *rest)  # missing files first: they are more likely a mistake
     layout = Layout.of(images)
-    return FolderSource(folder, table.files, layout, label, table, left_out, table.image)
+    return FolderSource(folder, table.files, layout, label, table, skipped, table.image)
 
 
 def _check_label(label: str, own: Collection[str]) -> None:

@@ -163,7 +163,10 @@ class Run:
             yield replace(encoded, taken=encoded.taken + unread, unread=unread, bad=bad)
 
     def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
-        """Return the rows of a block to read, None for all; `first` is the number of its first row."""
+        """Return the rows of a block to read, None for all; `first` is the number of the first.
+
+        These are formerly skipped rows, or, with ``update=False``, rows whose key is new.
+        """
         if self.only is not None:
             return np.flatnonzero(np.isin(np.arange(first, first + len(block.places)), self.only))
         return None if self.update else self._unseen(block)
