@@ -111,7 +111,7 @@ class FolderScan:
 
 
 def scan(folder: Path) -> FolderScan:
-    """Return the files below a folder, sorted by their suffixes.
+    """Return the files below a folder, divided by their suffixes.
 
     Raises
     ------

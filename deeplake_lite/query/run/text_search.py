@@ -88,10 +88,10 @@ class TextIndex:
         """Build the index of a column of strings, (n,)."""
         numbers: dict[str, int] = {}
         blocks = list(_split_words(texts, numbers))
-        found = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
+        occurrences = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
         lengths = np.concatenate([n for _, n in blocks]) if blocks else np.empty(0, np.int32)
         # One integer for each occurrence: sorting them sorts by word, and then by string.
-        keys = found * len(texts) + np.repeat(np.arange(len(texts)), lengths)
+        keys = occurrences * len(texts) + np.repeat(np.arange(len(texts)), lengths)
         keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         word, text = np.divmod(keys[starts], max(len(texts), 1))
@@ -162,10 +162,13 @@ def _split_words(
         encoded = parts.flatten().dictionary_encode()
         at = [numbers.setdefault(_folded(w), len(numbers)) if w else -1
               for w in encoded.dictionary.to_pylist()]  # fmt: skip
-        found = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
+        occurrences = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
         owner = np.repeat(np.arange(len(block)), pc.list_value_length(parts).to_numpy())
-        real = found >= 0
-        yield found[real], np.bincount(owner[real], minlength=len(block)).astype(np.int32)
+        is_word = occurrences >= 0  # splitting leaves empty strings at the ends
+        yield (
+            occurrences[is_word],
+            np.bincount(owner[is_word], minlength=len(block)).astype(np.int32),
+        )
 
 
 def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
