@@ -119,7 +119,7 @@ def test_files_that_are_no_pictures_are_listed_and_hidden_ones_are_not(photos, u
     (folder / ".cache/2.png").write_bytes(picture())
     ds = dl.from_folder(folder, url)
     assert [s.path for s in ds.ingested.skipped] == ["rose/notes.txt"]
-    assert "1 left out" in capsys.readouterr().err
+    assert "1 skipped" in capsys.readouterr().err
     dl.from_folder(folder, url, progress=False)
     assert capsys.readouterr().err == ""
 

@@ -402,7 +402,7 @@ MESSAGES = {
     "SELECT label, grid * 2 GROUP BY label": r"grid \* 2 has a value per row. Write LIST",
     "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* It is MEAN\(x, axis=None\)",
     "SELECT MAX(MEAN(score))": "MEAN.score. stands within another one",
-    "SELECT id WHERE id > (SELECT id FROM dataset)": r"More than one row was returned: add LIMIT 1",
+    "SELECT id WHERE id > (SELECT id FROM dataset)": r"gives more\. Add LIMIT 1",
     "SELECT id GROUP BY": "GROUP BY takes expressions",
     "SELECT id GROUP BY (id, n)": "without parentheses",
     "SELECT id LIMIT 1.5": "LIMIT is a whole number of rows",

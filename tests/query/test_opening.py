@@ -58,5 +58,5 @@ def test_a_saved_view_is_found_by_its_name(ds):
 
 
 def test_a_name_of_nothing_is_refused_too_where_a_result_without_a_lake_is_asked():
-    with pytest.raises(QueryError, match="a name given in sources"):
+    with pytest.raises(QueryError, match="a name from sources"):
         dl.query("SELECT 1 AS x").query("SELECT * FROM 'nothing'")
