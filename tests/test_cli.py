@@ -168,8 +168,8 @@ def test_an_ingest_that_stops_on_its_way_says_how_to_go_on(tmp_path, monkeypatch
     (tmp_path / "a.csv").write_text("k,b\n1,x\n2,y\n3,z\n4,z\n3,q\n")
     options = ["--on", "k", "--commit-every", "2"]
     found = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)
-    assert "comes twice" in found["error"]
-    assert found["error"].endswith("4 rows are committed. Run it again to go on.")
+    assert "occurs twice" in found["error"]
+    assert found["error"].endswith("4 rows are committed. Run it again to resume.")
 
 
 def test_export_takes_every_column_and_lets_choose(tmp_path):

@@ -155,8 +155,8 @@ class Queryable:
         >>> ds = dl.create("memory://explain-doc", {"x": "int32"})
         >>> ds.append({"x": [1, 2, 3]})
         >>> print(ds.query("SELECT x WHERE x > 1").explain())
-        result [3 -> 2 rows, ... ms in all]
-        ├─ read when looked at      x
+        result [3 -> 2 rows, ... ms in total]
+        ├─ read on access      x
         └─ sql  SELECT t1.row AS c0 FROM t1 WHERE (t1.x > 1) [... ms]
            ├─ t1 = dataset, 3 rows: x [3 -> 3 rows, 12 B read, ... ms]
         """

@@ -1,6 +1,5 @@
-"""Filling lakes from what is there already: one file per source, one writer for all of them.
+"""Ingesting existing data into lakes: one file for each kind of source, one writer for all.
 
-A source (`source.Source`) says which columns it has and yields blocks of rows; `writer.ingest`
-checks them in threads, writes the rows whose key is new, changes those that differ, and can go on
-after a crash.
+A source (`source.Source`) has columns and yields blocks of rows. `writer.ingest` checks them in
+threads, appends rows whose key is new, updates rows that differ, and can resume after a crash.
 """

@@ -1,7 +1,7 @@
-"""Rows that are in memory: arrays and lists by column, or a DataFrame.
+"""Ingesting arrays and lists, one for each column; DataFrames use the same source.
 
-The type of a column is found in its values: an array's dtype and shape, what the items of a list
-have in common.
+The type of a column is inferred from its values: from the dtype and shape of an array, or from the
+common type of the items of a list.
 """
 
 from __future__ import annotations
@@ -54,43 +54,42 @@ BLOCK_ROWS = 4_096
 BLOCK_BYTES = 32 * 2**20
 
 LAKE_ROWS = 256
-"""Rows of another lake that are read at a time."""
+"""Number of rows of another lake that are read at a time."""
 
 
 @takes_options
 def from_arrays(
     arrays: Mapping[str, Any], url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
-    """Take arrays and lists, one per column, into a lake.
+    """Ingest arrays and lists, one for each column, into a lake.
 
     Parameters
     ----------
     arrays : mapping
-        Values by column: an array (its first axis are the rows), a list with one value per row, a
-        column of Arrow or pandas, read as `from_dataframe` does, or a column of another lake, whose
-        files are kept as they are.
+        Values by column: an array whose first axis is the rows, a list with one value per row, a
+        column of Arrow or pandas, which is read as by `from_dataframe`, or a column of another
+        lake, whose files are copied unchanged.
     url : str
-        Where the lake is, or is to be.
+        URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that tells rows apart: rows that are there are changed where they differ. Left
-        out, all rows are appended.
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        Committed; its ``ingested`` tells what was done.
+        The committed dataset; its ``ingested`` is a summary.
 
     Notes
     -----
-    Numbers are never rounded where a type is found: lists or arrays of floats with an integer that
-    float64 does not hold are refused until a type is given. A column that is declared as floats
-    rounds.
+    An inferred type never rounds numbers: floats together with an integer that float64 cannot hold
+    are refused until a type is declared. A column that is declared as floats rounds them.
 
-    Arrays of pictures become `Array` columns. For pictures that are shown and compressed as such
-    say ``schema={"image": dl.Image("png")}``; ``schema={"label": "class_label"}`` makes classes of
-    texts.
+    Arrays of images become `Array` columns. To display and compress them as images, declare
+    ``schema={"image": dl.Image("png")}``. ``schema={"label": "class_label"}`` makes classes of
+    strings.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake among arrays and lists: read in parts, its files are kept."""
+    """A column of a lake in place of an array; it is read in parts, without decoding its files."""
 
     column: Column
     """The column."""
@@ -116,52 +115,52 @@ class LakeColumn:
 
     @property
     def nbytes(self) -> int:
-        """Size that makes blocks of `LAKE_ROWS` rows; what it takes in memory is not known."""
+        """A size that makes blocks of `LAKE_ROWS` rows; the real size is unknown."""
         return len(self.column) * (BLOCK_BYTES // LAKE_ROWS)
 
-    def htype(self, *, classes: bool = False) -> Htype:  # noqa: ARG002 - as of an ArrowColumn
-        """Return the column's own type."""
+    def htype(self, *, classes: bool = False) -> Htype:  # noqa: ARG002 - as for ArrowColumn
+        """Return the type of the column."""
         return self.column.htype
 
     def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
-        """Return the column of some rows, whose values the lake's type takes."""
+        """Return the column for some rows; it is converted when it is encoded."""
         return Column(self.column.view[start:stop], self.column.name)
 
 
 @dataclass(frozen=True)
 class MemorySource:
-    """Rows of arrays and lists."""
+    """The source for arrays and lists."""
 
     values: Mapping[str, Any]
-    """One sequence or array per column."""
+    """A sequence or an array for each column."""
 
     key: str | None
-    """The column that tells rows apart."""
+    """The column that identifies rows."""
 
     schema: Mapping[str, Any]
-    """Types that the user asked for."""
+    """Types that the user declares."""
 
     title: str = "arrays"
-    """What messages call the source."""
+    """Name of the source in messages."""
 
     fingerprint: None = None
-    """It cannot be found again."""
+    """Data in memory has no name by which a further ingest could recognise it."""
 
     left_out: tuple[Skipped, ...] = ()
-    """There is nothing else in it."""
+    """Always empty."""
 
     @classmethod
     def of(cls, arrays: Any, key: str | None, schema: Types, title: str = "arrays") -> MemorySource:
-        """Check that the columns have one length. Raises InvalidValueError."""
+        """Return the source for columns of the same length. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
-                f"must be a dict of arrays and lists by column, got {type(arrays).__name__}. "
-                "A DataFrame goes to dl.from_dataframe."
+                "must be a dict of arrays and lists by column, but it is "
+                f"{type(arrays).__name__}. Pass a DataFrame to dl.from_dataframe."
             )
         types = types_of(schema)
         values = {name: _sequence(name, value) for name, value in arrays.items()}
         values |= {n: _with_decimals(v) for n, v in values.items() if n not in types}
-        values |= {  # pandas has no durations in months and years, and tables count them
+        values |= {  # pandas has no durations in months and years; tables have their counts
             n: spans_of(values[n], resolve(types[n]).value_dtype)
             for n, v in arrays.items()
             if n in types and is_series(v)
@@ -169,12 +168,14 @@ class MemorySource:
         lengths = {name: len(value) for name, value in values.items()}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
-            raise InvalidValueError(f"columns have one length, got {listed}. Cut or fill them.")
+            raise InvalidValueError(
+                f"columns must have the same length, but they have {listed}. Cut or fill them."
+            )
         return cls(values, key, types, title)
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(next(iter(self.values.values()), ()))
 
     @cached_property
@@ -184,34 +185,36 @@ class MemorySource:
 
     @staticmethod
     def _noted_htype(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
-        """Return the type of a column. Raises SchemaError for what are no names of classes."""
+        """Return the type of a column. Raises SchemaError if it has none."""
         try:
             return values.htype(classes=classes)
         except SchemaError as error:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
 
     def _htype(self, name: str, values: Any) -> Htype:
-        given = resolve(self.schema[name]) if name in self.schema else None
-        found: Htype
-        if given is not None and given != ClassLabel():
-            return given
+        """Return the type of a column: the declared one, or else the inferred one."""
+        declared = resolve(self.schema[name]) if name in self.schema else None
+        inferred: Htype
+        if declared is not None and declared != ClassLabel():
+            return declared
         if isinstance(values, Exported):
             return values.of
         if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
-            found = self._noted_htype(name, values, classes=given is not None)
-            numbered = replace(ClassLabel(), nullable=found.nullable)
-            return found if given is None or found.classes is not None else numbered
+            inferred = self._noted_htype(name, values, classes=declared is not None)
+            if declared is None or inferred.classes is not None:
+                return inferred
+            return replace(ClassLabel(), nullable=inferred.nullable)
         try:
-            found = found_htype(values)
+            inferred = infer_htype(values)
         except SchemaError as error:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
-        if given is not None and found.sql == "text":
-            names = sorted({str(v) for v in _plain(values) if v is not None})
-            return ClassLabel(names, nullable=found.nullable)
-        return found if given is None else replace(given, nullable=found.nullable)
+        if declared is not None and inferred.sql == "text":
+            names = sorted({str(v) for v in _as_list(values) if v is not None})
+            return ClassLabel(names, nullable=inferred.nullable)
+        return inferred if declared is None else replace(declared, nullable=inferred.nullable)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds in columns whose type was found."""
+        """Refuse decimals that float64 rounds, in columns whose type was inferred."""
         for name in names:
             if isinstance(column := self.values[name], ArrowColumn):
                 column.check_unrounded(name)
@@ -233,7 +236,7 @@ class MemorySource:
 
 
 def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
-    """Return some of a column's values, as `htype` takes them."""
+    """Return the values of some rows in a form that `htype` encodes."""
     if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
         return values.values(start, stop, htype)
     if isinstance(values, Exported):
@@ -241,35 +244,35 @@ def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
     return values[start:stop]
 
 
-def found_htype(values: Any) -> Htype:
-    """Return the type that a column's values have.
+def infer_htype(values: Any) -> Htype:
+    """Infer the type of a column from its values.
 
     Raises
     ------
     SchemaError
-        When they have none in common.
+        If they have no type in common.
 
     Examples
     --------
-    >>> found_htype(np.zeros((4, 28, 28), "uint8")), found_htype([1.5, None])
+    >>> infer_htype(np.zeros((4, 28, 28), "uint8")), infer_htype([1.5, None])
     (Array('uint8', (28, 28)), Scalar('float64', nullable=True))
-    >>> found_htype([np.zeros((2, 4)), np.zeros((0, 4))]), found_htype([["a"], []])
+    >>> infer_htype([np.zeros((2, 4)), np.zeros((0, 4))]), infer_htype([["a"], []])
     (Array('float64', (None, 4)), Sequence(Text()))
     """
     if isinstance(values, np.ndarray) and values.dtype != object:
-        found = _of_array(values.dtype, values.shape[1:])
+        htype = _of_array(values.dtype, values.shape[1:])
         nullable = bool(np.ma.getmaskarray(values).any()) or bool(
             values.dtype.kind in "mM" and np.isnat(np.ma.getdata(values)).any()
         )
-        return replace(found, nullable=True) if nullable else found
-    present = [v for v in _plain(values) if not _is_null(v)]
+        return replace(htype, nullable=True) if nullable else htype
+    present = [v for v in _as_list(values) if not _is_null(v)]
     try:
-        found = _of_items(present)
+        htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values must be nested less deep, but there is {brief(present)}. Flatten them."
+            f"values are nested too deeply, such as {brief(present)}. Flatten them."
         ) from error
-    return replace(found, nullable=True) if len(present) < len(values) else found
+    return replace(htype, nullable=True) if len(present) < len(values) else htype
 
 
 def _is_null(value: Any) -> bool:
@@ -279,7 +282,7 @@ def _is_null(value: Any) -> bool:
 
 
 def _of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
-    """Return the type for rows of one dtype and shape."""
+    """Return the type for rows of the same dtype and shape."""
     if dtype.kind in "US":
         text: Htype = Text() if dtype.kind == "U" else Bytes()
         return Sequence(text) if shape else text
@@ -303,17 +306,17 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Tell whether an item is of one of some types; truth values and durations are no integers."""
+    """Tell whether an item has one of the types; booleans and durations are not integers."""
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 
 
 def _of_items(items: list[Any]) -> Htype:
-    """Return the type for values that are Python objects, none of them None."""
+    """Return the type for Python objects, none of which is None."""
     if not items:
         return Text(nullable=True)
-    if any(isinstance(item, datetime) for item in items):  # which is a date, too
-        items = [_moment(item) for item in items]
+    if any(isinstance(item, datetime) for item in items):  # dates beside them become timestamps
+        items = [_as_timestamp(item) for item in items]
     for types, htype in _KINDS:
         if all(_is_one(item, types) for item in items):
             if htype in (Scalar("float64"), Scalar("complex128")):
@@ -321,7 +324,7 @@ def _of_items(items: list[Any]) -> Htype:
             return htype
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
         arrays = [array_of(item) for item in items]
-        if any(array.dtype == object for array in arrays):  # texts, or numbers with nulls
+        if any(array.dtype == object for array in arrays):  # strings, or numbers with nulls
             return _of_lists([array.tolist() for array in arrays])
         return _of_arrays(arrays)
     if all(is_pillow(item) for item in items):
@@ -331,14 +334,14 @@ def _of_items(items: list[Any]) -> Htype:
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
     if any(isinstance(item, Decimal) for item in items):
         raise SchemaError(
-            f"there is no one type for {kinds}; float(value) rounds a Decimal, and str(value) "
+            f"there is no one type for {kinds}; float(value) rounds a Decimal, but str(value) "
             "keeps its digits."
         )
     raise SchemaError(f"there is no one type for {kinds}.")
 
 
 def _check_unrounded(items: list[Any]) -> None:
-    """Refuse integers and long floats that a float64 does not hold. Raises SchemaError."""
+    """Refuse integers and long floats that float64 would round. Raises SchemaError."""
     for item in items:
         if isinstance(item, int | np.integer) and abs(int(item)) > _EXACT:
             try:
@@ -348,47 +351,47 @@ def _check_unrounded(items: list[Any]) -> None:
             if not is_exact:
                 raise SchemaError(
                     f"there is no one type for floats and the integer {brief(int(item))}, which "
-                    "float64 rounds; texts keep it, str(value)."
+                    "float64 rounds; str(value) keeps its digits."
                 )
         elif isinstance(item, np.longdouble | np.clongdouble) and _is_rounded(item):
             raise SchemaError(
                 f"there is no type for the {type(item).__name__} {item!s}, which float64 "
-                "rounds; texts keep it, str(value)."
+                "rounds; str(value) keeps its digits."
             )
 
 
 def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
-    """Tell whether a long float is another number in 64 bits a part."""
+    """Tell whether a long float differs from its value in 64 bits for each part."""
     return bool(number == number and np.complex128(number) != number)
 
 
 _EXACT = 2**53
-"""A float64 holds all integers up to here."""
+"""Up to this limit, float64 can hold all integers."""
 
 _LONGEST = 63
-"""Bits of the fraction of a longdouble, where that has more than a float64."""
+"""Bits of the fraction of a longdouble, on machines where it is longer than a float64."""
 
 _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
     *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
-"""Types that may take values in which none is found."""
+"""General types that are tried for values without a common type."""
 
 _TRIED = 1_000
-"""Rows on which they are tried."""
+"""Number of rows on which they are tried."""
 
 
 def _advice(name: str, values: Any) -> str:
-    """Return which types take the values of a column, as a sentence.
+    """Return a hint about a type that takes the values of a column.
 
     >>> _advice("x", [1, "a", None])
-    "Give it a type: schema={'x': dl.Json(nullable=True)}."
+    "Declare a type: schema={'x': dl.Json(nullable=True)}."
     """
     for nullable in (False, True):
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
-                return f"Give it a type: schema={{{name!r}: {pasted(htype)}}}."
-    return "No type takes them: convert them to numbers, texts, lists or dicts."
+                return f"Declare a type: schema={{{name!r}: {pasted(htype)}}}."
+    return "No type takes them. Convert them to numbers, strings, lists or dicts."
 
 
 def _takes(htype: Htype, values: Any) -> bool:
@@ -399,16 +402,18 @@ def _takes(htype: Htype, values: Any) -> bool:
     return True
 
 
-def _moment(item: Any) -> Any:
-    """Return a day as its first moment, anything else as it is."""
+def _as_timestamp(item: Any) -> Any:
+    """Return midnight for a date; return other values unchanged."""
     return datetime(item.year, item.month, item.day) if type(item) is date else item
 
 
 def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
-    """Return the type for an array per row: axes that differ are ragged."""
+    """Return the type for one array per row; axes of different sizes vary."""
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
-        raise SchemaError(f"arrays must have one rank, but they have {sorted(ranks)}.")
+        raise SchemaError(
+            f"arrays must have the same number of axes, but they have {sorted(ranks)}."
+        )
     dtype = _common_dtype(arrays)
     sizes = zip(*(array.shape for array in arrays), strict=True)
     shape = tuple(s[0] if len(set(s)) == 1 and s[0] else None for s in sizes)
@@ -416,13 +421,13 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
 
 
 _TOGETHER = ("b", "iufc", "m", "M", "U", "S")
-"""Kinds of dtypes that have a type in common; truth values are no numbers."""
+"""Groups of kinds of dtypes that have a type in common. Booleans are not numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
-    """Return the dtype that holds the values of all arrays as they are. Raises SchemaError.
+    """Return a dtype that can hold the values of all arrays exactly. Raises SchemaError.
 
-    NumPy would make durations of numbers, moments of durations, and floats of some integers.
+    NumPy would turn numbers into durations, durations into timestamps, and integers into floats.
 
     >>> _common_dtype([np.zeros(2, "int8"), np.ones(1, "uint64")])
     dtype('int64')
@@ -432,7 +437,7 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
         raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.")
     try:
         common = np.result_type(*dtypes)
-    except TypeError as error:  # months beside days, which have no length in common
+    except TypeError as error:  # months and days have no common unit
         raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.") from error
     if common.kind == "f" and all(dtype.kind in "ui" for dtype in dtypes):
         return _common_integer(arrays)
@@ -444,14 +449,14 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
 
 
 def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
-    """Return int64 for integers, uint64 among them, that it holds. Raises SchemaError."""
+    """Return int64 for int64 and uint64 values that fit into it. Raises SchemaError."""
     sized = [array for array in arrays if array.size]
     least = min((int(np.ma.getdata(array).min()) for array in sized), default=0)
     most = max((int(np.ma.getdata(array).max()) for array in sized), default=0)
     if most >= 2**63:
         raise SchemaError(
-            f"there is no one type for the integers {least} and {most}; texts keep them, "
-            "str(value)."
+            f"there is no one type for the integers {least} and {most}; str(value) keeps their "
+            "digits."
         )
     return np.dtype(np.int64)
 
@@ -461,7 +466,7 @@ def _listed(dtypes: set[np.dtype[Any]]) -> str:
 
 
 def _of_lists(lists: list[Any]) -> Htype:
-    """Return the type for a list per row: ragged arrays of numbers, else a sequence."""
+    """Return the type for one list per row: an array for numbers, otherwise a sequence."""
     item = _of_items([v for items in lists for v in items if v is not None] or [""])
     nulls = any(v is None for items in lists for v in items)
     if item.scalar is not None and not nulls:
@@ -475,7 +480,7 @@ def _sequence(name: str, values: Any) -> Any:
     """Return a column's values as an array or a list."""
     if isinstance(values, Column):
         return LakeColumn(values)
-    if hasattr(values, "to_dataset"):  # xarray's
+    if hasattr(values, "to_dataset"):  # a DataArray of xarray's
         return column_values(values)
     if is_series(values):
         values = _series(name, values)
@@ -484,8 +489,8 @@ def _sequence(name: str, values: Any) -> Any:
     single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
     if single or not hasattr(values, "__len__"):
         raise InvalidValueError(
-            f"must be an array or a list with one value per row, got {type(values).__name__} "
-            f"{brief(values)}.",
+            "must be an array or a list with one value per row, but it is "
+            f"{type(values).__name__} {brief(values)}.",
             column=name,
         )
     if isinstance(values, list | tuple):
@@ -500,28 +505,28 @@ def _sequence(name: str, values: Any) -> Any:
 
 
 def _with_decimals(values: Any) -> Any:
-    """Return a list of decimals, or of lists of decimals, as a column of Arrow; others as is."""
+    """Return a list of decimals, or of lists of decimals, as an ArrowColumn; others unchanged."""
     if not isinstance(values, list) or not values:
         return values
-    lists = all(isinstance(value, list | None) for value in values)
-    items = [v for value in values for v in value or ()] if lists else values
+    is_nested = all(isinstance(value, list | None) for value in values)
+    items = [v for value in values for v in value or ()] if is_nested else values
     kinds = {type(item) for item in items if item is not None}
     if kinds != {Decimal}:
         return values
     try:
         return ArrowColumn.of(pa.array(values))
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return values  # NaN, or more digits than Arrow has
+        return values  # NaN, or more digits than Arrow's decimals have
 
 
 def _series(name: str, values: Any) -> Any:
-    """Return a column of pandas as an array of NumPy or Arrow, or as a list."""
+    """Return a pandas Series as an array of NumPy or Arrow, or as a list."""
     try:
         return series_values(values)
     except InvalidValueError as error:
         raise error.at(column=name) from None
 
 
-def _plain(values: Any) -> Any:
-    """Return values as something to go through: an array of text as a list."""
+def _as_list(values: Any) -> Any:
+    """Return an array as a list; return other sequences unchanged."""
     return values.tolist() if isinstance(values, np.ndarray) else values

@@ -1,4 +1,4 @@
-"""Numbers that may be classes: their numbers, or their names."""
+"""Numbers in a column of classes: they may be class numbers or names of classes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
-"""Matches names that are whole numbers."""
+"""Matches names that are integers."""
 
 
 def takes_class_numbers(htype: Htype) -> bool:
-    """Tell whether whole numbers in a file of texts are class numbers: no class is called like one.
+    """Tell whether integers in a text file are class numbers, because no class has such a name.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
@@ -32,12 +32,12 @@ def takes_class_numbers(htype: Htype) -> bool:
 
 
 def check_class_numbers(values: Any, htype: Htype) -> None:
-    """Refuse numbers that are a class's name and mean another class by its number.
+    """Refuse ambiguous numbers: the name of one class, and the number of another.
 
     Raises
     ------
     InvalidValueError
-        For the column: which of both its numbers are, nobody knows.
+        For the column.
 
     Examples
     --------
@@ -46,33 +46,33 @@ def check_class_numbers(values: Any, htype: Htype) -> None:
     >>> check_class_numbers([0, 1], ClassLabel(["1", "2"]))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: numbers of classes must not be names of others, but 1...
+    deeplake_lite.errors.InvalidValueError: a class number must not be the name of another ...
     """
     named = {number for number, at in _numbers_in_names(htype).items() if number != at}
-    found = _numbers_among(values, named) if named else set()
-    if found:
-        number = min(found)
+    ambiguous = _numbers_among(values, named) if named else set()
+    if ambiguous:
+        number = min(ambiguous)
         raise InvalidValueError(
-            f"numbers of classes must not be names of others, but {number} may be class number "
-            f"{number} or the class named '{number}'. Give the names, as texts."
+            f"a class number must not be the name of another class, but {number} may be class "
+            f"number {number} or the class named '{number}'. Use names, as strings."
         )
 
 
 def _numbers_among(values: Any, wanted: set[int]) -> set[int]:
-    """Return those of some numbers that are among values, at any depth of lists and arrays.
+    """Return the wanted numbers that occur in values, at any depth of lists and arrays.
 
     >>> sorted(_numbers_among([[np.array(1)], [[2.0], "3"], None], {1, 2, 3}))
     [1, 2]
     """
     try:
         present = set(_numbers_in(without_tensors(values)))
-    except RecursionError:  # a list within itself, which the type refuses
+    except RecursionError:  # a list that contains itself, which the type refuses
         return set()
     return {number for number in wanted if number in present}
 
 
 def _numbers_in(values: Any) -> Iterator[Any]:
-    """Yield the numbers among values, each of an array once."""
+    """Yield the numbers in values; those of an array without repetition."""
     if isinstance(values, int | float | np.number | np.bool_ | Decimal):
         yield values
     elif isinstance(values, np.ndarray) and values.dtype != object:
@@ -86,7 +86,7 @@ def _numbers_in(values: Any) -> Iterator[Any]:
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """Return the class number of each name that is a whole number, of a column or of its items.
+    """Return the class number of each name that is an integer, for a column or its items.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))

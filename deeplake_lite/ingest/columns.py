@@ -1,13 +1,14 @@
-"""What a column of Arrow data is in a lake.
+"""The column types of Arrow data.
 
-- integers, floats, truth values: `Scalar` of the same dtype; whole decimals become int64, others
-  float64, unless it rounds one of them
-- timestamps, dates, times, durations: `Scalar` datetime64, timedelta64; time zones become UTC
-- strings: `Text`; a dictionary of strings: `ClassLabel`; binary: `Bytes`
-- fixed-size lists of numbers: `Array` of that shape; lists of numbers: `Array` of any length
-- tensors of a fixed shape: `Array` of that shape, its axes in the order in which they are read
-- lists of anything else: `Sequence`; structs, maps, unions: `Json`; null: `Text`, nullable
-- extensions and run-end encodings: what they hold; bool8: `Scalar` bool
+- Integers, floats and booleans become `Scalar` of the same dtype. Decimals without fractions become
+  int64, others float64, unless that rounds one of them.
+- Timestamps, dates, times and durations become `Scalar` datetime64 or timedelta64, in UTC.
+- Strings become `Text`, dictionaries of strings `ClassLabel`, and binary data `Bytes`.
+- Fixed-size lists of numbers become `Array` of that shape, and other lists of numbers `Array` of
+  any length.
+- Tensors of a fixed shape become `Array` of that shape; a permutation of their axes is applied.
+- Other lists become `Sequence`, structs, maps and unions `Json`, and null columns nullable `Text`.
+- Extension types and run-end encodings become the type of their values; bool8 is `Scalar` bool.
 """
 
 from __future__ import annotations
@@ -58,17 +59,17 @@ def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] 
     nullable : bool
         Whether there are nulls.
     names : iterable of str
-        Names of the classes, for a dictionary of strings.
+        Names of the classes of a dictionary of strings.
 
     Examples
     --------
     >>> htype_of(pa.list_(pa.float32(), 3)), htype_of(pa.timestamp("ms", tz="UTC"), nullable=True)
     (Array('float32', (3,)), Scalar('datetime64[ms]', nullable=True))
     """
-    found = _plain_htype(kind, tuple(names))
+    htype = _plain_htype(kind, tuple(names))
     if kinds.is_null(kind):
         nullable = True
-    return replace(found, nullable=nullable) if nullable else found
+    return replace(htype, nullable=nullable) if nullable else htype
 
 
 def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
@@ -76,7 +77,9 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
     if isinstance(kind, pa.FixedShapeTensorType):
         return Array(str(dtype_of(kind.value_type)), shape_of(kind))
     if kinds.is_struct(kind) and len({f.name for f in kind}) < kind.num_fields:
-        raise SchemaError(f"A struct has fields of different names, but it is {kind}. Rename one.")
+        raise SchemaError(
+            f"A struct must have fields of different names, but it is {kind}. Rename one."
+        )
     if kinds.is_dictionary(kind):
         return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
     if (dtype := dtype_of(kind)) is not None:
@@ -93,7 +96,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
 
 
 def _list_htype(kind: pa.DataType) -> Htype:
-    """Return the htype for lists: arrays of numbers, sequences of anything else."""
+    """Return the htype for lists: arrays for numbers, sequences for other items."""
     shape, item = [], kind
     while kinds.is_fixed_size_list(item):
         shape.append(item.list_size)
@@ -110,13 +113,13 @@ def _list_htype(kind: pa.DataType) -> Htype:
 
 @dataclass(frozen=True)
 class ArrowColumn:
-    """A column of Arrow data in memory, among arrays and lists."""
+    """A column of Arrow data in memory, which takes the place of an array or a list."""
 
     array: pa.Array
-    """All its values, in one piece."""
+    """All its values in one array."""
 
     field: pa.Field | None = None
-    """What is known of it, if it comes from a table."""
+    """Its field with metadata, if it comes from a table."""
 
     @classmethod
     def of(cls, array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Self:
@@ -128,11 +131,11 @@ class ArrowColumn:
 
     @property
     def nbytes(self) -> int:
-        """Size in memory, bytes."""
+        """Size in memory in bytes."""
         return int(self.array.nbytes)
 
     def htype(self, *, classes: bool = False) -> Htype:
-        """Return the column's type; `classes` makes a ClassLabel of texts."""
+        """Return the column's type; with `classes`, strings become a ClassLabel."""
         kind, nullable = self.array.type, bool(self.array.null_count)
         if not classes and (noted := exported_htype(self.field)) is not None:
             return noted
@@ -145,25 +148,25 @@ class ArrowColumn:
         return htype_of(kind, nullable=nullable)
 
     def check_unrounded(self, name: str) -> None:
-        """Refuse decimals that float64 rounds, where that type was found. Raises SchemaError."""
+        """Refuse decimals that float64 rounds if that type was inferred. Raises SchemaError."""
         if exported_htype(self.field) is None:
             check_unrounded(self.array, name, self.htype())
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
-        """Return some of the values as `htype` takes them."""
+        """Return the values of some rows in a form that `htype` encodes."""
         values = values_of(
             self.array.slice(start, stop - start), exported_htype(self.field) or htype
         )
         return values if self.field is None else as_exported(values, self.field)
 
 
-def check_unrounded(array: pa.Array, name: str, found: Htype, start: int = 0) -> None:
-    """Refuse decimals that the type found for their column rounds; `start` is the first row.
+def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0) -> None:
+    """Refuse decimals that the inferred type of their column rounds; `start` is the first row.
 
     Raises
     ------
     SchemaError
-        For the column, with the types that take its values.
+        For the column; the message has types that take its values.
 
     Examples
     --------
@@ -179,15 +182,16 @@ def check_unrounded(array: pa.Array, name: str, found: Htype, start: int = 0) ->
     row, number = rounded
     raise SchemaError(
         f"Column {name!r}: row {start + row} has the decimal {number}, which float64 rounds. "
-        f"To accept that, give the type: schema={{{name!r}: {pasted(found)}}}. Texts keep the "
-        f"digits: schema={{{name!r}: {pasted(_with_texts(found))}}}, or str(value) in a list."
+        f"To accept that, declare the type: schema={{{name!r}: {pasted(inferred)}}}. To keep the "
+        f"digits, store strings: schema={{{name!r}: {pasted(_with_strings(inferred))}}}, or "
+        "str(value) in a list."
     )
 
 
-def _with_texts(htype: Htype) -> Htype:
-    """Return the type for texts in place of the numbers of another type.
+def _with_strings(htype: Htype) -> Htype:
+    """Return a type that has strings in place of numbers.
 
-    >>> _with_texts(Array("float64", (None,)))
+    >>> _with_strings(Array("float64", (None,)))
     Sequence(Text(nullable=True))
     """
     if htype.is_array:
@@ -196,12 +200,12 @@ def _with_texts(htype: Htype) -> Htype:
             item = Sequence(item)
         return replace(item, nullable=htype.nullable)
     if htype.item is not None:
-        return Sequence(_with_texts(htype.item), nullable=htype.nullable)
+        return Sequence(_with_strings(htype.item), nullable=htype.nullable)
     return Text(nullable=htype.nullable)
 
 
 def texts_in(array: pa.Array) -> list[str | None]:
-    """Return the texts of an array that are UTF-8: what is not is refused with its row, later.
+    """Return the strings of an array, without those that are not UTF-8, which fail later.
 
     >>> texts_in(pa.array(["a", None]))
     ['a', None]
@@ -211,7 +215,7 @@ def texts_in(array: pa.Array) -> list[str | None]:
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:
-    """Return the classes that texts name, sorted; an empty text, as a CSV has it, names none.
+    """Return the classes for strings, sorted; an empty string, as in a CSV, is null.
 
     >>> class_label({"rose", "lily", ""})
     ClassLabel(['lily', 'rose'], nullable=True)
@@ -221,7 +225,7 @@ def class_label(texts: set[str | None]) -> ClassLabel:
 
 
 def values_of(array: pa.Array, htype: Htype) -> Any:
-    """Return a column's values as `htype` takes them; an empty text names no class and no file.
+    """Return a column's values for `htype`; for classes and files, an empty string is null.
 
     >>> values_of(pa.array(["rose", ""]), ClassLabel(["rose"], nullable=True))
     ['rose', None]

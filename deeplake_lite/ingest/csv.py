@@ -1,7 +1,7 @@
-"""Rows of CSV files: small files at once, large files block by block.
+"""Ingesting CSV files; small files are read at once and large files in blocks.
 
-Columns of numbers, and columns to which the user gave a type, are read as text and converted block
-by block. Where a value does not convert, the error then names its row, or the row is left out; the
+Columns of numbers and columns with a declared type are read as strings and converted block by
+block. So if a value cannot be converted, the error names its row, or the row is skipped and the
 rest of the file is still read.
 """
 
@@ -33,10 +33,10 @@ from deeplake_lite.ingest.csv_file import (
     NULLS,
     NULLS_OF_FLOATS,
     CsvFile,
-    converted,
+    convert,
     misfits,
-    nullable,
-    typed_rows,
+    read_typed_rows,
+    with_nulls,
 )
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
@@ -55,13 +55,13 @@ if TYPE_CHECKING:
 
 
 _COARSE = [f"datetime64[{unit}]" for unit in ("Y", "M", "W", "h", "m")]
-"""Moments that are read as texts, because Arrow has no such units."""
+"""Timestamps that are read as strings, because Arrow has no such units."""
 
 _COUNT = re.compile(r"[+-]?[0-9]{1,19}")
 """Matches durations that are counts of their column's unit."""
 
 _CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
-"""Matches durations that are times of a day."""
+"""Matches durations that are times of day."""
 
 
 @takes_options
@@ -74,57 +74,54 @@ def from_csv(
     delimiter: str = ",",
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    r"""Take the rows of a CSV file into a lake.
+    r"""Ingest the rows of a CSV file into a lake.
 
     Parameters
     ----------
     path : str or Path
-        A file with a header line, UTF-8; may be compressed (``.csv.gz``).
+        A UTF-8 file with a header line; it may be compressed (``.csv.gz``).
     url : str
-        Where the lake is, or is to be.
+        URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that tells rows apart: rows that are there are changed where they differ. Left
-        out, all rows are appended.
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
     columns : sequence of str, optional
-        The columns to take, all if left out.
+        The columns to ingest; by default all.
     delimiter : str
-        What stands between values.
+        The character between values.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        Committed; its ``ingested`` tells what was done.
+        The committed dataset; its ``ingested`` is a summary.
 
     Notes
     -----
-    A column that the lake has, or that `schema` names, is read by its type, and a value that the
-    type does not take is an error of its row. Other types are found by Arrow: integers, floats,
-    truth values, dates, timestamps, text. In columns of
-    these, empty values are null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null``
-    that pandas reads as missing; ``nan`` is NaN in a column of floats. In a column of texts they
-    are texts: empty ones and words. A column of nothing else is one of texts, unless the lake has
-    it with another type.
+    A column that exists in the lake or is declared in `schema` is read by its type, and a value
+    that does not fit is an error of its row. For other columns, Arrow infers the type: integers,
+    floats, booleans, dates, timestamps, strings. In columns that are not strings, empty values are
+    null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null`` that pandas reads as
+    missing; in a column of floats, ``nan`` is NaN. In a column of strings, all of these are
+    strings. A column that has nothing else is a column of strings, unless the lake has another type
+    for it.
 
-    What an integer or a float would not give back, such as the code 01234 or a number of thirty
-    digits, makes a column of texts. A float gives a number back if, written with as many digits as
-    the file has, it is the same number: 1.10 and 0.10000000000000001 are floats, but
-    12345678901234567.5 and 1e-400 are texts. Spaces around a number, and a plus before it, are no
-    part of it.
+    Numbers that an integer or a float cannot reproduce, such as the code 01234 or a number of
+    thirty digits, make a column of strings. A float reproduces a number if it equals the number
+    when it is written with as many digits as in the file: 1.10 and 0.10000000000000001 become
+    floats, but 12345678901234567.5 and 1e-400 become strings. Spaces around a number and a plus
+    sign are ignored.
 
-    Empty lines are left out, as by other readers. In a file of a single column, though, an empty
-    line is an empty value, also at the end of the file.
+    Empty lines are ignored, except in a file with a single column. There, an empty line is an empty
+    value, also at the end of the file.
 
-    ``schema={"species": "class_label"}`` makes classes of the texts of a column; integers are kept
-    as the numbers of classes without names. In a column of a lake, a class is looked up by its
-    name, which may be a number; only where no class is called like one, integers are class
-    numbers.
+    ``schema={"species": "class_label"}`` makes classes of the strings in a column; integers become
+    class numbers without names. For a column of a lake, values are names of classes, which may be
+    numbers. Integers are class numbers only if no class has such a name.
 
-    Paths of pictures, ``schema={"image": dl.Image("jpeg")}``, start at the folder of the CSV unless
-    they are absolute.
-    Values of a column that is declared as JSON, an array, boxes or a sequence, here or in the lake
-    that takes them, are read as JSON: ``[[0, 0, 8, 8]]``.
+    Relative paths of images, ``schema={"image": dl.Image("jpeg")}``, start from the folder of the
+    CSV. Columns of JSON, arrays, boxes and sequences have JSON values: ``[[0, 0, 8, 8]]``.
 
     Examples
     --------
@@ -151,35 +148,36 @@ def from_csv(
 
 @dataclass(frozen=True)
 class CsvSource(TabularSource):
-    """Rows of record batches, in which some columns are still to be converted from text."""
+    """A source of record batches in which some columns have yet to be converted from strings."""
 
     texts: frozenset[str] = field(default=frozenset(), kw_only=True)
-    """Columns that are read as text and converted to their type in `arrow`."""
+    """Columns that are read as strings and converted to their type in `arrow`."""
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
-        """Return the values of a column, in the form that a CSV file has for its type."""
-        values = self._converted(batch, name)
+        """Return the values of a column, parsed by its type."""
+        values = self._convert(batch, name)
         return parse_values(values, self.columns[name]) if name in self.schema else values
 
-    def _converted(self, batch: pa.RecordBatch, name: str) -> Any:
-        """Return the values of a column. Those that do not convert stay text: errors of rows."""
+    def _convert(self, batch: pa.RecordBatch, name: str) -> Any:
+        """Convert a column. Values that cannot be converted remain strings, which cause errors."""
         if name not in self.texts:
             return super()._values(batch, name)
         kind = self.arrow.field(name).type
         exact = name not in self.schema or takes_class_numbers(self.columns[name])
-        texts = nullable(batch.column(name), kind)
+        texts = with_nulls(batch.column(name), kind)
         wrong = list(misfits(texts, kind, exact=exact))
         if not wrong:
             return super()._values(pa.record_batch({name: texts.cast(kind)}), name)
         if exact:
             raise InvalidValueError(
                 f"{self.title} has {kind} in its first rows, but later "
-                f"{brief(texts[wrong[0]].as_py())}. Give its type: schema={{{name!r}: 'text'}}.",
+                f"{brief(texts[wrong[0]].as_py())}. Declare its type: "
+                f"schema={{{name!r}: 'text'}}.",
                 column=name,
             )
         fits = pa.array(~np.isin(np.arange(len(texts)), wrong))
-        right = pc.if_else(fits, texts, None).cast(kind)
-        values = list(with_none(super()._values(pa.record_batch({name: right}), name)))
+        valid = pc.if_else(fits, texts, None).cast(kind)
+        values = list(with_none(super()._values(pa.record_batch({name: valid}), name)))
         for row in wrong:
             values[row] = texts[row].as_py()
         return values
@@ -197,18 +195,21 @@ def csv_source(
 ) -> CsvSource:
     """Return the source for a CSV file.
 
-    Numbers are names of classes in the columns `named`. Raises NotFoundError, InvalidValueError.
+    In the columns `named`, numbers are names of classes. Raises NotFoundError, InvalidValueError.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:
-        raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
+        raise InvalidValueError(
+            f"path must be one CSV file, but {str(path)!r} matches {len(files)} files. Ingest them "
+            "one by one."
+        )
     file = CsvFile(files[0], delimiter, skips=on_error == "skip")
-    given = types_of(schema)
-    classes = [n for n, spec in given.items() if takes_class_numbers(resolve(spec))]
-    rows, arrow, texts = typed_rows(
-        file, _arrow_types(given), columns, classes={*classes} - {*named}
+    declared = types_of(schema)
+    classes = [n for n, spec in declared.items() if takes_class_numbers(resolve(spec))]
+    rows, arrow, texts = read_typed_rows(
+        file, _arrow_types(declared), columns, classes={*classes} - {*named}
     )
-    full = () if file.is_large else (f.name for f in arrow if not converted(rows, f).null_count)
+    full = () if file.is_large else (f.name for f in arrow if not convert(rows, f).null_count)
     return CsvSource(
         title=file.title,
         arrow=arrow,
@@ -217,7 +218,7 @@ def csv_source(
         rows=None if file.is_large else rows.num_rows,
         fingerprint=fingerprint(path, files),
         full=frozenset(full),
-        schema=given,
+        schema=declared,
         left_out=file.left_out.values(),
         base=folder_of(files),
         texts=frozenset(f.name for f in arrow if f.name in texts and not is_text(f.type)),
@@ -225,7 +226,7 @@ def csv_source(
 
 
 def lake_types(url: str, options: Options) -> dict[str, Htype]:
-    """Return the types of a lake's columns; none where there is no lake yet."""
+    """Return the types of a lake's columns; empty if there is no lake yet."""
     store = options.get("storage_options")
     if not exists(url, storage_options=store):
         return {}
@@ -234,10 +235,10 @@ def lake_types(url: str, options: Options) -> dict[str, Htype]:
 
 
 def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
-    """Return the types by which a CSV file is read whose rows go to the columns of a lake.
+    """Return the types by which a CSV file is read for the columns of a lake.
 
-    They are the lake's: a type that was found in the file would be that of all values, so that a
-    single wrong one made every row wrong. Classes without names are read as their numbers.
+    These are the lake's types. An inferred type would have to fit all values, so a single bad value
+    would make every row bad. Classes without names are read as their numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
@@ -270,7 +271,7 @@ def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def written_as_json(htype: Htype) -> bool:
-    """Tell whether a CSV file has the values of a type as JSON.
+    """Tell whether the values of a type are written as JSON in a CSV file.
 
     >>> from deeplake_lite.htypes import Boxes, ClassLabel, Image, Json, Text
     >>> [written_as_json(h) for h in (Json(), Boxes(), ClassLabel(["a"], multiple=True))]
@@ -284,10 +285,11 @@ def written_as_json(htype: Htype) -> bool:
 
 
 def parse_values(values: Any, htype: Htype) -> Any:
-    """Return the values of texts: JSON, complex numbers, durations, moments of a coarse unit.
+    """Parse strings by a type: JSON, complex numbers, durations, timestamps of a coarse unit.
 
-    An empty text is None. What is not JSON stays text, which an array does not take. In a column of
-    JSON, which takes any text, it becomes bytes. Values of other types are what they are.
+    An empty string becomes None. Strings that are not valid JSON remain strings, which the type
+    then refuses. A column of JSON would accept them, so there they become bytes. Values for other
+    types are returned unchanged.
 
     >>> from deeplake_lite.htypes import Boxes, Json
     >>> parse_values(['{"a": 1}', "", "x"], Json()), parse_values(["[1, 2]", "x"], Boxes())
@@ -298,46 +300,46 @@ def parse_values(values: Any, htype: Htype) -> Any:
     [np.timedelta64(5,'s'), '5 s', datetime.time(0, 5), None]
     """
     if _is_coarse(htype):
-        return [_trimmed(v) if isinstance(v, str) else v for v in with_none(values)]
-    if _is_span(htype):
-        return [_span(v, htype) if isinstance(v, str) else v for v in with_none(values)]
+        return [_trim(v) if isinstance(v, str) else v for v in with_none(values)]
+    if _is_duration(htype):
+        return [_parse_duration(v, htype) if isinstance(v, str) else v for v in with_none(values)]
     if not written_as_json(htype):
         return [_number(v, htype) for v in with_none(values)] if _is_complex(htype) else values
     wrong = str.encode if htype.sql == "json" else str
     return [
-        _of_json(_parse(value, wrong), htype) if isinstance(value, str) else value
+        _from_json(_parse_json(value, wrong), htype) if isinstance(value, str) else value
         for value in values
     ]
 
 
-def _of_json(value: Any, htype: Htype) -> Any:
-    """Return what JSON has of a value, with spans and complex numbers in it.
+def _from_json(value: Any, htype: Htype) -> Any:
+    """Convert the durations and complex numbers in a JSON value.
 
     >>> from deeplake_lite.htypes import Sequence
-    >>> _of_json([5, None], Sequence("timedelta64[s]"))
+    >>> _from_json([5, None], Sequence("timedelta64[s]"))
     [np.timedelta64(5,'s'), None]
     """
     if isinstance(value, list):
-        return [_of_json(item, htype.item or htype) for item in value]
+        return [_from_json(item, htype.item or htype) for item in value]
     return value if htype.item is not None else _number(value, htype)
 
 
 def _number(value: Any, htype: Htype) -> Any:
-    """Return a count as a span of a type's unit, a text as a complex number; others as they are."""
+    """Return a duration for a count, or a complex number for a string; other values unchanged."""
     dtype = htype.value_dtype
     if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
         return np.int64(value).astype(dtype)
     if dtype.startswith("complex") and isinstance(value, str):
-        return _complex(value)
+        return _parse_complex(value)
     return value
 
 
-def _is_span(htype: Htype) -> bool:
+def _is_duration(htype: Htype) -> bool:
     return htype.scalar is not None and htype.scalar.startswith("timedelta64")
 
 
 def _is_coarse(htype: Htype) -> bool:
-    """Tell whether values are moments in a unit that Arrow does not have."""
+    """Tell whether values are timestamps in a unit that Arrow does not have."""
     return htype.scalar in _COARSE
 
 
@@ -345,18 +347,19 @@ def _is_complex(htype: Htype) -> bool:
     return htype.scalar is not None and htype.scalar.startswith("complex")
 
 
-def _trimmed(text: str) -> str | None:
-    """Return a text without space around it; None where it stands for nothing."""
+def _trim(text: str) -> str | None:
+    """Return a string without surrounding whitespace, or None if it means null."""
     return None if text.strip() in NULLS else text.strip()
 
 
-def _span(text: str, htype: Htype) -> Any:
-    """Return a count of a type's unit, or a time since midnight; others as the type reads them.
+def _parse_duration(text: str, htype: Htype) -> Any:
+    """Return a duration for a count, or a time of day; other strings are left to the type.
 
-    >>> _span(" +5", Scalar("timedelta64[ms]")), _span("soon", Scalar("timedelta64[ms]"))
+    >>> htype = Scalar("timedelta64[ms]")
+    >>> _parse_duration(" +5", htype), _parse_duration("soon", htype)
     (np.timedelta64(5,'ms'), 'soon')
     """
-    trimmed = _trimmed(text)
+    trimmed = _trim(text)
     if trimmed is None:
         return None
     if _COUNT.fullmatch(trimmed) and abs(int(trimmed)) < 2**63:
@@ -368,14 +371,14 @@ def _span(text: str, htype: Htype) -> Any:
 
 
 def _is_parsed(htype: Htype) -> bool:
-    """Tell whether values are read as texts, of which `parse_values` makes them."""
-    return _is_complex(htype) or _is_coarse(htype) or _is_span(htype)
+    """Tell whether `parse_values` makes the values from strings."""
+    return _is_complex(htype) or _is_coarse(htype) or _is_duration(htype)
 
 
-def _complex(text: str) -> Any:
-    """Return a complex number, None for a null; a text that float64 does not reach as it is.
+def _parse_complex(text: str) -> Any:
+    """Return a complex number, None for null, or the string if it is beyond float64's range.
 
-    >>> _complex("1e400"), _complex("1+infj"), _complex("1e-400")
+    >>> _parse_complex("1e400"), _parse_complex("1+infj"), _parse_complex("1e-400")
     ('1e400', (1+infj), 0j)
     """
     if text.strip() in NULLS_OF_FLOATS:
@@ -388,15 +391,18 @@ def _complex(text: str) -> Any:
     return text if infinite > text.casefold().count("inf") else number
 
 
-def _parse(text: str, wrong: Any) -> Any:
+def _parse_json(text: str, wrong: Any) -> Any:
+    """Return the value of a JSON document, None if it is empty, `wrong(text)` if it is invalid."""
     try:
-        return json.loads(text, object_pairs_hook=object_of, parse_float=_float) if text else None
+        if not text:
+            return None
+        return json.loads(text, object_pairs_hook=object_of, parse_float=_parse_float)
     except (ValueError, RecursionError):
         return wrong(text)
 
 
-def _float(text: str) -> float:
-    """Return the number of a JSON text. Raises ValueError for one beyond float64's range."""
+def _parse_float(text: str) -> float:
+    """Return the value of a JSON number. Raises ValueError if it is beyond float64's range."""
     number = float(text)
     is_zero = not re.search("[1-9]", re.split("[eE]", text)[0])
     if math.isinf(number) or (number == 0 and not is_zero):
@@ -405,18 +411,18 @@ def _float(text: str) -> float:
 
 
 def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
-    """Return the Arrow types in which columns are read, for those that the user gave a type.
+    """Return the Arrow types in which columns with declared types are read.
 
     >>> _arrow_types({"x": "float32", "t": "text"})
     {'x': DataType(float), 't': DataType(string)}
     """
-    found: dict[str, pa.DataType] = {}
+    types: dict[str, pa.DataType] = {}
     for name, spec in schema.items():
         htype = resolve(spec)
         if htype.scalar is None or _is_parsed(htype):
-            found[name] = pa.string()
-        elif htype.scalar == "float16":  # which Arrow does not read from texts
-            found[name] = pa.float32()
+            types[name] = pa.string()
+        elif htype.scalar == "float16":  # Arrow cannot read it from strings
+            types[name] = pa.float32()
         else:
-            found[name] = pa.from_numpy_dtype(htype.scalar)
-    return found
+            types[name] = pa.from_numpy_dtype(htype.scalar)
+    return types

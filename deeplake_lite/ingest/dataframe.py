@@ -1,4 +1,4 @@
-"""Rows of a DataFrame: pandas, polars, or anything that gives itself as an Arrow table."""
+"""Ingesting DataFrames of pandas and polars, and any object that exports an Arrow table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.tabular import chosen
+from deeplake_lite.ingest.tabular import select_columns
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 def from_dataframe(
     df: Any, url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
-    """Take the rows of a DataFrame into a lake.
+    """Ingest the rows of a DataFrame into a lake.
 
     Parameters
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        The rows. A named index becomes a column, any other is left out; so do the levels of an
-        index of which some have names, the others being called ``level_0``, ``level_1``…
-        Categories become classes.
+        The rows. A named index becomes a column; an index without a name is ignored. If some levels
+        of an index have names, the others are named ``level_0``, ``level_1``… Categories become
+        classes.
     url : str
-        Where the lake is, or is to be.
+        URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that tells rows apart: rows that are there are changed where they differ. Left
-        out, all rows are appended.
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        Committed; its ``ingested`` tells what was done.
+        The committed dataset; its ``ingested`` is a summary.
 
     Notes
     -----
     NaN in a column of floats stays NaN; None, NA and NaT are null. Columns of arrays, of paths
-    (``schema={"image": dl.Image("jpeg")}``) and of other objects are taken as `from_arrays` does.
+    (``schema={"image": dl.Image("jpeg")}``) and of other objects are treated as by `from_arrays`.
 
     Examples
     --------
@@ -63,20 +63,24 @@ def from_dataframe(
 
 
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
-    """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
+    """Return the source for a DataFrame. Raises InvalidValueError for other objects."""
     if is_wrong_table(df):
-        raise InvalidValueError(f"must be {_TABLES}, got {type(df).__name__}. {table_hint(df)}")
+        raise InvalidValueError(
+            f"must be {_TABLES}, but it is a {type(df).__name__}. {table_hint(df)}"
+        )
     if hasattr(df, "iloc"):
         is_named = any(name is not None for name in df.index.names)
         columns = _from_pandas(_with_index(df) if is_named else df)
     elif isinstance(df, Tabular):
         table = arrow_table(df)
         columns = {
-            f.name: ArrowColumn.of(table.column(f.name), f) for f in chosen(table.schema, None)
+            f.name: ArrowColumn.of(table.column(f.name), f)
+            for f in select_columns(table.schema, None)
         }
     else:
         raise InvalidValueError(
-            f"must be {_TABLES}, got {type(df).__name__}. A dict of arrays goes to dl.from_arrays."
+            f"must be {_TABLES}, but it is a {type(df).__name__}. Pass a dict of arrays to "
+            "dl.from_arrays."
         )
     return MemorySource.of(columns, key, schema, "DataFrame")
 
@@ -85,23 +89,25 @@ _TABLES = "a DataFrame (pandas, polars) or an Arrow table"
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with its index as columns. Raises InvalidValueError for a name twice."""
+    """Return a frame with its index as columns. Raises InvalidValueError for a duplicate name."""
     levels, columns = frame.index.names, [str(name) for name in frame.columns]
     names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
     for name in names:
         if name in columns or names.count(name) > 1:
             other = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
-                f"column names must be unique, but {name!r} is {other}. Leave the index out, "
+                f"column names must be unique, but {name!r} is {other}. Drop the index, "
                 "df.reset_index(drop=True), or rename it."
             )
     return frame.reset_index()
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame by name. Raises InvalidValueError for a name twice."""
+    """Return the columns of a frame by name. Raises InvalidValueError for a duplicate name."""
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
-            raise InvalidValueError(f"column names must be unique, got {name!r} twice. Rename one.")
+            raise InvalidValueError(
+                f"column names must be unique, but there is {name!r} twice. Rename one."
+            )
     return {name: frame.iloc[:, i] for i, name in enumerate(names)}

@@ -1,7 +1,7 @@
-"""From a block of values to checked cells, a few threads at work, bad rows raised or set aside.
+"""Checking and encoding a block of rows; bad rows are raised or skipped.
 
-A block is encoded column by column. When a column refuses a value and rows may be skipped, it is
-encoded row by row instead, in threads, to find every bad row at once.
+A block is encoded column by column. If a column refuses a value and bad rows are to be skipped, it
+is encoded row by row in threads, to find all bad rows at once.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
 type OnError = Literal["raise", "skip"]
 
 THREADS = 8
-"""That read and check rows one by one; they wait for files more than they compute."""
+"""Number of threads that encode single rows. They mostly wait for files."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A block that was checked."""
+    """An encoded block, without its bad rows."""
 
     cells: Mapping[str, Cells]
-    """Cells by column id, bad rows left out."""
+    """Cells by column id."""
 
     places: Names
-    """What each row that is left is called."""
+    """Name of each row."""
 
     taken: int
-    """Rows of the source that this accounts for."""
+    """Number of rows of the source that the block covers."""
 
     skipped: tuple[Skipped, ...] = ()
-    """The rows that were left out."""
+    """The bad rows."""
 
     bad: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Which rows of the block these are."""
+    """Numbers of the bad rows within the block."""
 
     unread: int = 0
-    """Rows that are there already and were not read any further."""
+    """Number of rows that the lake has already, and of which only the key was read."""
 
     reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What was encoded anew with losses, by column id."""
+    """Notices of values that were re-encoded with losses, by column id."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -72,7 +72,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     Raises
     ------
     InvalidValueError
-        For the first bad row, unless rows are to be skipped.
+        For the first bad row, unless bad rows are to be skipped.
     """
     good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
     reasons: dict[int, str] = {}
@@ -83,19 +83,19 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
                 cells[f.id] = _encode(f.htype, _values(block, f), check)
             except InvalidValueError as error:
                 if on_error == "raise" or error.row is None:
-                    raise _placed(error, f.name, block) from error.__cause__
+                    raise _with_place(error, f.name, block) from error.__cause__
                 cells[f.id], bad = _encode_rows(f.htype, _values(block, f), check)
                 for row, reason in bad.items():
                     reasons.setdefault(row, f"column {f.name!r}: {reason}")
     good[list(reasons)] = False
     skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
     rows = np.flatnonzero(~good)
-    done = Encoded(cells, block.places, len(good), skipped, rows, reencoded=reencoded)
-    return select(done, good)
+    encoded = Encoded(cells, block.places, len(good), skipped, rows, reencoded=reencoded)
+    return select(encoded, good)
 
 
 def _encode(htype: Htype, values: Any, check: Check) -> Cells:
-    """Encode values; errors of those that another type gave name both types."""
+    """Encode values. Errors of values from a column of another type name both types."""
     if not isinstance(values, Transfer):
         return htype.encode(values, check=check)
     with naming_types(values.of, htype):
@@ -108,10 +108,10 @@ def _part(values: Any, row: int) -> Any:
 
 
 def _values(block: Block, f: Field) -> Any:
-    """Return a column's values; relative paths of files start where the table is."""
-    given = block.columns[f.name]
-    values = wrap_source(given, f.htype)
-    if values is given:  # of no lake, which would have known its classes
+    """Return a column's values; paths of files are made relative to the working directory."""
+    column = block.columns[f.name]
+    values = wrap_source(column, f.htype)
+    if values is column:  # it is not a column of a lake, whose class numbers are unambiguous
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
@@ -119,29 +119,29 @@ def _values(block: Block, f: Field) -> Any:
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
-    """Return a block with only some of its rows; how many it accounts for stays."""
+    """Return some rows of a block; `taken` is unchanged."""
     if rows.all():
         return encoded
-    kept = np.flatnonzero(rows)
-    cells = {c: take(some, kept) for c, some in encoded.cells.items()}
-    return replace(encoded, cells=cells, places=[encoded.places[i] for i in kept.tolist()])
+    indices = np.flatnonzero(rows)
+    cells = {c: take(column, indices) for c, column in encoded.cells.items()}
+    return replace(encoded, cells=cells, places=[encoded.places[i] for i in indices.tolist()])
 
 
 def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
-    """Yield from an iterator that works one block ahead, in a thread of its own.
+    """Yield from an iterator that computes one block ahead in a separate thread.
 
     >>> list(ahead(iter([1, 2, 3])))
     [1, 2, 3]
     """
     iterator, end = iter(blocks), object()
     with Pool(1) as pool:
-        coming = pool.submit(next, iterator, end)
+        job = pool.submit(next, iterator, end)
         try:
-            while (block := coming.result()) is not end:
-                coming = pool.submit(next, iterator, end)
+            while (block := job.result()) is not end:
+                job = pool.submit(next, iterator, end)
                 yield block  # type: ignore[misc]
         finally:
-            coming.wait()  # nothing is read any more when this has ended
+            job.wait()  # after an error or an interrupt, no thread must still be reading
 
 
 @cache
@@ -150,31 +150,31 @@ def _pool() -> Pool:
 
 
 def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
-    """Encode rows one by one, blanks in place of bad ones; return the cells, and reasons by row."""
+    """Encode rows one by one; return the cells, with blanks for bad rows, and reasons by row."""
 
-    def one(i: int) -> tuple[Cells | str, list[str]]:
+    def encode_row(i: int) -> tuple[Cells | str, list[str]]:
         with collect_notices() as notices:
             try:
                 return _encode(htype, _part(values, i), check), notices
             except InvalidValueError as error:
                 return str(error.args[0]), notices
 
-    pairs = _pool().map(one, range(len(values)))
-    done = [found for found, _ in pairs]
+    pairs = _pool().map(encode_row, range(len(values)))
+    rows = [result for result, _ in pairs]
     for notice in [notice for _, notices in pairs for notice in notices]:
         add_notice(notice)
-    bad = {i: found for i, found in enumerate(done) if isinstance(found, str)}
+    bad = {i: reason for i, reason in enumerate(rows) if isinstance(reason, str)}
     blank = htype.encode([htype.blank])
-    return concat([blank if isinstance(found, str) else found for found in done]), bad
+    return concat([blank if isinstance(row, str) else row for row in rows]), bad
 
 
-def _placed(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:
-    """Return the error with its place in the source, and the way out."""
+def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:
+    """Return an error with the name of the row in the source, and a hint."""
     if error.row is None:
         return error.at(column=column)
     place, message = block.places[error.row], str(error.args[0])
     return type(error)(
         f"{message if place in message else f'{place}: {message}'} "
-        'Or leave such rows out: on_error="skip".',
+        'Or skip such rows: on_error="skip".',
         column=column,
     )

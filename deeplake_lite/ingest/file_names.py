@@ -1,4 +1,4 @@
-"""Which file a table means by a value, and which of its columns is the one that names files."""
+"""Matching the file names in a table to files, and finding the column that has them."""
 
 from __future__ import annotations
 
@@ -24,51 +24,52 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PROBED = 1_000
-"""Rows that are looked at to find the column of file names."""
+"""Number of rows that are examined to find the column of file names."""
 
 _USUAL = re.compile(
     r"(?!name$|[_ ]*$)(image|img|picture|photo)?[_ ]?(file)?[_ ]?(name|path)?", re.IGNORECASE
 )
-"""Other names that such a column often has: file, path, filename, image, image_file, img_path…"""
+"""Common names of such a column: file, path, filename, image, image_file, img_path…"""
 
 
 class FileNames:
-    """Position of a file by what a table calls it, where that means one file.
+    """Finds the position of a file by its name in a table, if that name is unambiguous.
 
-    A name alone, with or without its suffix, is that of a file in any folder. A path is one from
-    the folder, or from the table's; or else its end is that of a file's path, by whole folders, as
-    where files were moved. One that names a file elsewhere means none of these. A value is taken as
-    it is written before it is taken without space around it, with slashes for backslashes, or with
-    its accents composed.
+    A name without a folder, with or without suffix, can match a file in any folder. A path is
+    relative to the folder or to the table's folder. Otherwise its end may match that of a file's
+    path, by whole folders, in case files were moved. A path to an existing file elsewhere matches
+    nothing. Each value is tried as it is written, then without surrounding whitespace, with slashes
+    for backslashes, and with composed accents.
 
     Parameters
     ----------
     files : sequence of str
-        Paths below the folder, of which the first `pictures` come before the others.
+        Paths relative to the folder. The first `images` of them take precedence over the others.
     folder, table : Path
-        Where they are, and the table that names them.
+        The folder of the files, and the table that names them.
     """
 
-    def __init__(self, files: Sequence[str], pictures: int, folder: Path, table: Path) -> None:
-        self._files, self._pictures = files, pictures
+    def __init__(self, files: Sequence[str], images: int, folder: Path, table: Path) -> None:
+        self._files, self._images = files, images
         self._folder = Path(os.path.abspath(folder))
         self._base = Path(os.path.abspath(table)).parent
         self._real_folders: dict[str, str] = {}
         self._paths: dict[str, int] = {}
         self._names: dict[str, int] = {}
         self._ends: dict[str, int] = {}
-        for start, stop in ((pictures, len(files)), (0, pictures)):
-            some = list(enumerate(files[start:stop], start))
+        # Later entries replace earlier ones: images those of other files, whole names stems.
+        for start, stop in ((images, len(files)), (0, images)):
+            part = list(enumerate(files[start:stop], start))
             for known, forms in (
                 (self._names, (_stem, _name)),
                 (self._paths, (_without_suffix, str)),
             ):
                 for form in forms:
-                    known |= _unique([(form(path), at) for at, path in some])
-            self._ends |= _unique([pair for at, path in some for pair in _ends(path, at)])
+                    known |= _unique([(form(path), at) for at, path in part])
+            self._ends |= _unique([pair for at, path in part for pair in _ends(path, at)])
 
     def find(self, name: Any) -> int | None:
-        """Return the position of the file that a value of the table means."""
+        """Return the position of the file that a value names, or None."""
         if is_empty(name):
             return None
         for text in _forms(str(name)):
@@ -78,17 +79,17 @@ class FileNames:
         return None
 
     def is_whole(self, name: Any, at: int) -> bool:
-        """Tell whether a value has a file's name with its suffix, which no number has."""
+        """Tell whether a value is a file's name with its suffix, which a number cannot be."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
     def are_all(self, values: Iterable[Any]) -> bool:
-        """Tell whether each value names a file with its suffix, and no picture is without one."""
-        given = [value for value in values if not is_empty(value)]
-        files = [self.find(value) for value in given]
-        if not {*range(self._pictures)}.issubset(files):
+        """Tell whether every value names a file with its suffix, and every image is named."""
+        names = [value for value in values if not is_empty(value)]
+        files = [self.find(value) for value in names]
+        if not {*range(self._images)}.issubset(files):
             return False
-        pairs = zip(given, files, strict=True)
+        pairs = zip(names, files, strict=True)
         return all(at is not None and self.is_whole(value, at) for value, at in pairs)
 
     def _find(self, text: str) -> int | None:
@@ -115,7 +116,7 @@ class FileNames:
 
     @cached_property
     def _real_paths(self) -> dict[str, int]:
-        """Positions by path without links to folders: those that lead here may be others."""
+        """Positions by real path, for tables that reach the files through links."""
         return _unique([(self._real(self._folder / p), at) for at, p in enumerate(self._files)])
 
     def _real(self, path: Path) -> str:
@@ -126,7 +127,7 @@ class FileNames:
 
 
 def _forms(text: str) -> Iterator[str]:
-    r"""Yield what a text may stand for, itself first.
+    r"""Yield the forms of a name that are tried, the original one first.
 
     >>> list(_forms(" a\\b.png"))
     [' a\\b.png', 'a/b.png']
@@ -137,12 +138,12 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _both_forms(text: str) -> tuple[str, str]:
-    """Return a text as it is, and with its accents composed, as most tables have them."""
+    """Return a name unchanged and with composed accents, which most tables have."""
     return text, unicodedata.normalize("NFC", text)
 
 
 def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Return the positions of texts that occur once; composed forms give way to what is there."""
+    """Return the positions of names that occur once; unchanged names precede composed ones."""
     composed = [(_both_forms(text)[1], at) for text, at in pairs if not text.isascii()]
     return _once(composed) | _once(pairs)
 
@@ -153,7 +154,7 @@ def _once(pairs: list[tuple[str, int]]) -> dict[str, int]:
 
 
 def _ends(path: str, at: int) -> Iterator[tuple[str, int]]:
-    """Yield the ends of a path that have a folder, but for the whole path.
+    """Yield the proper ends of a path that include a folder.
 
     >>> list(_ends("a/b/c.png", 0))
     [('b/c.png', 0)]
@@ -184,10 +185,10 @@ class _Candidate:
 
     column: str
     files: tuple[int | None, ...]
-    """The position of the file that each value means."""
+    """Position of the file that each value names."""
 
     whole: int
-    """How many files it names with their suffixes."""
+    """Number of files that it names with their suffixes."""
 
     @classmethod
     def of(cls, column: str, values: list[Any], names: FileNames) -> _Candidate:
@@ -198,14 +199,14 @@ class _Candidate:
 
     @property
     def named(self) -> int:
-        """How many files it names."""
+        """Number of files that it names."""
         return len(set(self.files) - {None})
 
     def rank(self, most: int) -> tuple[bool, bool, bool, int]:
-        """Return what the column is chosen by, where some column names as many files as `most`.
+        """Return the rank of the column; `most` is the greatest number of files that one names.
 
-        A column that names less than half as many does so by chance. Whole names outrank those
-        without suffix, which numbers may be, too.
+        A column that names less than half of them does so by chance. Names with suffixes outrank
+        names without, which may be numbers.
         """
         is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))
@@ -222,12 +223,12 @@ def is_empty(name: Any) -> bool:
 
 
 def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str:
-    """Return the column that names files; never that of the labels.
+    """Return the column that names files, which is never the column of labels.
 
     Raises
     ------
     InvalidValueError
-        When no column does, or several that name different files do so equally well.
+        If no column names files, or if several columns are equally likely but name different files.
     """
     if FILE_NAMES in rows.schema.names and names.are_all(rows.column(FILE_NAMES).to_pylist()):
         return FILE_NAMES
@@ -240,8 +241,8 @@ def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str
     if not most:
         listed = ", ".join(map(repr, rows.schema.names))
         raise InvalidValueError(
-            f"no column of {str(path)!r} names files of the folder: {listed}. "
-            "Say which one is to: file_column=…."
+            f"one column of a table must name the files, but no column of {str(path)!r} names "
+            f"files of the folder: {listed}. Choose one: file_column=…."
         )
     best = max(c.rank(most) for c in candidates)
     tied = [c for c in candidates if c.rank(most) == best]

@@ -1,4 +1,4 @@
-"""Which files a path means, and what changes when their content does."""
+"""Finding the files of a source, and fingerprints of their state."""
 
 from __future__ import annotations
 
@@ -16,38 +16,40 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-NOTED_FILES = 64
-"""Of a folder or pattern, by which it is known again when files were added or removed."""
+SAMPLED_FILES = 64
+"""Number of files in the fingerprint of a folder, by which it is recognised after files were added
+or removed."""
 
 
 def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
-    """Return the files that a path, folder or pattern means, sorted.
+    """Return the files of a path, folder or pattern, sorted.
 
     Raises
     ------
     NotFoundError
-        When there is none.
+        If there are none.
     InvalidValueError
         For a pipe or device, which might never end.
     """
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
-        found = sorted(str(p) for p in here.rglob(f"*{suffix}") if p.is_file())
+        files = sorted(str(p) for p in here.rglob(f"*{suffix}") if p.is_file())
     elif here.exists():
         if not here.is_file():
             raise InvalidValueError(
-                f"{str(path)!r} is no regular file, but a pipe or a device. Copy it to a file."
+                f"{str(path)!r} must be a regular file, but it is a pipe or a device. Copy it to a "
+                "file."
             )
-        found = [str(here)]
+        files = [str(here)]
     else:
-        found = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
-    if not found:
+        files = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
+    if not files:
         raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
-    return found
+    return files
 
 
 def folder_of(files: Sequence[str]) -> str:
-    """Return the folder that files have in common.
+    """Return the deepest folder that contains all files.
 
     >>> folder_of(["/data/a/1.parquet", "/data/b/2.parquet"])
     '/data'
@@ -56,16 +58,16 @@ def folder_of(files: Sequence[str]) -> str:
 
 
 def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
-    """Return what changes with the content of the files that a path means, and tells them apart.
+    """Return a string that identifies files and their state.
 
-    Digests of the path and of the files' own, joined by dots, are before the dash; they tell the
-    files whatever is in them. Of many files it is those of the least digests, so that sets of files
-    that have much in common have some of these in common. Behind the dash is a digest of all paths,
-    sizes and times.
+    The part before the dash identifies the files, whatever their content: the digest of the given
+    path and of the path of each file, joined by dots. For many files, only the smallest digests are
+    used, so that similar sets of files share some of them. The part after the dash is a digest of
+    all paths, sizes and times.
     """
     stats = [(str(Path(f).resolve()), Path(f).stat()) for f in files]
     text = "\n".join(f"{path} {s.st_size} {s.st_mtime_ns}" for path, s in stats)
-    least = sorted(map(_digest, {path for path, _ in stats}))[:NOTED_FILES]
+    least = sorted(map(_digest, {path for path, _ in stats}))[:SAMPLED_FILES]
     return f"{'.'.join([_digest(str(Path(path).expanduser().absolute())), *least])}-{_digest(text)}"
 
 
@@ -74,7 +76,7 @@ def _digest(text: str) -> str:
 
 
 def are_same_files(a: str, b: str) -> bool:
-    """Tell whether two fingerprints have a file in common, or are of one path, whatever is there.
+    """Tell whether two fingerprints have a file or the given path in common.
 
     >>> are_same_files("f1.a1-00", "f1.a2.a3-11"), are_same_files("f1.a1-00", "f2.a2-00")
     (True, False)
@@ -84,7 +86,7 @@ def are_same_files(a: str, b: str) -> bool:
 
 
 def are_same_state(a: str | None, b: str | None) -> bool:
-    """Tell whether two fingerprints are of the same files as they are, or both are of none.
+    """Tell whether two fingerprints are of the same files in the same state, or both are None.
 
     >>> are_same_state("f1.a1-00", "f2.a1-00"), are_same_state("f1.a1-00", "f1.a1-11")
     (True, False)

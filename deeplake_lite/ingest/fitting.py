@@ -1,8 +1,8 @@
-"""How the columns of a source meet those of a lake that is there already.
+"""Reconciling the columns of a source with those of an existing lake.
 
-The lake's types count, because its rows are written. Three things give way: classes that are new
-are added to the names, a picture column that gets files of another format keeps both, and a lake
-without rows takes the columns as they come.
+The lake's types take precedence, because its rows are stored in them. There are three exceptions:
+new classes are added to the names, an image column that gets files of another format accepts both,
+and a lake without rows takes over the columns of the source.
 """
 
 from __future__ import annotations
@@ -23,112 +23,114 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def wanted(source: Source, given: Mapping[str, Any]) -> dict[str, Htype]:
-    """Return the type of each column of a source: the given one before the one that was found.
+def types_of_source(source: Source, declared: Mapping[str, Any]) -> dict[str, Htype]:
+    """Return the type of each column of a source: the declared one, or else the inferred one.
 
     Raises
     ------
     SchemaError
         For a column that the source does not have.
     """
-    found = dict(source.columns)
-    for name in given:
-        if name not in found:
+    types = dict(source.columns)
+    for name in declared:
+        if name not in types:
             raise SchemaError(
                 f"schema= names column {name!r}, which {source.title} does not have. "
-                f"It has: {', '.join(map(repr, found))}."
+                f"It has: {', '.join(map(repr, types))}."
             )
-    for name, htype in ((name, resolve(spec)) for name, spec in given.items()):
-        if htype != ClassLabel() or found[name].classes is None:
-            found[name] = htype  # a ClassLabel without names gets those that the source found
-    if source.key is not None and source.key not in found:
+    for name, htype in ((name, resolve(spec)) for name, spec in declared.items()):
+        # A ClassLabel without names keeps the names that the source has collected.
+        if htype != ClassLabel() or types[name].classes is None:
+            types[name] = htype
+    if source.key is not None and source.key not in types:
         raise SchemaError(
             f"on= names column {source.key!r}, which {source.title} does not have. "
-            f"It has: {', '.join(map(repr, found))}."
+            f"It has: {', '.join(map(repr, types))}."
         )
     if source.key is not None:
-        found[source.key] = replace(found[source.key], nullable=False)
-    return found
+        types[source.key] = replace(types[source.key], nullable=False)
+    return types
 
 
-def fit(ds: Dataset, columns: Mapping[str, Htype], given: Mapping[str, Any]) -> None:
-    """Stage what a lake's schema needs for the rows of a source.
+def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, Any]) -> None:
+    """Stage the changes of a lake's schema that the rows of a source need.
 
     Parameters
     ----------
     ds : Dataset
         The lake.
     columns : mapping
-        Types that the source has.
-    given : mapping
-        Those of them that the user asked for.
+        Types of the source's columns.
+    declared : mapping
+        Types that the user declares.
 
     Raises
     ------
     SchemaError
-        When the lake lacks a column, or has it with another type than the user asked for.
+        If the lake has no such column, or has it with another type than the user declares.
     """
     fresh = len(ds) == 0
     for name, htype in columns.items():
         if name not in ds.schema:
             if not fresh:
-                raise _lacks(ds, name, htype)
+                raise _missing_column(ds, name, htype)
             ds.add_column(name, htype)
             continue
-        there = ds.schema[name]
-        wider = there.htype.widened(htype)
+        existing = ds.schema[name]
+        wider = existing.htype.widened(htype)
         if wider is not None:
-            _retype(ds, there, wider)
-        elif name in given and there.htype != htype:
+            _widen(ds, existing, wider)
+        elif name in declared and existing.htype != htype:
             if fresh:
                 ds.drop_column(name)
                 ds.add_column(name, htype)
-            elif not is_said_of(resolve(given[name]), there.htype):
+            elif not is_compatible(resolve(declared[name]), existing.htype):
                 raise SchemaError(
-                    f"Column {name!r} of {ds.url!r} is {there.htype}, not {htype}. Leave it out of "
-                    "schema=, or ingest into a new lake."
+                    f"Column {name!r} of {ds.url!r} is {existing.htype}, not {htype}. Leave it out "
+                    "of schema=, or ingest into a new lake."
                 )
-    _check_rest(ds, columns)
+    _check_defaults(ds, columns)
 
 
-def is_said_of(given: Htype, there: Htype) -> bool:
-    """Tell whether what a user says of a column is true of it, as far as it goes.
+def is_compatible(declared: Htype, existing: Htype) -> bool:
+    """Tell whether the declared type of a column agrees with its existing type.
 
-    Nulls and a default are not part of it, nor are classes that came after those that are named, or
-    a mode that pictures were given. ``"class_label"`` names no classes.
+    Nulls and defaults do not matter, and the existing type may have more classes, or a mode for its
+    images. ``"class_label"`` agrees with any classes.
 
-    >>> is_said_of(ClassLabel(["cat"]), ClassLabel(["cat", "dog"], nullable=True))
+    >>> is_compatible(ClassLabel(["cat"]), ClassLabel(["cat", "dog"], nullable=True))
     True
-    >>> is_said_of(ClassLabel(["dog"]), ClassLabel(["cat", "dog"]))
+    >>> is_compatible(ClassLabel(["dog"]), ClassLabel(["cat", "dog"]))
     False
     """
-    said, known = (replace(h, nullable=False, default=None) for h in (given, there))
-    return said.describes(known)
+    a, b = (replace(h, nullable=False, default=None) for h in (declared, existing))
+    return a.describes(b)
 
 
-def _retype(ds: Dataset, there: Field, htype: Htype) -> None:
+def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
     """Give a column a wider type of the same layout."""
-    changed = tuple(replace(f, htype=htype) if f is there else f for f in ds.schema)
+    changed = tuple(replace(f, htype=htype) if f is existing else f for f in ds.schema)
     ds.handle.edit(lambda table: table.set_document(schema=Schema(changed)))
 
 
-def _check_rest(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Refuse a source that leaves out a column without default, before anything is read."""
+def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
+    """Refuse a source that lacks a column without default, before anything is read."""
     for f in ds.schema:
         if f.name not in columns:
             try:
                 f.htype.encode_default(1)
             except InvalidValueError as error:
                 raise SchemaError(
-                    f"The rows have no column {f.name!r}, and it has no default. Give it one: "
+                    f"The rows have no column {f.name!r}, and it has no default. Set one, "
                     f"ds.set_default({f.name!r}, …), commit, and ingest again."
                 ) from error
 
 
-def _lacks(ds: Dataset, name: str, htype: Htype) -> SchemaError:
+def _missing_column(ds: Dataset, name: str, htype: Htype) -> SchemaError:
+    """Build the error for a column that the lake does not have."""
     added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
         f"The lake {ds.url!r} has no column {name!r}. Add it first, ds.add_column({name!r}, "
-        f"{pasted(added)}), and commit; or leave it out of what is ingested. Known: "
+        f"{pasted(added)}), and commit, or leave it out of the source. Known: "
         f"{', '.join(map(repr, ds.columns))}."
     )

@@ -1,4 +1,4 @@
-"""Pictures in folders: a folder per class, per split and class, or a table of labels."""
+"""Ingesting folders of images, with labels from subfolders or from a table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Text, resolve
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
-from deeplake_lite.ingest.formats import formats_of, recognised
+from deeplake_lite.ingest.formats import find_images, formats_of
 from deeplake_lite.ingest.layout import (
-    Found,
+    File,
     Layout,
-    no_pictures,
+    image_column,
+    no_images_error,
     own_columns,
-    picture_column,
     scan,
 )
 from deeplake_lite.ingest.options import takes_options, types_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Of the files of a block, at the most."""
+"""Most bytes of the files of a block."""
 
 
 @takes_options
@@ -50,55 +50,56 @@ def from_folder(
     file_column: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Take a folder of pictures into a lake; files are kept byte for byte.
+    """Ingest a folder of images into a lake; the files are stored byte for byte.
 
-    Run it again and only what is new or has changed is written: rows are told apart by their path.
-    What people have changed in the lake meanwhile stays, and rows that they have deleted stay away:
-    ``ingested.kept`` lists them, and ``update="force"`` takes them from the folder again.
+    Rows are identified by their path. If you run it again, only new and changed files are written.
+    Rows that people have changed or deleted in the lake stay as they are and are listed in
+    ``ingested.kept``; ``update="force"`` overwrites them.
 
     Parameters
     ----------
     path : str or Path
-        The folder. Its folders are classes (``rose/1.jpg``); or splits and, in them, classes
-        (``train/rose/1.jpg``); or there are none. Pictures are known by what they begin with,
-        whatever they are called.
+        The folder. Its subfolders are classes (``rose/1.jpg``), or splits that contain classes
+        (``train/rose/1.jpg``). It may also have no subfolders. Images are recognised by their first
+        bytes, whatever their names are.
     url : str
-        Where the lake is, or is to be.
+        URL of the lake, which is created if it does not exist.
     label : str
-        Name of the column of labels; none that the folder has by itself, such as ``path``.
+        Name of the column of labels. The names of the folder's own columns, such as ``path``, are
+        not available.
     labels : str or Path, optional
-        A CSV with a column of file names, and others: labels come from its column `label`, and its
-        other columns are taken, too; ``path``, which the folder has by itself, as ``path_``. Only
-        the files that it lists are read. It names them by their name, where one file has it, or by
-        a path, which starts at the folder or at the table, or whose end with a folder in it is that
-        of one file's path, as where files were moved. A row without a file name has a null picture,
-        and ``path`` is the row; it is left out where the lake or `schema` has no null pictures.
+        A CSV with a column of file names. The column `label` has the labels, and the other columns
+        are ingested, too; a column ``path`` is renamed to ``path_``. Only files that it lists are
+        read. A file name must be unique, or a path that is relative to the folder or to the CSV.
+        If files were moved, the end of a path is enough, if it includes a folder and is unique.
+        A row without a file name gets a null image and the name of the row as ``path``; it is
+        skipped if the lake or `schema` does not allow null images.
     file_column : str, optional
-        The column of that CSV with the file names; found by looking at the files if left out: one
-        that has their names with suffixes comes before one of stems or numbers, and of several such
-        columns, ``file_name`` or one that is called like it (``file``, ``image_path``…).
-        Beside ``file_name``, a column ``file_name_`` is taken as ``file_name``, as
-        `View.to_folder` writes it.
+        The column of the CSV that has the file names. By default, the column whose values match the
+        files. Columns of names with suffixes are preferred to columns of stems or numbers, and
+        among several, ``file_name`` or a similar name (``file``, ``image_path``…). Next to
+        ``file_name``, a column ``file_name_`` is ingested as ``file_name``, because
+        `View.to_folder` renames it that way.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        Committed, with the columns ``image`` (or what the schema of a lake that is given calls the
-        column of files that no table has), `label` (where there are any), ``split`` (where there
-        are split folders) and ``path``. Its ``ingested`` tells what was done, and lists what was
-        left out.
+        The committed dataset. It has the columns ``image``, ``path``, `label` if there are labels,
+        and ``split`` if there are split folders. If `schema` is that of a lake with another image
+        column, its name is used instead of ``image``. ``ingested`` is a summary and lists skipped
+        files.
 
     Raises
     ------
     NotFoundError
-        When there is no such folder or table.
+        If there is no such folder or CSV.
     SchemaError
-        When ``path``, or ``split`` where there are split folders, is to be a column of pictures.
+        If ``path``, or ``split`` with split folders, is declared as a column of images.
     InvalidValueError
-        When there are no pictures, or a file is none; with ``on_error="skip"`` such a file is left
-        out.
+        If there are no images, or for a file that is not an image; with ``on_error="skip"``, such a
+        file is skipped.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def from_folder(
     """
     known: Mapping[str, Htype] = {}
     if labels is not None:
-        from deeplake_lite.ingest.csv import lake_types  # pyarrow: 0.3 s
+        from deeplake_lite.ingest.csv import lake_types  # imports pyarrow, 0.3 s
 
         known = lake_types(url, options)
     source = folder_source(
@@ -143,74 +144,72 @@ def folder_source(
     schema: Types = None,
     known: Mapping[str, Htype] = MappingProxyType({}),
 ) -> FolderSource:
-    """Return the source for a folder, whose rows go to a lake of the types `known`.
+    """Return the source for a folder; `known` are the types of the lake's columns.
 
     Raises NotFoundError, InvalidValueError.
     """
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(
-            f"from_folder reads folders of this machine, got {brief(path, 120)}."
+            f"path must be a folder on this machine, but it is {brief(path, 120)}. Download it "
+            "first."
         )
     folder = Path(checks.location("path", path)).expanduser()
-    found = scan(folder)
+    scanned = scan(folder)
     if labels is None:
-        files, left_out = recognised(folder, found)
+        files, left_out = find_images(folder, scanned)
         if not files:
-            raise no_pictures(folder, found.others)
-        image, layout = picture_column(schema, [label]), Layout.of(files)
+            raise no_images_error(folder, scanned.others)
+        image, layout = image_column(schema, [label]), Layout.of(files)
         _check_label(label, own_columns(image, files))
         _check_types(own_columns(image, files), types_of(schema))
         return FolderSource(folder, tuple(files), layout, label, None, tuple(left_out), image)
-    from deeplake_lite.ingest.labels import Asked, read_labels  # pyarrow: 0.3 s
+    from deeplake_lite.ingest.labels import TableOptions, read_labels  # imports pyarrow, 0.3 s
 
-    table = read_labels(labels, folder, found, Asked(label, file_column, schema, known))
-    pictures = [f for f in table.files if f.path not in table.bare]
-    _check_label(label, own_columns(table.image, pictures))
-    _check_types(own_columns(table.image, pictures), {**known, **table.schema})
-    unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
+    table = read_labels(labels, folder, scanned, TableOptions(label, file_column, schema, known))
+    images = [f for f in table.files if f.path not in table.without_file]
+    _check_label(label, own_columns(table.image, images))
+    _check_types(own_columns(table.image, images), {**known, **table.schema})
+    unlisted = {f.path for f in scanned.images} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
-    without = (*table.missing, *rest)  # first what may be a slip
-    layout = Layout.of(pictures)
-    return FolderSource(folder, table.files, layout, label, table, without, table.image)
+    skipped = (*table.missing, *rest)  # missing files first: they are more likely a mistake
+    layout = Layout.of(images)
+    return FolderSource(folder, table.files, layout, label, table, skipped, table.image)
 
 
 def _check_label(label: str, own: Collection[str]) -> None:
-    """Refuse a name of labels that another column of the folder has; one would be lost."""
+    """Refuse a name of labels that one of the folder's own columns has."""
     if label in own:
         raise OptionError(
-            f"label must name a column of its own, but a folder has a column {label!r} already. "
+            f"label must be a new name, but a folder has a column {label!r} already. "
             f"Choose another name: label='{label}_label'."
         )
 
 
 def _check_types(own: Sequence[str], types: Mapping[str, Any]) -> None:
-    """Refuse pictures in a column that a folder fills by itself: its paths would be read as files.
-
-    Raises SchemaError.
-    """
+    """Refuse a type of files for the folder's own columns of strings. Raises SchemaError."""
     for name in own[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
             raise SchemaError(
-                f"{name!r} is a column that a folder of pictures has by itself, of texts, but it "
-                f"is to be {htype}. Rename the pictures' column before it is written to a folder, "
-                f"ds.rename_column({name!r}, 'photo'), or leave it out of schema= and take the "
-                "pictures into a new lake, as 'image'."
+                f"{name!r} is a column of strings that every folder of images has, but it is "
+                f"declared as {htype}. Rename the column of images before you export it to a "
+                f"folder, ds.rename_column({name!r}, 'photo'), or leave it out of schema= and "
+                "ingest the images into a new lake, as 'image'."
             )
 
 
 @dataclass(frozen=True)
 class FolderSource:
-    """The pictures below a folder."""
+    """The source for a folder of images."""
 
     folder: Path
-    """Where they are."""
+    """The folder."""
 
-    files: tuple[Found, ...]
-    """In the order of the rows."""
+    files: tuple[File, ...]
+    """The files in the order of the rows."""
 
     layout: Layout
-    """What the folders mean."""
+    """The meaning of the subfolders."""
 
     label: str
     """Name of the column of labels."""
@@ -219,16 +218,16 @@ class FolderSource:
     """Labels and other columns from a table."""
 
     left_out: Sequence[Skipped]
-    """Files that are no pictures."""
+    """Files that are not images, and rows of the table without a file."""
 
     image: str = "image"
-    """Name of the column of pictures."""
+    """Name of the column of images."""
 
     key: str = "path"
-    """Rows are told apart by the file's path."""
+    """Rows are identified by the path of the file."""
 
     fingerprint: None = None
-    """Not needed: there is a key."""
+    """Not needed, because there is a key."""
 
     @property
     def title(self) -> str:
@@ -237,54 +236,55 @@ class FolderSource:
 
     @property
     def rows(self) -> int:
-        """How many pictures there are."""
+        """Number of images."""
         return len(self.files)
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        found: dict[str, Htype] = {self.image: Image(self._codec(), nullable=bool(self._bare))}
+        has_nulls = bool(self._without_file)
+        types: dict[str, Htype] = {self.image: Image(self._codec(), nullable=has_nulls)}
         layout, files = self.layout, [f.path for f in self.files]
         if self.table is None and layout.classes:
             some_without = any(layout.class_of(path) is None for path in files)
-            found[self.label] = ClassLabel(layout.classes, nullable=some_without)
+            types[self.label] = ClassLabel(layout.classes, nullable=some_without)
         if layout.splits:
-            found["split"] = ClassLabel(layout.splits, nullable=bool(self._bare))
-        found["path"] = Text()
-        return found | dict(self._rest.columns)
+            types["split"] = ClassLabel(layout.splits, nullable=has_nulls)
+        types["path"] = Text()
+        return types | dict(self._rest.columns)
 
     @cached_property
     def _rest(self) -> MemorySource:
-        """The columns that come from the table, as a source of their own."""
+        """The columns of the table, as a separate source."""
         columns = {} if self.table is None else self.table.columns
         schema = {} if self.table is None else {**self.table.types}
-        is_found = self.label in columns and self.label not in schema
-        if is_found and self._is_classes(columns[self.label]):
+        is_inferred = self.label in columns and self.label not in schema
+        if is_inferred and self._is_classes(columns[self.label]):
             schema[self.label] = "class_label"
         return MemorySource.of(columns, None, schema)
 
     @property
-    def _bare(self) -> frozenset[str]:
+    def _without_file(self) -> frozenset[str]:
         """Names of the rows of the table that name no file."""
-        return frozenset() if self.table is None else self.table.bare
+        return frozenset() if self.table is None else self.table.without_file
 
     def _is_classes(self, column: Any) -> bool:
-        """Tell whether a column of the table can be classes: texts, or whole numbers from 0 on."""
+        """Tell whether a column of the table can be classes: strings, or integers from 0 on."""
         from deeplake_lite.ingest.labels import class_numbers
 
         return column.htype(classes=True).classes is not None or class_numbers(column)
 
     def _codec(self) -> str:
-        """Return the one codec of all files, by their first bytes, or "auto"."""
-        paths = [self.folder / f.path for f in self.files if f.path not in self._bare]
-        found = set(formats_of(paths)) - {None}
-        return str(found.pop()) if len(found) == 1 else "auto"
+        """Return the codec that all files have by their first bytes, or "auto"."""
+        paths = [self.folder / f.path for f in self.files if f.path not in self._without_file]
+        formats = set(formats_of(paths)) - {None}
+        return str(formats.pop()) if len(formats) == 1 else "auto"
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: neither folders nor tables of labels have decimals."""
+        """Accept all columns, because neither folders nor CSV files have decimals."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the pictures from number `start` on."""
+        """Yield the images from number `start` on."""
         while start < len(self.files):
             stop = self._end(start)
             files = [f.path for f in self.files[start:stop]]
@@ -293,7 +293,7 @@ class FolderSource:
             start = stop
 
     def _end(self, start: int) -> int:
-        """Return where the block ends that begins at `start`."""
+        """Return the end of the block that begins at `start`."""
         size, stop = 0, start
         while stop < min(len(self.files), start + BLOCK_ROWS) and size < BLOCK_BYTES:
             size += self.files[stop].size
@@ -301,12 +301,13 @@ class FolderSource:
         return stop
 
     def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
-        """Return the values of some rows, by column; pictures as paths."""
-        layout, folder = self.layout, self.folder.absolute()  # paths in a table start elsewhere
-        there = [None if path in self._bare else path for path in files]
+        """Return the values of some rows, by column; images are paths."""
+        # Paths are absolute, because `Block.base` is the folder of the table.
+        layout, folder = self.layout, self.folder.absolute()
+        paths = [None if path in self._without_file else path for path in files]
         values: dict[str, Any] = {
-            self.image: [path and str(folder / path) for path in there],
-            "split": [path and layout.split_of(path) for path in there],
+            self.image: [path and str(folder / path) for path in paths],
+            "split": [path and layout.split_of(path) for path in paths],
             "path": files,
         }
         if self.table is None:

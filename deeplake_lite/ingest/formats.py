@@ -1,4 +1,4 @@
-"""Which files are pictures, and of which format: by their first bytes, whatever they are called."""
+"""Recognition of image files and their formats by their first bytes, whatever their names are."""
 
 from __future__ import annotations
 
@@ -15,43 +15,44 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deeplake_lite.ingest.layout import Found, Scanned
+    from deeplake_lite.ingest.layout import File, FolderScan
 
 HEAD_BYTES = 16
-"""Of a file, enough to tell its format."""
+"""Number of bytes at the start of a file that suffice to tell its format."""
 
 THREADS = 8
 SHARE = 256
-"""Files that a thread opens at a time."""
+"""Number of files that a thread opens at a time."""
 
 
-def recognised(folder: Path, found: Scanned) -> tuple[list[Found], list[Skipped]]:
-    """Return the pictures below a folder, sorted by path, and what is none.
+def find_images(folder: Path, scanned: FolderScan) -> tuple[list[File], list[Skipped]]:
+    """Return the images below a folder and the other files, both sorted by path.
 
-    A file whose name promises a picture counts as one, so that a damaged one is not passed over.
+    A file with the suffix of an image counts as an image, so that a damaged one is an error.
     """
-    formats = formats_of([folder / f.path for f in found.others])
-    pictures = [f for f, name in zip(found.others, formats, strict=True) if name]
-    others = [f for f, name in zip(found.others, formats, strict=True) if not name]
-    skipped = [*found.odd, *(Skipped(f.path, "no picture by what it begins with") for f in others)]
+    formats = formats_of([folder / f.path for f in scanned.others])
+    images = [f for f, name in zip(scanned.others, formats, strict=True) if name]
+    others = [f for f, name in zip(scanned.others, formats, strict=True) if not name]
+    reason = "its first bytes are not those of an image"
+    skipped = [*scanned.irregular, *(Skipped(f.path, reason) for f in others)]
     return (
-        sorted([*found.pictures, *pictures], key=lambda f: f.path),
+        sorted([*scanned.images, *images], key=lambda f: f.path),
         sorted(skipped, key=lambda s: s.path),
     )
 
 
 def formats_of(paths: Sequence[Path]) -> list[str | None]:
-    """Return the codec of each file; None for what is no picture, or cannot be read."""
+    """Return the codec of each file; None for files that are not images or cannot be read."""
     shares = [paths[at : at + SHARE] for at in range(0, len(paths), SHARE)]
     if len(shares) <= 1:
         return [_format_at(path) for path in paths]
     with Pool(THREADS) as pool:
-        done = pool.map(lambda share: [_format_at(path) for path in share], shares)
-        return list(chain.from_iterable(done))
+        formats = pool.map(lambda share: [_format_at(path) for path in share], shares)
+        return list(chain.from_iterable(formats))
 
 
 def format_of(head: bytes) -> str | None:
-    """Return the codec of a file that begins so; None for what is no picture.
+    """Return the codec of a file by its first bytes; None if it is not an image.
 
     >>> format_of(bytes.fromhex("ffd8ffe0")), format_of(b"GIF89a")
     ('jpeg', None)

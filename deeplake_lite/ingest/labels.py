@@ -1,4 +1,4 @@
-"""Labels of pictures that come in a table: a CSV with a column of file names."""
+"""Labels of images from a CSV with a column of file names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deeplake_lite.ingest.csv import (
 )
 from deeplake_lite.ingest.csv_file import HEADER_BYTES, csv_table, delimiter_of
 from deeplake_lite.ingest.file_names import FileNames, find_column, is_empty
-from deeplake_lite.ingest.layout import Found, own_columns, picture_column
+from deeplake_lite.ingest.layout import File, image_column, own_columns
 from deeplake_lite.ingest.options import types_of
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tabular import reading
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.ingest.layout import Scanned
+    from deeplake_lite.ingest.layout import FolderScan
     from deeplake_lite.ingest.options import Types
 
 
@@ -44,156 +44,170 @@ _OTHER_FORMATS = {
     "Arrow": re.compile(rb"ARROW1"),
     "an Excel file or a ZIP archive": re.compile(rb"PK\x03\x04"),
 }
-"""Formats of tables that are no CSV, by what their files begin with."""
+"""Other formats of tables, by the first bytes of their files."""
 
 
 @dataclass(frozen=True)
 class Labels:
     """The rows of a table, in the order of the files that they name."""
 
-    files: tuple[Found, ...]
-    """The files, sorted by path; and rows without one, by the name of the row."""
+    files: tuple[File, ...]
+    """The files, and the names of rows without a file, sorted by path."""
 
-    bare: frozenset[str]
-    """Names of the rows without a file, whose pictures are null."""
+    without_file: frozenset[str]
+    """Names of the rows without a file, whose images are null."""
 
     columns: dict[str, Any]
-    """The columns but for that of the file names: lists of values where `types` has their type,
-    but for that of classes whose names are still to be found."""
+    """The columns, without that of the file names. A column with a type in `types` is a list of
+    values, except for classes whose names have yet to be collected."""
 
     missing: tuple[Skipped, ...]
-    """Rows that name a file that is not there, or none where no picture is null."""
+    """Rows whose file does not exist, and rows without a file if images must not be null."""
 
     types: Mapping[str, Any]
-    """Types of columns that the user asked for, or that the lake has."""
+    """Types of the columns that the user declares or the lake has."""
 
     image: str
-    """Name of the column of pictures."""
+    """Name of the column of images."""
 
     schema: Mapping[str, Any]
-    """Types that the user asked for, of these columns and of the folder's own."""
+    """Types that the user declares for these columns and for the folder's own."""
 
     base: str
-    """Folder of the table, where relative paths in it start."""
+    """Folder of the table, to which paths in it are relative."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How to read the columns of a table: what the user says of them, and the lake."""
+class TableOptions:
+    """How to read the columns of a table."""
 
     label: str
     """The column of labels, if the table has it."""
 
     file_column: str | None = None
-    """The column with the file names; found if left out."""
+    """The column of the file names; None to find it."""
 
     schema: Types = None
-    """Types that the user gives. Those of names that both the folder and the table have are the
-    table's."""
+    """Types that the user declares. If the folder and the table both have a column of a name, its
+    type is that of the table's column."""
 
     known: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of the lake that takes the rows."""
+    """Types of the lake's columns."""
 
     def types(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return the types of columns of a table, by the names that they get."""
-        given, known = types_of(self.schema), read_types(self.known)
+        """Return the types of a table's columns by their new names; `names` has them by the old."""
+        declared, known = types_of(self.schema), read_types(self.known)
         label = known.get(self.label)
         if label is not None and label.classes is not None:
-            known[self.label] = ClassLabel()  # the table may have more of them
-        found = {new: known[new] for new in names.values() if new in known}
-        found |= {new: given[old] for old, new in names.items() if old in given}
-        return found | {new: given[new] for new in names.values() if new in given}
+            known[self.label] = ClassLabel()  # the table may have new classes
+        types = {new: known[new] for new in names.values() if new in known}
+        types |= {new: declared[old] for old, new in names.items() if old in declared}
+        return types | {new: declared[new] for new in names.values() if new in declared}
 
     def takes_null(self, column: str) -> bool:
-        """Tell whether a column may have nulls: as the lake has it, as it is given, or else yes."""
+        """Tell whether a column may have nulls; a new column without a declared type may."""
         types = {**types_of(self.schema), **self.known}
         return column not in types or resolve(types[column]).nullable
 
     def rest(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return the types that the user gives to columns that are not the table's."""
-        given = types_of(self.schema)
-        used = {old for old, new in names.items() if new not in given}
-        return {name: given[name] for name in given.keys() - used}
+        """Return the declared types of columns that are not in the table."""
+        declared = types_of(self.schema)
+        used = {old for old, new in names.items() if new not in declared}
+        return {name: declared[name] for name in declared.keys() - used}
 
 
 def read_labels(
-    table: str | os.PathLike[str], folder: Path, found: Scanned, asked: Asked
+    table: str | os.PathLike[str], folder: Path, scanned: FolderScan, options: TableOptions
 ) -> Labels:
-    """Read a CSV and put its rows into the order of the files.
+    """Read a CSV and return its rows in the order of the files.
 
     Parameters
     ----------
     table : str or Path
-        The CSV, from here or from `folder`.
+        The CSV; the path is relative to the working directory or to `folder`.
     folder : Path
-        Where the pictures are.
-    found : Scanned
-        What is there. Names mean files that are pictures by their names, if they can.
-    asked : Asked
-        What is known of its columns, which are read as `from_csv` reads them.
+        The folder of the images.
+    scanned : FolderScan
+        The files of the folder. An ambiguous name means a file with the suffix of an image.
+    options : TableOptions
+        How to read its columns, which is done in the same way as by `from_csv`.
 
     Raises
     ------
     NotFoundError
-        When there is no such table or column.
+        If there is no such table or column.
     InvalidValueError
-        When it is no CSV, or names a file twice, or no column names files, or several do.
+        If it is not a CSV, if it names a file twice, or if the column of the file names cannot be
+        found or is ambiguous.
     """
     path = Path(table) if Path(table).exists() else folder / table
     if path.is_dir():
         raise InvalidValueError(
-            f"labels must be a CSV file, but {str(path)!r} is a folder. Leave labels= out where "
-            "its folders are the classes."
+            f"labels must be a CSV file, but {str(path)!r} is a folder. Leave labels= out if "
+            "its subfolders are the classes."
         )
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
     _check_is_csv(path)
     rows = csv_table(str(path))
-    files = [*found.pictures, *found.others]
-    file_names = FileNames([f.path for f in files], len(found.pictures), folder, path)
-    chosen = asked.file_column or find_column(rows, file_names, asked.label, path)
-    if chosen not in rows.schema.names:
-        raise NotFoundError.named("column", chosen, rows.schema.names)
-    others = _columns_meant([name for name in rows.schema.names if name != chosen], chosen)
-    image = picture_column(asked.schema, others.values())
-    order = _Order.of(rows.column(chosen).to_pylist(), file_names, path, asked.takes_null(image))
-    found_files = [files[at] for at in order.files]
-    bare = [Found(place, 0) for place in order.bare]
-    listed = tuple(sorted([*found_files, *bare], key=lambda f: f.path))
-    row_of = {files[at].path: row for at, row in order.files.items()} | order.bare
-    names = _renamed(others, own_columns(image, found_files))
-    types = asked.types(names)
-    columns = _columns(path, names, types, asked.known, [row_of[f.path] for f in listed])
-    schema = {**asked.rest(names), **replace(asked, known={}).types(names)}
-    skipped, base = tuple(order.missing), str(path.parent)
-    return Labels(listed, frozenset(order.bare), columns, skipped, types, image, schema, base)
+    files = [*scanned.images, *scanned.others]
+    file_names = FileNames([f.path for f in files], len(scanned.images), folder, path)
+    file_column = options.file_column or find_column(rows, file_names, options.label, path)
+    if file_column not in rows.schema.names:
+        raise NotFoundError.named("column", file_column, rows.schema.names)
+    headers = [name for name in rows.schema.names if name != file_column]
+    others = _original_names(headers, file_column)
+    image = image_column(options.schema, others.values())
+    values = rows.column(file_column).to_pylist()
+    order = _Order.of(values, file_names, path, options.takes_null(image))
+    listed = [files[at] for at in order.files]
+    without_file = [File(place, 0) for place in order.without_file]
+    all_files = tuple(sorted([*listed, *without_file], key=lambda f: f.path))
+    row_of = {files[at].path: row for at, row in order.files.items()} | order.without_file
+    names = _new_names(others, own_columns(image, listed))
+    types = options.types(names)
+    columns = _columns(path, names, types, options.known, [row_of[f.path] for f in all_files])
+    schema = {**options.rest(names), **replace(options, known={}).types(names)}
+    return Labels(
+        all_files,
+        frozenset(order.without_file),
+        columns,
+        tuple(order.missing),
+        types,
+        image,
+        schema,
+        str(path.parent),
+    )
 
 
 def _check_is_csv(path: Path) -> None:
-    """Refuse a file of another format, whatever it is called. Raises InvalidValueError."""
+    """Refuse a file of another format, whatever its name is. Raises InvalidValueError."""
     with reading(str(path)), pa.input_stream(str(path)) as stream:
         start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
     for name, begins in _OTHER_FORMATS.items():
         if begins.match(start):
             raise InvalidValueError(
                 f"labels must be a CSV file, but {str(path)!r} is {name}. Write its rows to a CSV "
-                "with a column of file names, as pandas' to_csv does."
+                "with a column of file names, for example with pandas' to_csv."
             )
 
 
-def _columns_meant(headers: list[str], chosen: str) -> dict[str, str]:
-    """Return the columns that headers mean beside the chosen one, which names the files.
+def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
+    """Return the names of columns before `View.to_folder` renamed them, by their headers.
 
-    >>> _columns_meant(["file_name_", "x"], "file_name")
+    >>> _original_names(["file_name_", "x"], "file_name")
     {'file_name_': 'file_name', 'x': 'x'}
     """
-    return {header: column_of(header) if chosen == FILE_NAMES else header for header in headers}
+    is_exported = file_column == FILE_NAMES
+    return {header: column_of(header) if is_exported else header for header in headers}
 
 
-def _renamed(columns: Mapping[str, str], own: Collection[str]) -> dict[str, str]:
-    """Return the names that columns of a table get beside those that the folder has itself.
+def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, str]:
+    """Return the names of a table's columns in the lake, by their headers.
 
-    >>> _renamed({"path": "path", "file_name_": "file_name"}, ["image", "path"])
+    Columns with the name of one of the folder's own columns are renamed.
+
+    >>> _new_names({"path": "path", "file_name_": "file_name"}, ["image", "path"])
     {'path': 'path_', 'file_name_': 'file_name'}
     """
     taken = {*own, *columns.values()}
@@ -209,72 +223,73 @@ def _columns(
     known: Mapping[str, Htype],
     at: list[int],
 ) -> dict[str, Any]:
-    """Return some rows of a table by the names that its columns get, as their types take them."""
+    """Return the columns of a table by their new names, for the rows `at` in their order."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
-    given = {old: types[new] for old, new in names.items() if new in types}
-    classes = [old for old, type_ in given.items() if resolve(type_) == ClassLabel()]
-    rows = csv_table(str(path), texts, classes)
-    taken = rows.take(pa.array(at, pa.int64()))
-    columns: dict[str, Any] = {new: ArrowColumn.of(taken.column(old)) for old, new in names.items()}
-    declared = {old: type_ for old, type_ in given.items() if old not in classes}
-    typed = _typed(path, declared, texts) if declared else {}
+    types_by_header = {old: types[new] for old, new in names.items() if new in types}
+    classes = [old for old, type_ in types_by_header.items() if resolve(type_) == ClassLabel()]
+    rows = csv_table(str(path), texts, classes).take(pa.array(at, pa.int64()))
+    columns: dict[str, Any] = {new: ArrowColumn.of(rows.column(old)) for old, new in names.items()}
+    declared = {old: type_ for old, type_ in types_by_header.items() if old not in classes}
+    typed = _read_typed(path, declared, texts) if declared else {}
     return columns | {names[old]: [values[row] for row in at] for old, values in typed.items()}
 
 
-def _typed(path: Path, given: Mapping[str, Any], named: Collection[str]) -> dict[str, list[Any]]:
-    """Return all values of some columns, as their types take them. Raises InvalidValueError."""
+def _read_typed(
+    path: Path, types: Mapping[str, Any], named: Collection[str]
+) -> dict[str, list[Any]]:
+    """Return all values of columns with declared types. Raises InvalidValueError."""
     delimiter = delimiter_of(str(path))
-    source = csv_source(path, columns=[*given], delimiter=delimiter, schema=given, named=named)
-    found: dict[str, list[Any]] = {name: [] for name in given}
+    source = csv_source(path, columns=[*types], delimiter=delimiter, schema=types, named=named)
+    columns: dict[str, list[Any]] = {name: [] for name in types}
     for block in source.blocks():
-        for name, values in found.items():
+        for name, values in columns.items():
             values.extend(with_none(block.columns[name]))
-    return found
+    return columns
 
 
 @dataclass(frozen=True)
 class _Order:
-    """What the rows of a table name."""
+    """The files that the rows of a table name."""
 
     files: dict[int, int] = field(default_factory=dict)
-    """The row of each file that is named, by the position of the file."""
+    """The row of each file, by the position of the file."""
 
-    bare: dict[str, int] = field(default_factory=dict)
-    """Rows that name no file, by what they are called."""
+    without_file: dict[str, int] = field(default_factory=dict)
+    """Rows without a file, by the name of the row."""
 
     missing: list[Skipped] = field(default_factory=list)
 
     @classmethod
     def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
-        """Look up values of a table, where pictures may be null or not.
+        """Look up the file names of a table; `takes_null` tells if images may be null.
 
         Raises
         ------
         InvalidValueError
-            When a file is named twice.
+            If a file is named twice.
         """
-        found = cls()
+        order = cls()
         for row, value in enumerate(values):
             place, at = f"{path.name}, row {row}", names.find(value)
             if is_empty(value) and takes_null:
-                found.bare[place] = row
+                order.without_file[place] = row
             elif is_empty(value):
-                found.missing.append(Skipped(place, "it names no file, and no picture may be null"))
+                order.missing.append(Skipped(place, "it names no file, but images cannot be null"))
             elif at is None:
-                found.missing.append(Skipped(place, f"there is no file {value!r}"))
-            elif at in found.files:
+                order.missing.append(Skipped(place, f"there is no file {value!r}"))
+            elif at in order.files:
                 raise InvalidValueError(
-                    f"{place}: {value!r} is named twice, in row {found.files[at]} too. "
-                    "Leave one out."
+                    f"{place}: each file must be named once, but {value!r} is also named in row "
+                    f"{order.files[at]}. Remove one of the rows."
                 )
             else:
-                found.files[at] = row
-        return found
+                order.files[at] = row
+        return order
 
 
 def class_numbers(column: ArrowColumn) -> bool:
-    """Tell whether a column holds whole numbers from 0 on, which may stand for classes."""
+    """Tell whether a column has integers from 0 on, which may be class numbers."""
     array = column.array
     if not pa.types.is_integer(array.type) or array.null_count == len(array):
         return False

@@ -1,8 +1,8 @@
-"""What a folder of pictures holds: the files in a fixed order, their classes and their splits.
+"""The layout of a folder of images: its files in a fixed order, their classes and their splits.
 
-Steps: `scan` walks the folder, past hidden files, what `View.to_folder` wrote of other columns, and
-around loops of links, without opening a file; `Layout.of` tells class folders, split folders and
-flat folders apart.
+`scan` walks the folder without opening files. It ignores hidden files and the table of other
+columns that `View.to_folder` writes, and it avoids loops of links. `Layout.of` distinguishes class
+folders, split folders and flat folders.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUFFIXES = {
     ".tiff": "tiff",
     ".bmp": "bmp",
 }
-"""Codec that the end of a file's name promises; what the file is, its first bytes tell."""
+"""Suffixes of image files, with the codec that they suggest. The first bytes of a file decide."""
 
 SPLITS = {
     "train": 0,
@@ -45,45 +45,45 @@ SPLITS = {
     "test": 2,
     "testing": 2,
 }
-"""Names of folders that are no class but a split, and their order."""
+"""Names of folders that are splits instead of classes, with their order."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """One file."""
+class File:
+    """A file below the folder."""
 
     path: str
-    """Below the folder, parts joined by slashes."""
+    """Path relative to the folder, with slashes."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the folders mean."""
+    """The meaning of the subfolders."""
 
     splits: tuple[str, ...]
-    """Names of the split folders; none where there are no such folders."""
+    """Names of the split folders; empty if there are none."""
 
     classes: tuple[str, ...]
-    """Names of the class folders, sorted; none in a flat folder."""
+    """Names of the class folders, sorted; empty for a flat folder."""
 
     @classmethod
-    def of(cls, files: Sequence[Found]) -> Layout:
-        """Read the layout off the files' paths.
+    def of(cls, files: Sequence[File]) -> Layout:
+        """Infer the layout from the paths of the files.
 
-        >>> Layout.of([Found("train/rose/1.jpg", 9), Found("test/lily/1.jpg", 9)])
+        >>> Layout.of([File("train/rose/1.jpg", 9), File("test/lily/1.jpg", 9)])
         Layout(splits=('train', 'test'), classes=('lily', 'rose'))
-        >>> Layout.of([Found("rose/1.jpg", 9), Found("2.jpg", 9)])
+        >>> Layout.of([File("rose/1.jpg", 9), File("2.jpg", 9)])
         Layout(splits=(), classes=('rose',))
         """
         tops = {PurePosixPath(f.path).parts[:-1][:1] for f in files}
         names = {top[0] for top in tops if top}
         is_split = bool(names) and () not in tops and all(n.lower() in SPLITS for n in names)
         splits = sorted(names, key=lambda n: (SPLITS[n.lower()], n)) if is_split else []
-        found = cls(tuple(splits), ())
-        classes = {c for f in files if (c := found.class_of(f.path)) is not None}
+        layout = cls(tuple(splits), ())
+        classes = {c for f in files if (c := layout.class_of(f.path)) is not None}
         return cls(tuple(splits), tuple(sorted(classes)))
 
     def split_of(self, path: str) -> str | None:
@@ -91,61 +91,62 @@ class Layout:
         return PurePosixPath(path).parts[0] if self.splits else None
 
     def class_of(self, path: str) -> str | None:
-        """Return the class folder of a file: the first below its split; None right in it."""
+        """Return the class folder of a file, the first one below its split; None without one."""
         folders = PurePosixPath(path).parts[1 if self.splits else 0 : -1]
         return folders[0] if folders else None
 
 
 @dataclass(frozen=True)
-class Scanned:
-    """The files below a folder, each sorted by path."""
+class FolderScan:
+    """The files below a folder; each list is sorted by path."""
 
-    pictures: list[Found]
-    """Those whose names promise a picture."""
+    images: list[File]
+    """Files with the suffix of an image."""
 
-    others: list[Found]
-    """All others, some of which may be pictures all the same."""
+    others: list[File]
+    """All other files, some of which may be images."""
 
-    odd: list[Skipped]
-    """Pipes, sockets and devices, which nobody should open."""
+    irregular: list[Skipped]
+    """Pipes, sockets and devices, which must not be opened."""
 
 
-def scan(folder: Path) -> Scanned:
-    """Return the files below a folder, by their names.
+def scan(folder: Path) -> FolderScan:
+    """Return the files below a folder, divided by their suffixes.
 
     Raises
     ------
     NotFoundError
-        When there is no such folder.
+        If there is no such folder.
     InvalidValueError
-        When it is a file.
+        If it is a file.
     """
     if not folder.exists():
-        raise NotFoundError(f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check it.")
+        raise NotFoundError(
+            f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check the path."
+        )
     if not folder.is_dir():
-        raise InvalidValueError(f"{str(folder)!r} is a file. Give the folder that it is in.")
-    found = Scanned([], [], [])
+        raise InvalidValueError(f"{str(folder)!r} is a file. Pass the folder that it is in.")
+    scanned = FolderScan([], [], [])
     for entry, path in _walk(folder, "", frozenset()):
-        is_picture = os.path.splitext(entry.name)[1].lower() in SUFFIXES
-        if os.path.isfile(entry.path) or not os.path.exists(
-            entry.path
-        ):  # a link that leads nowhere is bad
-            (found.pictures if is_picture else found.others).append(Found(path, _size(entry)))
+        is_image = os.path.splitext(entry.name)[1].lower() in SUFFIXES
+        # A broken link counts as a file, so that reading it is an error.
+        if os.path.isfile(entry.path) or not os.path.exists(entry.path):
+            (scanned.images if is_image else scanned.others).append(File(path, _size(entry)))
         else:
-            found.odd.append(Skipped(path, "no regular file"))
-    for files in (found.pictures, found.others, found.odd):
+            scanned.irregular.append(Skipped(path, "not a regular file"))
+    for files in (scanned.images, scanned.others, scanned.irregular):
         files.sort(key=lambda f: f.path)
-    return found
+    return scanned
 
 
-def picture_column(schema: Types, others: Collection[str]) -> str:
-    """Return the name of the column of pictures: that of a lake's schema which is nowhere else.
+def image_column(schema: Types, others: Collection[str]) -> str:
+    """Return the name of the image column: that of the lake's schema if it is not in `others`.
 
-    A folder that a lake wrote has all its other columns in a table.
+    A folder that was exported from a lake has all other columns in a table.
 
-    >>> picture_column(Schema.build({"photo": "image", "x": "int8"}), ["x"])
+    >>> image_column(Schema.build({"photo": "image", "x": "int8"}), ["x"])
     'photo'
-    >>> picture_column(None, ["x"])
+    >>> image_column(None, ["x"])
     'image'
     """
     known = {*others, "path", "split"}
@@ -154,17 +155,17 @@ def picture_column(schema: Types, others: Collection[str]) -> str:
     return files[0] if len(files) == 1 else "image"
 
 
-def own_columns(image: str, files: Sequence[Found]) -> tuple[str, ...]:
-    """Return the columns that a folder has by itself, whatever a table of its files has."""
+def own_columns(image: str, files: Sequence[File]) -> tuple[str, ...]:
+    """Return the columns that a folder has without a table: images, paths, and splits if any."""
     return (image, "path", "split")[: 2 + bool(Layout.of(files).splits)]
 
 
-def no_pictures(folder: Path, others: list[Found]) -> InvalidValueError:
-    """Return the error for a folder without pictures."""
+def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
+    """Build the error for a folder without images."""
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
-    there = f", only {len(others)} other files ({', '.join(kinds[:5])})" if others else ""
+    rest = f", only {len(others)} other files ({', '.join(kinds[:5])})" if others else ""
     return InvalidValueError(
-        f"there are no pictures (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{there}. "
+        f"there are no images (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{rest}. "
         "Check the folder."
     )
 
@@ -172,7 +173,7 @@ def no_pictures(folder: Path, others: list[Found]) -> InvalidValueError:
 def _walk(
     folder: Path, below: str, above: frozenset[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield the files below a folder; links are followed, but never to a folder above them."""
+    """Yield the files below a folder; follow links, except to a folder that contains them."""
     stat = folder.stat()
     above |= {(stat.st_dev, stat.st_ino)}
     with os.scandir(folder) as entries:
@@ -183,12 +184,12 @@ def _walk(
             continue
         if not _is_folder(entry):
             yield entry, path
-        elif (found := entry.stat()) and (found.st_dev, found.st_ino) not in above:
+        elif (target := entry.stat()) and (target.st_dev, target.st_ino) not in above:
             yield from _walk(Path(entry.path), f"{path}/", above)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Tell folders from files; a link to itself is a file, found out when it is read."""
+    """Tell whether an entry is a folder; a link to itself counts as a file, which fails later."""
     try:
         return entry.is_dir()
     except OSError:
@@ -196,7 +197,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _size(entry: os.DirEntry[str]) -> int:
-    """Return the size of a file; 0 for a link that leads nowhere, found out when it is read."""
+    """Return the size of a file; 0 for a broken link, which fails when it is read."""
     try:
         return entry.stat().st_size
     except OSError:

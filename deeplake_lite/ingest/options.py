@@ -1,4 +1,4 @@
-"""What every ingest can be told, whatever its source, and which of it makes no sense."""
+"""The options that all ingests have, and their checks."""
 
 from __future__ import annotations
 
@@ -27,36 +27,37 @@ type Types = Mapping[str, Any] | Schema | None
 
 
 class Options(TypedDict, total=False):
-    """What every ingest can be told."""
+    """The options that all ingests have."""
 
     schema: Mapping[str, Any] | Schema
-    """Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``, or
-    the schema of another lake."""
+    """Types of columns, instead of those that are inferred: ``{"image": dl.Image("jpeg")}``, or the
+    schema of another lake."""
     branch: str
-    """The branch to write to, ``"main"`` if left out."""
+    """The branch to write to, ``"main"`` by default."""
     on_error: OnError
-    """What a bad row does: ``"raise"``, or ``"skip"`` it and list it in `Ingested.skipped`."""
+    """What to do with a bad row: ``"raise"`` an error, or ``"skip"`` it and list it in
+    `Ingested.skipped`."""
     check: Check
-    """How files are checked: ``"header"`` and end, or ``"full"``, by decoding them."""
+    """How to check files: ``"header"`` checks their beginning and end, ``"full"`` decodes them."""
     update: Update
-    """What happens to rows that are there. True: they follow the source, but for what people have
-    changed or deleted in the lake since, which stays and is listed in `Ingested.kept`. False: they
-    are left unread. ``"force"``: the source counts in every cell, and rows without a key are
-    appended even if they were before."""
+    """What to do with rows that the lake has already. With True, they are updated from the source,
+    except for cells and rows that people have changed or deleted in the lake; those are listed in
+    `Ingested.kept`. With False, they are not read. With ``"force"``, the source overwrites every
+    cell, and rows without a key are appended again."""
     commit_every: int | None
-    """Commit every so many rows; an interrupted ingest goes on from there when it is run again."""
+    """Commit after this number of rows. If an interrupted ingest is run again, it resumes there."""
     message: str
-    """Of the commit."""
+    """Message of the commit."""
     progress: bool
-    """Whether a bar shows when it takes longer than a second."""
+    """Whether to show a progress bar if the ingest takes longer than a second."""
     limits: Limits
-    """How much memory one value may take once decoded, as for `open`."""
+    """How much memory one decoded value may take, as for `open`."""
     storage_options: Mapping[str, Any] | None
-    """What an object store needs."""
+    """Options of the object store."""
 
 
 def _delimiter(name: str, value: Any) -> str:
-    """Return the character between the values of a line. Raises OptionError."""
+    """Return a delimiter. Raises OptionError."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
             f"{name} must be one ASCII character, such as ';' or '\\t', but it is "
@@ -66,7 +67,7 @@ def _delimiter(name: str, value: Any) -> str:
 
 
 def _update(value: Any) -> Update:
-    """Return how rows that are there are updated. Raises OptionError."""
+    """Return the value of `update`. Raises OptionError."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str) or value != "force":
@@ -95,40 +96,40 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "message": checks.text,
     "progress": checks.flag,
 }
-"""What returns an option as functions take it, or raises."""
+"""Functions that check the value of an option and return it in canonical form."""
 
 PLACE = """    **options
         See `Options`.
 """
-"""Where the docstring of a function that takes options gets `LINES`."""
+"""The part of a docstring that `LINES` replaces."""
 
 LINES = """    schema : mapping or Schema, optional
-        Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``, or
+        Types of columns, instead of those that are inferred: ``{"image": dl.Image("jpeg")}``, or
         the schema of another lake, ``ds.schema``.
     branch : str
-        The branch to write to, ``"main"`` if left out.
+        The branch to write to, ``"main"`` by default.
     on_error : {"raise", "skip"}
-        What a bad row does: raise, or be left out and listed in ``ingested.skipped``.
+        Raise an error for a bad row, or skip it and list it in ``ingested.skipped``.
     check : {"header", "full"}
-        How files are checked: header and end, or by decoding them.
+        Check the beginning and the end of files, or decode them.
     update : bool or "force"
-        Whether rows that are there follow the source; "force": even over edits in the lake.
+        Whether to update rows that the lake has already; "force" also overwrites edits.
     commit_every : int, optional
-        Commit every so many rows; run again, an interrupted ingest goes on from there.
+        Commit after this number of rows. If an interrupted ingest is run again, it resumes there.
     message : str
-        Of the commit.
+        Message of the commit.
     progress : bool
-        Whether a bar shows when it takes longer than a second.
+        Whether to show a progress bar if the ingest takes longer than a second.
     limits : Limits
-        How much memory one value may take once decoded, as for ``dl.open``.
+        How much memory one decoded value may take, as for ``dl.open``.
     storage_options : mapping, optional
-        What an object store needs.
+        Options of the object store.
 """
-"""What `Options` says, a line each, for readers of ``help``."""
+"""A short description of `Options`, for ``help``."""
 
 
 def types_of(schema: Types) -> Mapping[str, Any]:
-    """Return the types that `schema` gives to columns, by name; none for None.
+    """Return the declared types of columns by name; an empty mapping for None.
 
     >>> types_of(Schema.build({"x": "int32"}))
     {'x': Scalar('int32')}
@@ -139,7 +140,7 @@ def types_of(schema: Types) -> Mapping[str, Any]:
 
 
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function describe the options in its docstring, and refuse others by its own name."""
+    """Add the options to a function's docstring, check their values, and refuse unknown ones."""
     own = [n for n in inspect.signature(function).parameters if n != "options"]
     known = [*own, *Options.__annotations__]
 
@@ -160,10 +161,10 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_commit_every(commit_every: int | None, source: Source) -> None:
-    """Refuse commits in between where an interrupted ingest cannot go on. Raises OptionError."""
+    """Refuse `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
     if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
-            f"commit_every= needs a key for rows from {source.title}: without one, an "
-            "interrupted ingest that is run again would write rows twice. Name that column: "
+            f"commit_every= needs a key for rows from {source.title}. Without a key, an "
+            "interrupted ingest that is run again would write rows twice. Name the key column: "
             "on=…."
         )

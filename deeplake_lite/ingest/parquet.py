@@ -1,4 +1,4 @@
-"""Rows of Parquet files, read batch by batch."""
+"""Ingesting Parquet files batch by batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, reading
+from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, reading, select_columns
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -33,32 +33,32 @@ def from_parquet(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Take the rows of Parquet files into a lake.
+    """Ingest the rows of Parquet files into a lake.
 
     Parameters
     ----------
     path : str or Path
         A file, a folder, or a pattern such as ``"flowers/*.parquet"``.
     url : str
-        Where the lake is, or is to be.
+        URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that tells rows apart: rows that are there are changed where they differ. Left
-        out, all rows are appended.
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
     columns : sequence of str, optional
-        The columns to take, all if left out.
+        The columns to ingest; by default all.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        Committed; its ``ingested`` tells what was done.
+        The committed dataset; its ``ingested`` is a summary.
 
     Notes
     -----
-    What Arrow's types become: see `ingest.columns`. A struct of bytes and path, as Hugging Face
-    writes pictures, is taken by ``schema={"image": dl.Image()}``. Relative paths of pictures start
-    at the folder of the files.
+    `ingest.columns` lists the column types of Arrow's types. To ingest images of Hugging Face,
+    which are structs of bytes and path, use ``schema={"image": dl.Image()}``. Relative paths of
+    images start from the folder of the files.
 
     Examples
     --------
@@ -85,33 +85,36 @@ def parquet_source(
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".parquet")
     with reading(str(path)):
-        found = arrow_dataset.dataset(files, format="parquet")
-        notes = [fragment.metadata for fragment in found.get_fragments()]
-    taken = chosen(found.schema, columns)
+        dataset = arrow_dataset.dataset(files, format="parquet")
+        footers = [fragment.metadata for fragment in dataset.get_fragments()]
+    selected = select_columns(dataset.schema, columns)
+    full = (f.name for f in selected if all(_is_full(footer, f.name) for footer in footers))
     return TabularSource(
         title=Path(path).name,
-        arrow=taken,
-        read=partial(_read, found, str(path)),
+        arrow=selected,
+        read=partial(_read, dataset, str(path)),
         key=key,
-        rows=sum(note.num_rows for note in notes),
+        rows=sum(footer.num_rows for footer in footers),
         fingerprint=fingerprint(path, files),
-        full=frozenset(f.name for f in taken if all(_is_full(note, f.name) for note in notes)),
+        full=frozenset(full),
         schema=types_of(schema),
         base=folder_of(files),
     )
 
 
-def _read(found: arrow_dataset.Dataset, path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def _read(
+    dataset: arrow_dataset.Dataset, path: str, columns: list[str]
+) -> Iterator[pa.RecordBatch]:
     with reading(path):
-        yield from found.to_batches(columns=columns, batch_size=BATCH_ROWS)
+        yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
 
 
-def _is_full(note: pq.FileMetaData, column: str) -> bool:
-    """Tell whether a file's statistics say that a flat column has no nulls."""
-    at = [i for i in range(note.num_columns) if note.schema.column(i).path == column]
+def _is_full(footer: pq.FileMetaData, column: str) -> bool:
+    """Tell whether a flat column has no nulls according to the statistics of a file."""
+    at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
     if not at:
         return False
-    groups = (note.row_group(g).column(at[0]) for g in range(note.num_row_groups))
+    groups = (footer.row_group(g).column(at[0]) for g in range(footer.num_row_groups))
     return all(
         g.is_stats_set and g.statistics.has_null_count and g.statistics.null_count == 0
         for g in groups

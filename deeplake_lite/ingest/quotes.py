@@ -1,4 +1,4 @@
-"""Quotes of a CSV file that are opened and not closed: they would swallow lines that follow."""
+"""Detection of unclosed quotes in CSV files, which would swallow the following lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from deeplake_lite.errors import InvalidValueError
 def check_quotes(path: str, delimiter: str) -> None:
     """Refuse a file with a quote that is not closed.
 
-    Arrow takes such a value up to the next quote, or up to the end of the file. So that is where
-    one is found: at the end, or where more text follows on the quote that closes several lines.
+    Arrow extends such a value up to the next quote, or up to the end of the file. So a quote counts
+    as unclosed if its value reaches the end of the file, or if it spans several lines and text
+    follows its closing quote.
 
     Raises
     ------
     InvalidValueError
-        With the line in which the quote is opened.
+        The message has the line in which the quote is opened.
     """
     if not Path(path).stat().st_size:
         return
@@ -30,13 +31,13 @@ def check_quotes(path: str, delimiter: str) -> None:
         line = 0 if at is None else data[:at].count(b"\n") + 1
     if at is not None:
         raise InvalidValueError(
-            f"{path!r} does not read: a quote that is opened in line {line} is not closed. Close "
-            'it, or write a quote that is part of a value twice: "".'
+            f"{path!r} cannot be read, because a quote that is opened in line {line} is not "
+            'closed. Close it, or double a quote that is part of a value: "".'
         )
 
 
 def open_quote(data: bytes | mmap.mmap, delimiter: str) -> int | None:
-    r"""Return where a quote is opened that is not closed, or None.
+    r"""Return the offset of a quote that is not closed, or None.
 
     >>> open_quote(b'a,b\n1,"rose\n2,lily\n', ","), open_quote(b'1,"a\nb"\n2,5"\n', ",")
     (6, None)

@@ -1,4 +1,4 @@
-"""What an ingest gives back: the dataset, and what was done to it."""
+"""The result of an ingest: the dataset, and a summary of what was done."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kept:
-    """A row of the lake that is not as the source has it, because people have changed it since.
+    """A row that differs from the source, because people have changed it in the lake.
 
     >>> print(Kept("lily/1.png", ("label",)))
     lily/1.png: 'label' was changed in the lake
     """
 
     path: str
-    """Which file, or which row of which source."""
+    """Path of the file, or the source and the number of the row."""
 
     columns: tuple[str, ...] = ()
-    """The columns that were changed; none for a row that was deleted."""
+    """The changed columns; empty for a deleted row."""
 
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.columns))
@@ -32,33 +32,33 @@ class Kept:
 
 @dataclass(frozen=True, repr=False)
 class Ingested:
-    """What an ingest did.
+    """A summary of what an ingest has done.
 
     >>> Ingested(added=1797, changed=0, unchanged=0, skipped=(), kept=(), repeated="", seconds=0.8)
     1,797 rows added in 0.8 s
     """
 
     added: int
-    """Rows whose key was new."""
+    """Number of rows whose key was new."""
 
     changed: int
-    """Rows of which at least one cell differed."""
+    """Number of rows in which at least one cell was updated."""
 
     unchanged: int
-    """Rows that were there already."""
+    """Number of rows that the lake had already."""
 
     skipped: tuple[Skipped, ...]
-    """Rows and files that were left out, and why."""
+    """Rows and files that were skipped, with the reasons."""
 
     kept: tuple[Kept, ...]
-    """Rows that the source has otherwise, and that stay as people changed or deleted them in the
-    lake; ``update="force"`` makes them as in the source."""
+    """Rows that people have changed or deleted in the lake, and that therefore differ from the
+    source; ``update="force"`` overwrites them."""
 
     repeated: str
-    """The version that has just these rows already, where they have no key; none were added."""
+    """The version that has these rows already, if they have no key; then none were added."""
 
     seconds: float
-    """How long it took."""
+    """Duration in seconds."""
 
     def __repr__(self) -> str:
         counts = {"changed": self.changed, "unchanged": self.unchanged}
@@ -70,10 +70,7 @@ class Ingested:
 
 
 class IngestedDataset(Dataset):
-    """The dataset that rows were taken into; `ingested` tells what was done.
-
-    Everything else is as in `Dataset`.
-    """
+    """The dataset after an ingest, with a summary in `ingested`; otherwise like `Dataset`."""
 
     def __init__(self, dataset: Dataset, ingested: Ingested) -> None:
         super().__init__(dataset.handle)
@@ -81,5 +78,5 @@ class IngestedDataset(Dataset):
 
     @property
     def ingested(self) -> Ingested:
-        """Rows added, changed, left and kept, files skipped and why, seconds."""
+        """Summary of the ingest: numbers of rows, skipped rows and files, duration."""
         return self._ingested

@@ -1,7 +1,7 @@
-"""What a source of rows is: its columns, its key, and blocks of values.
+"""The interface of sources: their columns, their key, and blocks of rows.
 
-A source reads nothing but what it needs to know its columns until `blocks` is asked for. A new
-source is one file in this folder with a class like these and a function that hands it to
+Before `blocks` is called, a source reads only what it needs to find its columns. To add a source,
+write a file in this folder with a class that implements `Source` and a function that passes it to
 `writer.ingest`.
 """
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A row, or a file, that was left out."""
+    """A row or a file that was skipped."""
 
     path: str
-    """Which file, or which row of which source."""
+    """Path of the file, or the source and the number of the row."""
 
     reason: str
-    """Why."""
+    """Why it was skipped."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
 
 
 class Names(Protocol):
-    """Names of rows: a list of texts, or `Places`."""
+    """Names of rows: a list of strings, or `Places`."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
@@ -39,24 +39,24 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows on their way in."""
+    """A block of rows of a source."""
 
     columns: Mapping[str, Any]
-    """Values by column, as `Dataset.append` takes them; all of one length."""
+    """Values by column, as for `Dataset.append`; all have the same length."""
 
     places: Names
-    """What each row is called where it is reported: a file, or ``"flowers.csv, row 17"``."""
+    """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
 
     base: str | None = None
-    """Folder that relative paths of files start from; None for the working directory."""
+    """Folder to which paths of files are relative; None for the working directory."""
 
 
 class Source(Protocol):
-    """Rows that can be taken in."""
+    """Rows that can be ingested."""
 
     @property
     def title(self) -> str:
-        """What the rows come from, for people: ``"photos"``."""
+        """Name of the source for users: ``"photos"``."""
 
     @property
     def columns(self) -> Mapping[str, Htype]:
@@ -64,46 +64,46 @@ class Source(Protocol):
 
     @property
     def key(self) -> str | None:
-        """The column that tells rows apart; None where rows are only ever appended."""
+        """The column that identifies rows; None if rows are only appended."""
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where that is known."""
+        """Number of rows, or None if it is unknown."""
 
     @property
     def fingerprint(self) -> str | None:
-        """Changes with the source's content; None for what has no name to be found under again."""
+        """Identifies the source and its content; None for data in memory, which has no name."""
 
     @property
     def left_out(self) -> Collection[Skipped]:
         """Files and records that are not rows. Complete once all blocks have been read."""
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds in columns whose type was found in the source.
+        """Refuse decimals that float64 rounds, in columns whose type was inferred from the source.
 
         Raises SchemaError. A type that the user or the lake declares may round them.
         """
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on, in an order that is always the same."""
+        """Yield the rows from `start` on, always in the same order."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Names of consecutive rows, made when asked for.
+    """Names of consecutive rows, which are built on access.
 
     >>> Places("flowers.csv", 10, 3)[2]
     'flowers.csv, row 12'
     """
 
     title: str
-    """What the rows come from."""
+    """Name of the source."""
 
     start: int
-    """Number of the first, from 0."""
+    """Number of the first row, from 0."""
 
     count: int
-    """How many there are."""
+    """Number of rows."""
 
     def __len__(self) -> int:
         return self.count

@@ -1,7 +1,7 @@
-"""Rows that come as Arrow record batches: what Parquet and CSV files have in common.
+"""Sources of Arrow record batches, which Parquet and CSV files have in common.
 
-The batches are read anew whenever they are asked for, so that names of classes can be collected
-before the rows are read, and nothing is kept.
+The batches can be read several times. So the names of classes are collected first and the rows are
+read afterwards, without holding them in memory.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
-"""Of a block, at the most."""
+"""Most bytes of a block."""
 
 
 @dataclass(frozen=True)
 class TabularSource:
-    """Rows of record batches."""
+    """A source of record batches."""
 
     title: str
-    """What they come from."""
+    """Name of the source."""
 
     arrow: pa.Schema
     """Columns and their Arrow types."""
 
     read: Callable[[list[str]], Iterator[pa.RecordBatch]]
-    """Reads the batches of some columns, always in the same order."""
+    """Reads the batches of columns, always in the same order."""
 
     key: str | None = None
-    """The column that tells rows apart."""
+    """The column that identifies rows."""
 
     rows: int | None = None
-    """How many rows there are, where that is known."""
+    """Number of rows, if it is known."""
 
     fingerprint: str | None = None
-    """Changes with the content."""
+    """Identifies the files and their content."""
 
     full: frozenset[str] = frozenset()
     """Columns that are known to have no nulls."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user asked for."""
+    """Types that the user declares."""
 
     left_out: Collection[Skipped] = ()
 
     base: str | None = None
-    """Folder of the table, where relative paths of files start."""
+    """Folder of the table, to which paths of files are relative."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -70,7 +70,7 @@ class TabularSource:
         return {f.name: self._htype(f) for f in self.arrow}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds in columns whose type was found."""
+        """Refuse decimals that float64 rounds, in columns whose type was inferred."""
         for f in (self.arrow.field(name) for name in names):
             if exported_htype(f) is None and has_fractions(f.type):
                 row = 0
@@ -90,27 +90,29 @@ class TabularSource:
                 row += part.num_rows
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
-        """Return the values of a column; JSON that a lake wrote as text is parsed."""
+        """Return the values of a column; JSON that a lake exported as strings is parsed."""
         f = self.arrow.field(name)
         return as_exported(
             values_of(batch.column(name), exported_htype(f) or self.columns[name]), f
         )
 
     def _htype(self, f: pa.Field) -> Htype:
-        """Return the type of a column: what was asked for, or what Arrow's type means."""
-        given = resolve(self.schema[f.name]) if f.name in self.schema else None
-        if given is None:
-            given = exported_htype(f)
-        if given is not None and given != ClassLabel():
-            return given
+        """Return the type of a column: the declared one, or the one for its Arrow type."""
+        declared = resolve(self.schema[f.name]) if f.name in self.schema else None
+        if declared is None:
+            declared = exported_htype(f)
+        if declared is not None and declared != ClassLabel():
+            return declared
         nullable = f.nullable and f.name not in self.full and f.name != self.key
-        text = is_text(f.type.value_type if kinds.is_dictionary(f.type) else f.type)
-        if text and (given is not None or kinds.is_dictionary(f.type)):
+        has_text = is_text(f.type.value_type if kinds.is_dictionary(f.type) else f.type)
+        if has_text and (declared is not None or kinds.is_dictionary(f.type)):
             return self._classes(f.name, nullable)
-        return replace(given, nullable=nullable) if given else htype_of(f.type, nullable=nullable)
+        if declared:
+            return replace(declared, nullable=nullable)
+        return htype_of(f.type, nullable=nullable)
 
     def _classes(self, column: str, nullable: bool) -> ClassLabel:
-        """Return the classes of a column: a dictionary's in its order, then texts sorted."""
+        """Return the classes of a column: those of dictionaries in order, then sorted strings."""
         ordered: dict[str, None] = {}
         texts: set[str | None] = set()
         for batch in self.read([column]):
@@ -119,22 +121,22 @@ class TabularSource:
                 ordered.update(dict.fromkeys(text for text in texts_in(array.dictionary) if text))
             else:
                 texts.update(texts_in(array.unique()))
-        found = class_label(texts)
-        names = dict.fromkeys([*ordered, *found.names])
-        return ClassLabel(list(names), nullable=nullable or found.nullable)
+        rest = class_label(texts)
+        names = dict.fromkeys([*ordered, *rest.names])
+        return ClassLabel(list(names), nullable=nullable or rest.nullable)
 
 
-def chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the chosen columns of a schema, or all but an index of pandas without a name.
+def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Return the given columns of a schema; by default all except an unnamed index of pandas'.
 
     Raises
     ------
     NotFoundError
-        For a column that it does not have.
+        For a column that the schema does not have.
     OptionError
-        For a column that is chosen twice, and what has no names.
+        For a column that is given twice, or if `columns` is not a list of names.
     InvalidValueError
-        For a column that it has twice.
+        For a column that the schema has twice.
     """
     if columns is None:
         indexes = unnamed_indexes(schema)
@@ -145,14 +147,16 @@ def chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
         if name not in schema.names:
             raise NotFoundError.named("column", name, schema.names)
         if schema.names.count(name) > 1:
-            raise InvalidValueError(f"column names must be unique, got {name!r} twice. Rename one.")
+            raise InvalidValueError(
+                f"column names must be unique, but there is {name!r} twice. Rename one."
+            )
         if names.count(name) > 1:
-            raise OptionError(f"columns= names each column once, but {name!r} twice.")
+            raise OptionError(f"columns= must have each column once, but it has {name!r} twice.")
     return pa.schema([schema.field(name) for name in names])
 
 
 def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch into parts of a bounded size.
+    """Cut a batch into parts of limited size.
 
     >>> [part.num_rows for part in split(pa.record_batch({"x": range(10_000)}))]
     [8192, 1808]
@@ -165,9 +169,9 @@ def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
-    """Say in one line which file Arrow does not read, and why. Raises InvalidValueError."""
+    """Translate Arrow's errors into an InvalidValueError that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InvalidValueError(f"{path!r} does not read: {reason.rstrip('.')}. {hint}") from error
+        raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error

@@ -1,10 +1,13 @@
-"""The one way from a source into a lake: open it, check, compare by key, write, commit, go on.
+"""Ingesting a source into a lake.
 
-Steps: the source's columns meet the lake's (`fitting`); blocks are read and checked one ahead of
-what is being written (`encoding`); rows whose key is new are appended, those that differ are
-changed (`run`), but for what people have changed since (`edited`); every so many rows are
-committed. A rerun finds the rows by their key. Rows without a key are counted instead, and told by
-their content: the commit notes them (`notes`).
+1. The columns of the source are reconciled with those of the lake (`fitting`).
+2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
+3. Rows whose key is new are appended, and rows that differ are updated (`run`), except for cells
+   and rows that people have edited (`edited`).
+4. The rows are committed, if desired in several parts.
+
+A rerun finds existing rows by their key. For rows without a key, the metadata of the commits
+records their number and a digest of their content (`records`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.ingest.encoding import OnError, ahead
-from deeplake_lite.ingest.fitting import fit, wanted
+from deeplake_lite.ingest.fitting import fit, types_of_source
 from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
 from deeplake_lite.ingest.run import Run
@@ -47,14 +50,14 @@ def ingest(
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> IngestedDataset:
-    """Take the rows of a source into the lake at `url`, which is made if there is none.
+    """Ingest the rows of a source into the lake at `url`, which is created if it does not exist.
 
     Parameters
     ----------
     source : Source
-        The rows.
+        The source of the rows.
     url : str
-        Where the lake is.
+        URL of the lake.
     schema, branch, on_error, check, update, commit_every, message, progress
         See `Options`.
     limits, storage_options
@@ -63,24 +66,24 @@ def ingest(
     Returns
     -------
     IngestedDataset
-        The dataset, committed; its `ingested` tells what was done.
+        The committed dataset; its `ingested` is a summary.
 
     Raises
     ------
     InvalidValueError
-        For a bad row, with its file or its number. What was not committed yet is gone, and so is a
-        lake on this machine that was made for it.
+        For a bad row, with its file or its number. Uncommitted rows are discarded, and so is a new
+        lake on this machine, if nothing was committed.
     SchemaError
-        When the columns do not fit those of the lake.
+        If the columns do not fit those of the lake.
     """
     check_commit_every(commit_every, source)
     started, types = time.perf_counter(), types_of(schema)
-    columns = wanted(source, types)
-    made = not exists(url, storage_options=storage_options)
+    columns = types_of_source(source, types)
+    is_new = not exists(url, storage_options=storage_options)
     ds = _open_or_create(url, branch, columns, limits, storage_options)
-    at_first = ds.version
+    first_version = ds.version
     try:
-        declared = types if made else {*types, *ds.columns}
+        declared = types if is_new else {*types, *ds.columns}
         source.check_unrounded([name for name in columns if name not in declared])
         fit(ds, columns, types)
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
@@ -96,15 +99,17 @@ def ingest(
             run.finish()
     except BaseException as error:
         ds.discard()
-        if ds.version != at_first:
-            error.add_note(f"{run.read - run.pending:,} rows are committed. Run it again to go on.")
-        elif made:
+        if ds.version != first_version:
+            error.add_note(
+                f"{run.read - run.pending:,} rows are committed. Run it again to resume."
+            )
+        elif is_new:
             _remove(ds)
         raise
-    done = run.result(time.perf_counter() - started)
+    ingested = run.result(time.perf_counter() - started)
     if progress:
-        _tell(done)
-    return IngestedDataset(ds, done)
+        _report(ingested)
+    return IngestedDataset(ds, ingested)
 
 
 def _open_or_create(
@@ -115,37 +120,40 @@ def _open_or_create(
     storage_options: Mapping[str, Any] | None,
 ) -> Dataset:
     if not exists(url, storage_options=storage_options):
-        made = create(url, columns, storage_options=storage_options)
-        if branch != made.current_branch:
-            made.branch(branch)
+        ds = create(url, columns, storage_options=storage_options)
+        if branch != ds.current_branch:
+            ds.branch(branch)
     return open_lake(url, branch=branch, limits=limits, storage_options=storage_options)
 
 
 def _remove(ds: Dataset) -> None:
-    """Take away a lake that was made in vain; on an object store it stays, without rows."""
+    """Remove a new lake after a failure; on an object store it stays, without rows."""
     folder = local_folder(ds.url)
     if folder is not None and len(ds.log()) == 1:
         remove_unmade(folder)
 
 
-def _tell(done: Ingested) -> None:
-    """Say on stderr what was not done as it might be expected."""
-    if done.skipped:
-        _say(f"{len(done.skipped):,} left out, see .ingested.skipped; first: {done.skipped[0]}")
-    if done.kept:
-        _say(
-            f"{len(done.kept):,} kept as they are in the lake, see .ingested.kept; first: "
-            f'{done.kept[0]}. To have them as in the source: update="force".'
+def _report(ingested: Ingested) -> None:
+    """Print rows that were not ingested, on stderr."""
+    if ingested.skipped:
+        _print(
+            f"{len(ingested.skipped):,} skipped, see .ingested.skipped; first: "
+            f"{ingested.skipped[0]}"
         )
-    if done.repeated:
-        _say(
-            f"nothing added: version {done.repeated} has these rows already. To add them once "
-            'more: update="force".'
+    if ingested.kept:
+        _print(
+            f"{len(ingested.kept):,} kept as they are in the lake, see .ingested.kept; first: "
+            f'{ingested.kept[0]}. To overwrite them from the source, pass update="force".'
+        )
+    if ingested.repeated:
+        _print(
+            f"No rows were added, because version {ingested.repeated} has them already. To add "
+            'them again, pass update="force".'
         )
 
 
-def _say(text: str) -> None:
-    """Print one line where the progress bar goes."""
+def _print(text: str) -> None:
+    """Print a line on stderr, where the progress bar is."""
     import sys
 
     sys.stderr.write(f"{text}\n")

@@ -1,12 +1,15 @@
-"""The tensor query language: all of SQL's relational part on lakes, tensors as first-class values.
+"""The tensor query language: relational SQL on lakes, with tensors as first-class values.
 
-Steps: `parsing` makes a syntax tree in the grammar of `dialect`, `bind` finds what names mean and
-decides what DuckDB does and what NumPy does, which is a `plan`; `execute` and `evaluate` run it,
-`clauses` arranges and samples, `result` makes a view. `api` joins them.
+A query takes these steps, which `api` puts together:
 
-Around them: `opening` finds what FROM names, `sources` read it, `interrupt` stops what runs,
-`text_search` ranks texts, `completion` knows what may be written, `magic` is ``%%tql``,
-`plan_text` is `explain`, `reference` the manual's page.
+1. `parsing` builds a syntax tree in the grammar of `dialect`.
+2. `bind` resolves the names and divides the work between DuckDB and NumPy; the result is a `plan`.
+3. `execute` and `evaluate` run the plan, and `clauses` arranges and samples the rows.
+4. `result` builds a view.
+
+Around them, `opening` opens the sources that FROM names, `sources` reads them, `interrupt` stops a
+running query, `text_search` ranks strings, `completion` suggests continuations, `magic` is
+``%%tql``, `plan_text` writes the output of `explain`, and `reference` writes the manual's page.
 """
 
 from __future__ import annotations
@@ -33,23 +36,23 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 
 def __getattr__(name: str) -> Any:
-    """Import what the package offers when it is first asked for.
+    """Import a public name on first use.
 
-    That takes half a second, and a notebook shows pictures before.
+    Importing DuckDB and sqlglot takes half a second, and a notebook shows images before that.
     """
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    return found
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return value
 
 
 class _Query(ModuleType):
     """A package that is also a function: `deeplake_lite.query` is the name of both."""
 
     def __call__(self, *args: Any, **named: Any) -> View:
-        """Answer a question with a view; see `deeplake_lite.query.query` for the arguments."""
-        found: View = self.query(*args, **named)
-        return found
+        """Run a query and return a view; see `deeplake_lite.query.query` for the arguments."""
+        view: View = self.query(*args, **named)
+        return view
 
 
 sys.modules[__name__].__class__ = _Query

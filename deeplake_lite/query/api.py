@@ -1,4 +1,4 @@
-"""Asking: from a text to a view. `query` is what users call; the other modules are its steps."""
+"""The entry points of the query language: run a query, plan it, explain its result."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 MOST_DEPTH = 250
-"""How many functions may lie within one another: each takes up to three of Python's 1,000 frames
-when it is computed, below whatever has called for the values."""
+"""Most functions that may be nested. Computing each takes up to three of Python's 1,000 frames, on
+top of those of the caller."""
 
 
 def query(
@@ -52,7 +52,7 @@ def query(
     sources: Mapping[str, View] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> View:
-    """Answer a question in the tensor query language with a view.
+    """Run a query in the tensor query language.
 
     Parameters
     ----------
@@ -61,73 +61,73 @@ def query(
     params : sequence or mapping
         Values of ``?`` in order, or of ``$name``.
     view : View, optional
-        What is asked where FROM is left out; `View.query` gives itself.
+        The view to query if the query has no FROM; `View.query` passes itself.
     sources : mapping, optional
-        Views by the names that FROM has for them.
+        Views by the names that FROM uses for them.
     progress : callable, optional
-        Called with how many rows of how many are computed, whenever a block is.
+        Called after each block with the number of rows computed so far and the number of all rows.
 
     Returns
     -------
     View
-        Columns and tensors are read when they are looked at.
+        Its columns and tensors are read on access.
 
     Raises
     ------
     QuerySyntaxError
-        With the line and a caret.
+        For a syntax error, with its line and a caret.
     QueryTypeError
         For values of the wrong kind or shape.
     ColumnNotFoundError, NotFoundError
-        For a column or a function that there is not, with the nearest names.
+        For an unknown column or function, with the nearest names.
 
     Examples
     --------
     >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://asked-doc", {"x": "int32"})
+    >>> ds = dl.create("memory://query-doc", {"x": "int32"})
     >>> ds.append({"x": [1, 2, 3]})
     >>> commit = ds.commit("three numbers")
-    >>> dl.query("SELECT SUM(x) AS total FROM 'memory://asked-doc'")["total"][:]
+    >>> dl.query("SELECT SUM(x) AS total FROM 'memory://query-doc'")["total"][:]
     array([6])
     """
     with shown_briefly():
-        return _answer(Question(text, params), Sources(view, sources), progress)
+        return _run(Question(text, params), Sources(view, sources), progress)
 
 
 def ask(question: Question, most_rows: int | None = None) -> View:
-    """Answer a query again, as it was answered before; there may be fewer rows behind the most."""
+    """Run a query again with the same seed and versions; return at least its first `most_rows`."""
     sources = Sources(question.asked, opened=question.sources)
-    return _answer(question, sources, None, most_rows)
+    return _run(question, sources, None, most_rows)
 
 
-def _answer(
+def _run(
     question: Question,
     sources: Sources,
     progress: Callable[[int, int], None] | None,
     most_rows: int | None = None,
 ) -> View:
-    plan = _planned(question, sources)
+    plan = _make_plan(question, sources)
     try:
-        done = execute.run(plan, progress, None if plan.clauses else most_rows)
+        executed = execute.run(plan, progress, None if plan.clauses else most_rows)
     except (QueryError, InvalidValueError) as error:
         if isinstance(error, QueryTypeError):
             error.args = (named(error.args[0], plan), *error.args[1:])
         plan.locate(error)
         raise
-    table, rows = done.table, np.arange(len(done.table))
+    table, rows = executed.table, np.arange(len(executed.table))
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
-    asked = None if sources.default is None else sources.default.view
-    kept = replace(question, seed=plan.seed, asked=asked, sources=sources.opened)
-    found = to_view(plan, table, rows, kept)
-    found.record = Record(plan, tuple(done.steps))
-    return found
+    default = None if sources.default is None else sources.default.view
+    repeatable = replace(question, seed=plan.seed, asked=default, sources=sources.opened)
+    view = to_view(plan, table, rows, repeatable)
+    view.record = Record(plan, tuple(executed.steps))
+    return view
 
 
 def explain(view: View) -> str:
-    """Return the plan of the query that made a view, with rows and times as it went."""
+    """Return the plan of the query that made a view, with the rows and the time of each step."""
     if not isinstance(view.record, Record):
-        return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}: no query made them"
+        return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}, without a query"
     return plan_text(view.record.plan, view.record.steps)
 
 
@@ -138,14 +138,14 @@ def make_plan(
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
 ) -> Plan:
-    """Return what would be done for a query, without doing it.
+    """Return the plan of a query without running it.
 
-    Queries within it that stand for a tensor are answered: it is part of the plan.
+    Subqueries that give a tensor are run, because their values are part of the plan.
     """
-    return _planned(Question(text, params), Sources(view, sources))
+    return _make_plan(Question(text, params), Sources(view, sources))
 
 
-def _planned(question: Question, sources: Sources) -> Plan:
+def _make_plan(question: Question, sources: Sources) -> Plan:
     tree = parse(question.text)
     check_parts(tree, question.text)
     params = Params(question.params, tree)
@@ -164,7 +164,10 @@ def _planned(question: Question, sources: Sources) -> Plan:
 def _apply(
     clause: Clause, plan: Plan, table: pa.Table, rows: NDArray[np.int64]
 ) -> tuple[pa.Table, NDArray[np.int64]]:
-    """Apply a clause to the rows that are left; EXPAND BY makes another table of them."""
+    """Apply a clause to the remaining rows; return the table and the rows in it.
+
+    EXPAND BY returns another table, because it adds rows of the source.
+    """
 
     def at_rows(name: str) -> pa.ChunkedArray:
         return table[name].take(pa.array(rows))
@@ -188,8 +191,11 @@ def _apply(
 
 
 def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return weights of rows, 0 where null. Raises QueryTypeError for what is no number."""
+    """Return the weights of rows, 0 for null. Raises QueryTypeError if they are not numbers."""
     try:
         return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
     except pa.ArrowException as error:
-        raise QueryTypeError(f"SAMPLE BY takes a number per row, got {column.type}.") from error
+        raise QueryTypeError(
+            f"SAMPLE BY must have a number for each row, but its values are {column.type}. "
+            "CAST them."
+        ) from error

@@ -1,7 +1,7 @@
-"""What is to be done for a query, decided before anything is read.
+"""The plan of a query, which is made before any data is read.
 
-A plan is data: the sources' tables, what NumPy computes beforehand, the SQL that DuckDB runs over
-it all, what the result's columns are, and the clauses that follow.
+It consists of the tables of the sources, the columns that NumPy computes beforehand, the SQL that
+DuckDB runs, the columns of the result, and the clauses that follow LIMIT.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW = "__row"
-"""Column of every source's table: the row's position in the source."""
+"""Name of a column in the table of every source: the row's position in the source."""
 
 
 @dataclass(eq=False)
 class Instance:
-    """One mention of a source in FROM, as a table of its own."""
+    """One mention of a source in FROM; each mention is a separate table."""
 
     table: str
-    """Name that DuckDB knows it by."""
+    """Name of the table in DuckDB."""
     source: Source
     scalars: dict[str, Field] = field(default_factory=dict)
-    """Columns that DuckDB computes with, by the name they have in the table."""
-    islands: dict[str, Tree] = field(default_factory=dict)
-    """Columns that NumPy computes beforehand, of the rows that are left, by name in the table."""
+    """Stored columns that DuckDB computes with, by their name in the table."""
+    precomputed: dict[str, Tree] = field(default_factory=dict)
+    """Columns that NumPy computes beforehand for the remaining rows, by their name in the table."""
     texts: dict[str, str] = field(default_factory=dict)
-    """What the query calls the islands."""
+    """The expressions of the precomputed columns, as the query writes them."""
     is_filtered_later: bool = False
-    """Whether the query has conditions that are checked after these: of other rows, or sources."""
+    """Whether further conditions follow, which depend on several rows or sources."""
     cheap: list[exp.Expr] = field(default_factory=list)
-    """Conditions that DuckDB can check before any island is computed."""
+    """Conditions that DuckDB can check before any column is precomputed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
-    """Conditions that need islands, with their names: first those of islands that read nothing,
-    such as SHAPE, then the others; in the order written."""
+    """Conditions on precomputed columns, with the names of those columns, in the order written.
+    Conditions whose columns are known without reading values, such as SHAPE, come first."""
     enough: int | None = None
-    """How many rows that pass every condition are enough; None for all."""
+    """Number of rows that are enough once they pass every condition; None for all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Udf:
-    """A tree that DuckDB calls for: of pairs of rows, of groups."""
+    """A tree that DuckDB evaluates through a function: its inputs are pairs of rows, or groups."""
 
     name: str
     tree: Tree
     keys: tuple[str, ...]
     """The tree's keys, in the order of the arguments."""
     text: str = ""
-    """As the query has it."""
+    """The expression, as the query writes it."""
 
 
 @dataclass(frozen=True)
@@ -67,60 +67,60 @@ class Output:
 
     name: str
     kind: Kind | None = None
-    """Of a scalar that DuckDB has computed, in `column`."""
+    """Kind of a scalar that DuckDB computes in `column`."""
     column: str | None = None
-    """Its name in DuckDB's result."""
+    """Name of the column in DuckDB's result."""
     plain: Plain | None = None
-    """A source's column, at the rows in `column`."""
+    """A source's column, of which `column` has the rows."""
     tensor: Tensor | None = None
-    """What is computed when it is looked at; its keys are names in DuckDB's result."""
+    """A tensor that is computed on access; its keys are columns of DuckDB's result."""
     start: int | None = None
-    """Where its expression is in the text of the query."""
+    """Offset of the expression in the text of the query."""
 
 
 @dataclass(frozen=True)
 class Arrange:
-    """ARRANGE BY: rows of equal value together."""
+    """ARRANGE BY: brings rows of equal value together."""
 
     columns: tuple[str, ...]
-    """Names in DuckDB's result of what it goes by."""
+    """Columns of DuckDB's result whose values are compared."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """SAMPLE BY: rows by weight."""
+    """SAMPLE BY: draws rows by weight."""
 
     column: str
-    """Name in DuckDB's result of the weight."""
+    """Column of DuckDB's result that has the weights."""
     replace: bool
-    """Whether a row may come again."""
+    """Whether a row may be drawn more than once."""
     limit: int | float | None
-    """How many rows, or percent of them; None for as many as there are."""
+    """Number of rows to draw, or percentage of the rows; None for as many as there are."""
     percent: bool
     seed: int
     start: int | None = None
-    """Where in the text the weight is."""
+    """Offset of the weight in the text of the query."""
 
 
 @dataclass(frozen=True)
 class Expand:
-    """EXPAND BY: the rows around each row."""
+    """EXPAND BY: adds the rows around each row."""
 
     table: str
     """Name of the source's table."""
     column: str
-    """Name in DuckDB's result of the rows' positions."""
+    """Column of DuckDB's result that has the positions of the rows."""
     before: int
     after: int
 
 
 type Clause = Arrange | Sample | Expand
-"""What follows LIMIT."""
+"""A clause that follows LIMIT."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A query, ready to run."""
+    """The plan of a query, ready to run."""
 
     text: str
     instances: tuple[Instance, ...]
@@ -129,32 +129,32 @@ class Plan:
     outputs: tuple[Output, ...]
     clauses: tuple[Clause, ...] = ()
     seed: int | None = None
-    """Seed that was drawn because none was given."""
+    """The seed that was drawn, if the query has none."""
     traces: tuple[tuple[int, exp.Expr], ...] = ()
-    """Where in the text what DuckDB computes comes from, parts before the whole."""
+    """SQL expressions with their offsets in the text of the query, parts before the whole."""
     relations: Mapping[str, exp.Query] = field(default_factory=dict)
-    """Queries within this one, by the names under which DuckDB knows their results."""
+    """Subqueries, by the names of their results in DuckDB."""
     ungrouped: tuple[int, ...] = ()
-    """Where in the text columns are that a grouped query neither groups nor aggregates."""
+    """Offsets of columns that a grouped query neither groups nor aggregates."""
     starts: Mapping[str, int] = field(default_factory=dict)
-    """Where in the text expressions of tensors are."""
+    """Offsets of tensor expressions in the text of the query, by their text."""
     order: tuple[str, ...] = ()
-    """Columns of positions by which DuckDB's result is sorted."""
+    """Columns of row positions by which DuckDB's result is sorted."""
 
     def trees(self) -> Iterator[Tree]:
-        """Yield all that NumPy computes: before the SQL, when DuckDB calls for it, and after it."""
+        """Yield all trees that NumPy computes: before the SQL runs, while it runs, and after it."""
         for instance in self.instances:
-            yield from instance.islands.values()
+            yield from instance.precomputed.values()
         yield from (udf.tree for udf in self.udfs)
         yield from (output.tensor.tree for output in self.outputs if output.tensor is not None)
 
     def locate_output(self, error: LakeError, output: Output) -> None:
-        """Give an error of reading a column of the result the place of its expression."""
+        """Set the place of an error to the expression of an output, unless it has a place."""
         if error.place is None and output.start is not None:
             error.place = Place.at(self.text, output.start)
 
     def locate(self, error: LakeError, text: str = "") -> None:
-        """Give an error the place of the expression that it names, or else of `text`."""
+        """Set the place of an error to the expression that its message names, or to `text`."""
         if error.place is None and error.args:
             message = str(error.args[0])
             named = max((t for t in self.starts if t in message), key=len, default=text)

@@ -1,4 +1,4 @@
-"""A plan as text: a tree of steps, with the columns and rows of each, and how it went."""
+"""The text of a plan: a tree of steps, with the columns, rows and time of each."""
 
 from __future__ import annotations
 
@@ -21,43 +21,45 @@ _INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')
 
 
 def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
-    """Return a plan as a tree, the result on top; with rows and times where it has run.
+    """Return a plan as a tree with the result on top; `steps` add rows and times.
 
-    A step's time is its own, without those of the steps below it.
+    The time of a step does not include the steps below it.
     """
-    lines = [f"result {_result(steps)}".rstrip()]
-    lines += [f"├─ {line}" for line in _outputs(plan.outputs)]
-    lines += [f"├─ {type(c).__name__.lower()} by {_options(c)}" for c in reversed(plan.clauses)]
-    took = _milliseconds(_of(steps, "", "sql"))
-    lines.append(f"└─ sql  {_named(plan.sql, plan)}{f' [{took}]' if took else ''}")
+    lines = [f"result {_show_result(steps)}".rstrip()]
+    lines += [f"├─ {line}" for line in _show_outputs(plan.outputs)]
+    lines += [
+        f"├─ {type(c).__name__.lower()} by {_show_options(c)}" for c in reversed(plan.clauses)
+    ]
+    time = _milliseconds(_find_step(steps, "", "sql"))
+    lines.append(f"└─ sql  {_show_sql(plan.sql, plan)}{f' [{time}]' if time else ''}")
     for instance in plan.instances:
-        lines += [f"   {line}" for line in _instance(instance, plan, steps)]
+        lines += [f"   {line}" for line in _show_instance(instance, plan, steps)]
     return "\n".join(lines)
 
 
-def _result(steps: tuple[Step, ...]) -> str:
-    """Return the rows of a result, and the time of all steps together; each step has its own."""
-    sql = _of(steps, "", "sql")
+def _show_result(steps: tuple[Step, ...]) -> str:
+    """Return the number of rows of the result, and the total time of all steps."""
+    sql = _find_step(steps, "", "sql")
     if sql is None:
         return ""
-    took = sum(step.seconds for step in steps) * 1e3
-    return f"[{sql.rows_in:,} -> {sql.rows_out:,} rows, {took:.1f} ms in all]"
+    total = sum(step.seconds for step in steps) * 1e3
+    return f"[{sql.rows_in:,} -> {sql.rows_out:,} rows, {total:.1f} ms in total]"
 
 
 def _milliseconds(step: Step | None) -> str:
     return "" if step is None else f"{step.seconds * 1e3:.1f} ms"
 
 
-def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
-    read = [o.name for o in outputs if o.plain is not None]
-    later = [f"{o.name} = {o.tensor.text}" for o in outputs if o.tensor is not None]
-    if read:
-        yield f"read when looked at      {', '.join(read)}"
-    if later:
-        yield f"computed when looked at  {', '.join(later)}"
+def _show_outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
+    stored = [o.name for o in outputs if o.plain is not None]
+    computed = [f"{o.name} = {o.tensor.text}" for o in outputs if o.tensor is not None]
+    if stored:
+        yield f"read on access      {', '.join(stored)}"
+    if computed:
+        yield f"computed on access  {', '.join(computed)}"
 
 
-def _options(clause: Clause) -> str:
+def _show_options(clause: Clause) -> str:
     options = {f.name: getattr(clause, f.name) for f in fields(clause)}
     named = (
         f"{k}={v}" for k, v in options.items() if k not in ("column", "columns", "table", "start")
@@ -65,39 +67,45 @@ def _options(clause: Clause) -> str:
     return ", ".join(named) or "value"
 
 
-def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
-    mine = tuple(s for s in steps if s.table == instance.table)
+def _show_instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
+    """Yield the lines of a source: its columns, then conditions and computed columns in order."""
+    own = tuple(s for s in steps if s.table == instance.table)
     columns = ", ".join(f.name for f in instance.scalars.values()) or "no columns"
-    rows, read = f"{len(instance.source):,} rows", _of(mine, instance.table, "read")
-    went = _went(read) if read and (read.nbytes or read.rows_out < read.rows_in) else ""
-    yield f"├─ {instance.table} = {instance.source.name}, {rows}: {columns} {went}".rstrip()
-    wheres = iter([s for s in mine if s.name == "where"])
-    if instance.cheap and instance.islands:
-        shown = " AND ".join(_named(c, plan) for c in instance.cheap)
-        yield f"│  ├─ where {shown} {_went(next(wheres, None))}".rstrip()
+    rows, read = f"{len(instance.source):,} rows", _find_step(own, instance.table, "read")
+    counts = _show_step(read) if read and (read.nbytes or read.rows_out < read.rows_in) else ""
+    yield f"├─ {instance.table} = {instance.source.name}, {rows}: {columns} {counts}".rstrip()
+    wheres = iter([s for s in own if s.name == "where"])
+    if instance.cheap and instance.precomputed:
+        cheap = " AND ".join(_show_sql(c, plan) for c in instance.cheap)
+        yield f"│  ├─ where {cheap} {_show_step(next(wheres, None))}".rstrip()
     for condition, names in instance.staged:
         for name in names:
-            yield _compute(instance, name, mine)
+            yield _show_column(instance, name, own)
         enough = "" if instance.enough is None else f", until {instance.enough:,} rows pass"
-        yield f"│  ├─ where {_named(condition, plan)}{enough} {_went(next(wheres, None))}".rstrip()
+        counts = _show_step(next(wheres, None))
+        yield f"│  ├─ where {_show_sql(condition, plan)}{enough} {counts}".rstrip()
     staged = {name for _, names in instance.staged for name in names}
-    for name in instance.islands:
+    for name in instance.precomputed:
         if name not in staged:
-            yield _compute(instance, name, mine)
+            yield _show_column(instance, name, own)
 
 
-def _compute(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
-    went = _went(_of(steps, instance.table, name))
-    return f"│  ├─ compute {instance.texts[name]} {went}".rstrip()
+def _show_column(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
+    counts = _show_step(_find_step(steps, instance.table, name))
+    return f"│  ├─ compute {instance.texts[name]} {counts}".rstrip()
 
 
-def _of(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
-    found = [s for s in steps if s.table == table and s.name == name]
-    # of rows that are computed part by part, up to a LIMIT, the last part's count, and all the time
-    return replace(found[-1], seconds=sum(s.seconds for s in found)) if found else None
+def _find_step(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
+    """Return a step, or None if it has not run.
+
+    A column that was computed in parts, up to a LIMIT, has one step per part. The last of them
+    counts all rows, but each has only its own time.
+    """
+    parts = [s for s in steps if s.table == table and s.name == name]
+    return replace(parts[-1], seconds=sum(s.seconds for s in parts)) if parts else None
 
 
-def _went(step: Step | None) -> str:
+def _show_step(step: Step | None) -> str:
     if step is None:
         return ""
     read = f"{_bytes(step.nbytes)} read, " if step.nbytes else ""
@@ -105,7 +113,7 @@ def _went(step: Step | None) -> str:
 
 
 def _bytes(count: int) -> str:
-    """Return a size in words.
+    """Return a size with its unit.
 
     >>> _bytes(20), _bytes(2_500_000)
     ('20 B', '2.5 MB')
@@ -117,17 +125,17 @@ def _bytes(count: int) -> str:
 
 
 def named(message: str, plan: Plan) -> str:
-    """Return what DuckDB says with the names that users gave."""
+    """Return a message of DuckDB's with the query's names instead of internal ones."""
     names = {
         name: text
         for i in plan.instances
         for name, text in [*((n, f.name) for n, f in i.scalars.items()), *i.texts.items()]
     }
-    return _INTERNAL.sub(lambda found: names.get(found[2], found[0]), message)
+    return _INTERNAL.sub(lambda match: names.get(match[2], match[0]), message)
 
 
 def _is_guard(e: exp.Expr) -> bool:
-    """Tell whether a condition is only that a value is a number: not what users wrote."""
+    """Tell whether a condition only excludes NaN: the binder adds those, users did not write it."""
     inner = e.this.unnest() if isinstance(e, exp.Not) else e
     first = next(inner.flatten()) if isinstance(inner, exp.And) else inner
     return inner is not e and isinstance(first, exp.Anonymous) and first.name == "isnan"
@@ -137,19 +145,19 @@ def _is_row(e: exp.Expr) -> bool:
     return isinstance(e, exp.Column) and e.name == ROW
 
 
-def _named(node: exp.Expr, plan: Plan) -> str:
-    """Return SQL with the names that users gave."""
+def _show_sql(node: exp.Expr, plan: Plan) -> str:
+    """Return SQL with the query's names instead of internal ones."""
     by_table = {i.table: i for i in plan.instances}
-    called = {udf.name: udf.text for udf in plan.udfs}
+    texts = {udf.name: udf.text for udf in plan.udfs}
 
     def name(e: exp.Expr) -> exp.Expr:
-        if isinstance(e, exp.Anonymous) and e.name in called:
-            return exp.Var(this=called[e.name])
+        if isinstance(e, exp.Anonymous) and e.name in texts:
+            return exp.Var(this=texts[e.name])
         if isinstance(e, exp.And) and _is_guard(e.expression):
             return cast("exp.Expr", e.this.transform(name))
         if isinstance(e, exp.Order):
-            kept = [t for t in e.expressions if not _is_row(t.this)]
-            return exp.Order(expressions=[t.transform(name) for t in kept]) if kept else e
+            terms = [t for t in e.expressions if not _is_row(t.this)]
+            return exp.Order(expressions=[t.transform(name) for t in terms]) if terms else e
         if not isinstance(e, exp.Column) or e.table not in by_table:
             return e
         instance = by_table[e.table]

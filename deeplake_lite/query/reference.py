@@ -1,4 +1,4 @@
-"""The reference page on the query language: clauses, rules and functions."""
+"""The reference page of the query language: clauses, rules and functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CLAUSES = {
     "`EXPAND BY before, after`": ("Adds the rows before and after each row. No row appears twice."),
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "Combines the results of two SELECTs.",
 }
-"""Clauses, in their order; the last three of a SELECT follow LIMIT in the order written."""
+"""Clauses in their order. The last three of a SELECT follow LIMIT, in the order written."""
 
 RULES = {
     "SQL or NumPy": (
@@ -217,7 +217,7 @@ RULES = {
         "error."
     ),
 }
-"""Where SQL and NumPy differ, and other rules."""
+"""Rules, in particular where SQL and NumPy differ."""
 
 ROWS = {
     "`BM25_SIMILARITY(text, 'words')`": (
@@ -254,7 +254,7 @@ ROWS = {
     ),
     "`UNNEST(x)`": "In the select list: one row for each part of a tensor or a sequence.",
 }
-"""Functions of rows, of groups, and of what is known without reading."""
+"""Functions of rows, of groups, and of metadata that is known without reading values."""
 
 
 def reference() -> str:

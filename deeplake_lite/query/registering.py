@@ -1,4 +1,4 @@
-"""Functions of users: which Python functions queries may call, and by which names."""
+"""Registering Python functions that queries may call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deeplake_lite.query.bind.calls.allowed import ALLOWED, GRAMMAR
 from deeplake_lite.query.bind.calls.call import NAMED
 from deeplake_lite.query.bind.calls.known import AGGREGATES, NAMES
 from deeplake_lite.query.functions import REGISTRY
-from deeplake_lite.query.functions.user import OWN, Returns, declared, entry
+from deeplake_lite.query.functions.user import OWN, Returns, declared_type, entry
 from deeplake_lite.query.parse.parsing import parse
 
 
@@ -31,31 +31,32 @@ def function[F: Callable[..., Any]](
     Parameters
     ----------
     returns : str, (str, tuple) or Htype
-        What comes out of a row: a dtype ("float32", "str", "object" for JSON), a dtype and a shape
-        (None for lengths that vary), or an htype.
+        Type of the result for a row: a dtype ("float32", "str", "object" for JSON), a dtype and a
+        shape (None for lengths that vary), or an htype.
     per : {"row", "block"}
-        Whether the function takes the values of one row, or of many: arrays stacked along a first
-        axis, or lists where shapes vary, and gives as many results. Constants come as they are.
+        Whether the function takes the values of one row, or those of many rows and returns as many
+        results. Many values are an array, stacked along a first axis, or a list if their shapes
+        vary. Constants are passed as single values.
     name : str, optional
-        In queries, whatever its case; by default the function's own.
+        Name in queries, in any case; by default the name of the function.
     override : bool
-        Whether to replace a built-in function of the name, whatever the types of its arguments: an
-        aggregate, too, is then called per row. One of yours is replaced anyway, as when a
-        notebook's cell runs again.
+        Whether to replace a built-in function of this name for all types of arguments. If you
+        replace an aggregate, your function is called for each row. Your own functions are always
+        replaced, so you can run a notebook's cell again.
 
     Raises
     ------
     ExistsError
-        When a built-in function has the name and `override` is False.
+        If a built-in function has the name and `override` is False.
     QueryTypeError
-        When `returns` is no type, or the name none that a query can write.
+        If `returns` is not a type, or queries cannot call a function of this name.
 
     Notes
     -----
-    A function may write into the arrays, lists and dicts that it is given, and into those that it
-    has given: they are copied. Nulls are not handed on: a null among the arguments of a row makes
-    its result null, and a result of None is null. An error of the function comes as a QueryError
-    that has it as its cause.
+    Arguments and results are copied, so a function may write into its arguments, and into results
+    that it has returned. It does not see nulls: if an argument of a row is null, the result is
+    null. A result of None is null, too. An error of the function is raised as a QueryError whose
+    cause is that error.
 
     Examples
     --------
@@ -69,42 +70,44 @@ def function[F: Callable[..., Any]](
     array([10., 60.])
     >>> unregister("contrast")
     """
-    type_ = declared(returns)
+    type_ = declared_type(returns)
     checks.choice("per", per, ("row", "block"))
     name = checks.optional_text("name", name)
     override = checks.flag("override", override)
 
-    def register(written: F) -> F:
-        key = (name or written.__name__).upper()
+    def register(python_function: F) -> F:
+        key = (name or python_function.__name__).upper()
         _check_name(key, override=override)
-        OWN[key] = entry(key, written, type_, per)
-        return written
+        OWN[key] = entry(key, python_function, type_, per)
+        return python_function
 
     return register
 
 
 def _check_name(key: str, *, override: bool) -> None:
-    """Refuse a name that no query can call, or that the language has for a function of its own.
+    """Refuse a name that queries cannot call, or that a built-in function has.
 
     Raises
     ------
     QueryTypeError, ExistsError
     """
     if not key.isidentifier():
-        raise QueryTypeError(f"A function's name is letters, digits and _, got {brief(key)}.")
+        raise QueryTypeError(
+            f"The name of a function must consist of letters, digits and _, but it is {brief(key)}."
+        )
     if not _is_callable(key):
         raise QueryTypeError(
-            f"A function's name is one that a query can write in front of arguments, but {key} is "
-            "a word of the language there. Choose another name=."
+            f"The name of a function must not be a keyword of the query language, but {key} is. "
+            "Choose another name=."
         )
     if key in built_in() and not override:
         raise ExistsError(
-            f"Queries have a function {key} already. Choose another name=, or say override=True."
+            f"There already is a function {key}. Choose another name=, or pass override=True."
         )
 
 
 def _is_callable(key: str) -> bool:
-    """Tell whether a name in front of arguments is a call wherever expressions stand.
+    """Tell whether a name followed by arguments is a call in each clause.
 
     >>> _is_callable("SPREAD"), _is_callable("KEEP"), _is_callable("CAST")
     (True, False, False)
@@ -120,18 +123,18 @@ def _is_callable(key: str) -> bool:
 
 @cache
 def built_in() -> frozenset[str]:
-    """Return the names of the functions of the language, in capitals."""
+    """Return the names of the built-in functions, in capitals."""
     theirs = {name.upper() for name in ALLOWED | GRAMMAR}
     return frozenset({*REGISTRY, *NAMED, *AGGREGATES, *NAMES} | theirs)
 
 
 def unregister(name: str) -> None:
-    """Take a user's function out again; what it replaced comes back.
+    """Remove a function that you registered. A built-in function that it replaced is restored.
 
     Raises
     ------
     NotFoundError
-        When there is no such function of a user.
+        If you have not registered a function of this name.
     """
     if name.upper() not in OWN:
         raise NotFoundError.named("function of yours", name, [*OWN])

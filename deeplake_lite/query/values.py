@@ -1,8 +1,8 @@
-"""What an expression of a query is once its names are resolved: a scalar, a tensor or a constant.
+"""The values of expressions whose names are resolved: scalars, tensors and constants.
 
-A scalar is an expression that DuckDB computes. A tensor is a `Tree` that NumPy computes, with the
-SQL expressions that say, per row of the query, what its leaves read: a row of a source, or a
-scalar. Both are values: lowering makes new ones, nobody changes them.
+A scalar is a SQL expression that DuckDB computes. A tensor is a `Tree` that NumPy computes. It has
+a SQL expression for the input of each leaf in each row of the query: a row of a source, or a
+scalar. Values are immutable; lowering makes new ones.
 """
 
 from __future__ import annotations
@@ -33,45 +33,45 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of a scalar."""
+    """The kind of a scalar: its SQL type, and what else is known about it."""
 
     name: KindName = "any"
-    """What DuckDB computes with."""
+    """The general type."""
     real: bool = False
     """Whether it may be NaN, which sorts last and compares as false."""
     names: tuple[str, ...] = ()
-    """Names of classes."""
+    """Names of the classes."""
     htype: Htype | None = None
     """Type of the column that it comes from unchanged."""
     item: Kind | None = None
-    """Of a list: the kind of its items, where that is known."""
+    """For a list, the kind of its items, if it is known."""
     parts: tuple[tuple[str, Kind], ...] = ()
-    """Of a struct or a map: the kinds of its values, by their names where those are known."""
+    """For a struct or a map, the kinds of its values, by their names if they are known."""
     key: Kind | None = None
-    """Of a map: the kind of its keys."""
+    """For a map, the kind of its keys."""
     dtype: str = ""
-    """Of a computed number, where it is known; int128 for sums of integers."""
+    """For a computed number, its dtype, if it is known; int128 for sums of integers."""
 
     @property
     def column_dtype(self) -> str:
-        """Dtype of the column of numbers, truth values or times that it comes from; else empty."""
+        """Dtype of the column of numbers, booleans or times that it comes from, or empty."""
         return "" if self.htype is None else self.htype.scalar or ""
 
     @property
     def number_dtype(self) -> str:
-        """Dtype of a number, as far as it is known: of computed ones, whether it is real."""
+        """Dtype of a number, or empty if it is unknown; float64 for any computed real number."""
         if self.name != "number":
             return ""
         return self.column_dtype or self.dtype or ("float64" if self.real else "")
 
     @property
     def time_dtype(self) -> str:
-        """Dtype of a column's time; empty for computed ones, and for other values."""
+        """Dtype of a time that comes from a column; empty for other values."""
         return self.column_dtype if self.name == "time" else ""
 
     @property
     def holds_json(self) -> bool:
-        """Whether there is JSON within: among the items of a list, or the values of a struct."""
+        """Whether there is JSON among the items of a list or the values of a struct."""
         inner = [part for _, part in self.parts] + ([] if self.item is None else [self.item])
         return any(kind.name == "json" or kind.holds_json for kind in inner)
 
@@ -82,14 +82,14 @@ class Kind:
 
     @property
     def of_item(self) -> Kind:
-        """Kind of an item of such a list."""
+        """Kind of an item of a list of this kind."""
         if self.names:
             return Kind("class", names=self.names)
         return ANY if self.item is None else self.item.computed
 
     @property
     def computed(self) -> Kind:
-        """Kind of such values that are no column's any more; moments keep their nanoseconds."""
+        """Kind of such values once they are computed; timestamps keep their nanoseconds."""
         dtype = self.column_dtype
         if dtype == "datetime64[ns]":
             return self
@@ -98,21 +98,21 @@ class Kind:
         )
 
     def beside(self, other: Kind) -> Kind:
-        """Return the kind of a column in which some rows are of this kind and others of another.
+        """Return the kind of a column that has values of this kind and of another one.
 
-        It keeps what both have in common. If either may be NaN, so may the column. As in DuckDB,
-        truth values beside numbers are numbers, and moments have the finest unit of both.
+        It has the properties that both have in common. If either may be NaN, so may the column. As
+        in DuckDB, booleans beside numbers are numbers, and timestamps have the finer unit.
         """
         if other.name == "any" and not other.parts:
             return self
         if self.name == "any" and not self.parts:
             return other
         items = [kind.item for kind in (self, other) if kind.item is not None]
-        named = {name for name, _ in self.parts} == {name for name, _ in other.parts}
+        same_names = {name for name, _ in self.parts} == {name for name, _ in other.parts}
         theirs = dict(other.parts)
         pairs = (
             [(name, part, theirs[name]) for name, part in self.parts]
-            if named and "" not in theirs
+            if same_names and "" not in theirs
             else [(a, p, q) for (a, p), (_, q) in zip(self.parts, other.parts, strict=False)]
         )
         return replace(
@@ -128,11 +128,11 @@ class Kind:
 
 
 def _finest(*kinds: Kind) -> Htype | None:
-    """Return the type of moments of two types; None for anything else, or if it is not known."""
+    """Return the type of timestamps of two kinds; None for other values, or if it is unknown."""
     if any(kind.name != "time" for kind in kinds):
         return None
     dtypes = [kind.time_dtype for kind in kinds]
-    if "datetime64[ns]" in dtypes:  # whatever the unit of the others, which may be computed
+    if "datetime64[ns]" in dtypes:  # there is no finer unit, so the other one does not matter
         return Scalar("datetime64[ns]")
     if not all(dtype.startswith("datetime64") for dtype in dtypes):
         return None
@@ -145,10 +145,10 @@ TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
 BYTES = Kind("bytes")
 
 NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
-"""Of moments in nanoseconds."""
+"""Kind of timestamps in nanoseconds."""
 
 TENSOR = Kind("tensor")
-"""Of a tensor's digest, where a query has it for a column."""
+"""Kind of a column of digests that stands for a tensor."""
 
 
 # ---- trees
@@ -156,7 +156,7 @@ TENSOR = Kind("tensor")
 
 @dataclass(frozen=True)
 class Cell:
-    """A column's value at a row of a source."""
+    """A leaf: the value of a column in a row of a source."""
 
     key: str
     source: Source
@@ -166,28 +166,28 @@ class Cell:
 
 @dataclass(frozen=True)
 class Meta:
-    """What is known of a column's value, or of its row, without reading it."""
+    """A leaf: a property of a value or of a row that is known without reading the value."""
 
     key: str
     source: Source
     field: Field | None
     what: str
-    """``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``,
+    """The property: ``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``,
     ``"hash:present"`` (null where the cell is null), ``"present"``;
-    of a text ``"bm25:words"``; of the row ``"row_id"``, ``"random:seed"``."""
+    for a string ``"bm25:words"``; for the row ``"row_id"``, ``"random:seed"``."""
     type: Type
 
 
 @dataclass(frozen=True)
 class Given:
-    """A scalar, or a list of numbers, that DuckDB computes."""
+    """A leaf: a scalar, or a list of numbers, that DuckDB computes."""
 
     key: str
     type: Type
 
 
 def _read_only(value: Any) -> Any:
-    """Return an array of the same memory that cannot be written to; anything else as it is."""
+    """Return a read-only view of an array; return other values unchanged."""
     if isinstance(value, np.ndarray):
         value = value.view()
         value.flags.writeable = False
@@ -196,9 +196,9 @@ def _read_only(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Literal_:
-    """A constant: a number, a text, an array.
+    """A leaf: a constant, which is a number, a string or an array.
 
-    An array is read-only, so that every row that it stands in gets a copy of its own.
+    Arrays are read-only, because all rows share them: whoever wants to write makes a copy.
     """
 
     value: Any
@@ -215,13 +215,13 @@ class Literal_:
 
     @property
     def _content(self) -> object:
-        array = isinstance(self.value, np.ndarray)  # of which repr leaves out the middle
-        return (self.type, self.value.tobytes()) if array else (self.type, repr(self.value))
+        is_array = isinstance(self.value, np.ndarray)  # whose repr omits the middle
+        return (self.type, self.value.tobytes()) if is_array else (self.type, repr(self.value))
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function of other trees."""
+    """A call of a function with other trees as arguments."""
 
     name: str
     bound: Bound = field(compare=False)
@@ -238,13 +238,13 @@ class Call:
 
     @cached_property
     def _hash(self) -> int:
-        """Kept, as looking up each tree of a long chain would hash all below it every time."""
+        """Hash, cached because otherwise each look-up of a tree would hash all trees below it."""
         return hash((self.name, self.args, self.options))
 
 
 @dataclass(frozen=True)
 class Index:
-    """NumPy's indexing: integers, slices, ``...``; ends may be trees."""
+    """NumPy's indexing of a tree; indices and the ends of slices may be trees."""
 
     base: Tree
     items: tuple[Any, ...]
@@ -252,15 +252,15 @@ class Index:
     Ellipsis, None for a new axis."""
     type: Type
     text: str = field(default="", compare=False)
-    """As the query has it, for messages."""
+    """The expression, as the query writes it, for messages."""
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """Values of a tree over the rows of a group: all of them, or one elementwise aggregate."""
+    """A leaf: the values of a tree in the rows of a group, as a list or as an aggregate."""
 
     key: str
-    """Of a list of structs: the inner tree's keys."""
+    """Key of a list of structs, which have the keys of the inner tree."""
     inner: Tree
     aggregate: str
     """``"LIST"``, ``"SUM"``, ``"MEAN"``, …"""
@@ -269,10 +269,10 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Choice:
-    """A tree of several, by row: UNION of tensors."""
+    """One of several trees, chosen in each row, as for a UNION of tensors."""
 
     key: str
-    """Of the number of the tree that counts."""
+    """Key of the number of the chosen tree."""
     options: tuple[Tree, ...]
     type: Type
 
@@ -281,7 +281,7 @@ type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
 
 
 def children(tree: Tree) -> Iterator[Tree]:
-    """Yield the trees directly below, those of the same keys."""
+    """Yield the trees directly below that have their keys in the same environment."""
     match tree:
         case Call(args=args):
             yield from args
@@ -295,7 +295,7 @@ def children(tree: Tree) -> Iterator[Tree]:
 
 
 def depth(tree: Tree) -> int:
-    """Return how many trees lie within one another, from the whole down to its deepest leaf."""
+    """Return the depth of nesting, from the whole tree down to its deepest leaf."""
     deepest, waiting = 0, [(tree, 1)]
     while waiting:
         part, level = waiting.pop()
@@ -315,20 +315,20 @@ def leaves(tree: Tree) -> Iterator[Tree]:
 
 
 def calls_users(tree: Tree) -> bool:
-    """Tell whether a function of a user is called."""
+    """Tell whether a tree calls a user's function."""
     own = isinstance(tree, Call) and tree.bound.lists
     below = tree.options if isinstance(tree, Choice) else children(tree)
     return own or any(map(calls_users, below))
 
 
 def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:
-    """Return the tree with other keys."""
+    """Return the tree with its keys renamed."""
     match tree:
         case Cell(key=key) | Meta(key=key) | Given(key=key) | Grouped(key=key):
             return replace(tree, key=name(key))
         case Choice(key, options):
-            moved = tuple(rename_keys(o, name) for o in options)
-            return replace(tree, key=name(key), options=moved)
+            renamed = tuple(rename_keys(o, name) for o in options)
+            return replace(tree, key=name(key), options=renamed)
         case Call(args=args):
             return replace(tree, args=tuple(rename_keys(a, name) for a in args))
         case Index(base, items):
@@ -354,14 +354,14 @@ def _rename_item(item: Any, name: Callable[[str], str]) -> Any:
 
 @dataclass(frozen=True)
 class Plain:
-    """A column of a source that came through unchanged: it is read when it is looked at."""
+    """A column of a source that a query returns unchanged; it is read on access."""
 
     source: Source
     field: Field
     row: exp.Expr
     """SQL of the row's position in the source; null where an outer join has none."""
     of_several: bool = False
-    """Whether the row stands for others with equal values, as after DISTINCT."""
+    """Whether the row represents several rows with equal values, as after DISTINCT."""
 
 
 @dataclass(frozen=True)
@@ -379,9 +379,9 @@ class Tensor:
 
     tree: Tree
     env: Mapping[str, exp.Expr]
-    """SQL of each key: int64 positions for cells, scalars for what is given."""
+    """SQL for each key: int64 positions for `Cell`, scalars for `Given`."""
     text: str
-    """As the query has it, for messages."""
+    """The expression, as the query writes it, for messages."""
     plain: Plain | None = None
 
     @property
@@ -397,19 +397,20 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Constant:
-    """The same value for every row: of the query's text, or a parameter."""
+    """A value that is the same for every row, from the text of the query or a parameter."""
 
     value: Any
     sql: exp.Expr | Callable[[], exp.Expr]
-    """As SQL, or what makes it: of an array it is a long list, which hardly any query asks for."""
+    """The value in SQL, or a function that returns it: for an array, that is a long list, which
+    few queries need."""
     number: Decimal | None = None
-    """The number that it says, where `value` may be rounded."""
+    """The exact number, if `value` may be rounded."""
     items: tuple[Constant, ...] = ()
-    """Of a list: its parts."""
+    """The items of a list."""
 
     @cached_property
     def node(self) -> exp.Expr:
-        """As SQL; arrays are lists."""
+        """The value in SQL; arrays become lists."""
         return self.sql() if callable(self.sql) else self.sql
 
 

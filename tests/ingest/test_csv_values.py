@@ -200,8 +200,8 @@ def test_records_of_too_few_or_too_many_values_are_named_or_left_out(take):
     ds = take(text, on_error="skip")
     assert ds["a"][:].tolist() == [1, 6]
     assert [str(s).partition(".csv, ")[2] for s in ds.ingested.skipped] == [
-        "record 3, the header being 1: must have a value for each of 2 columns, but it has 1",
-        "record 4, the header being 1: must have a value for each of 2 columns, but it has 3",
+        "record 3 (the header is record 1): must have a value for each of 2 columns, but it has 1",
+        "record 4 (the header is record 1): must have a value for each of 2 columns, but it has 3",
     ]
 
 

@@ -119,7 +119,7 @@ def test_files_that_are_no_pictures_are_listed_and_hidden_ones_are_not(photos, u
     (folder / ".cache/2.png").write_bytes(picture())
     ds = dl.from_folder(folder, url)
     assert [s.path for s in ds.ingested.skipped] == ["rose/notes.txt"]
-    assert "1 left out" in capsys.readouterr().err
+    assert "1 skipped" in capsys.readouterr().err
     dl.from_folder(folder, url, progress=False)
     assert capsys.readouterr().err == ""
 
@@ -189,14 +189,14 @@ def test_a_folder_that_is_missing_empty_or_a_file_says_so(tmp_path, url):
     with pytest.raises(dl.NotFoundError, match=r"no folder '.*nowhere'"):
         dl.from_folder(tmp_path / "nowhere", url)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(dl.InvalidValueError, match=r"no pictures .* below '[^']*'. Check"):
+    with pytest.raises(dl.InvalidValueError, match=r"no images .* below '[^']*'. Check"):
         dl.from_folder(tmp_path / "empty", url)
     (tmp_path / "empty/a.txt").write_text("a")
     with pytest.raises(dl.InvalidValueError, match=r"only 1 other files \(\.txt\)"):
         dl.from_folder(tmp_path / "empty", url)
     with pytest.raises(dl.InvalidValueError, match="is a file"):
         dl.from_folder(tmp_path / "empty/a.txt", url)
-    with pytest.raises(dl.InvalidValueError, match="folders of this machine"):
+    with pytest.raises(dl.InvalidValueError, match="a folder on this machine"):
         dl.from_folder("s3://bucket/photos", url)
     assert not os.path.exists(url)
 
@@ -239,7 +239,7 @@ def test_whole_numbers_in_a_table_are_classes_without_names(photos, url):
     ("text", "options", "message"),
     [
         ("a,b\nx,y\n", {}, "no column .* names files"),
-        ("file\n1.png\n1.png\n", {}, "named twice"),
+        ("file\n1.png\n1.png\n", {}, "must be named once"),
         ("file\n1.png\n", {"file_column": "name"}, "no column 'name'"),
     ],
 )
@@ -385,7 +385,7 @@ def test_pictures_cannot_be_in_the_column_of_paths(levels, given, url, tmp_path)
     schema = {"schema": ds.schema, "types": types, "lake": None}[given]
     if given == "lake":
         dl.create(f"{url}-2", types)
-    with pytest.raises(dl.SchemaError, match=r"'path' is a column that a folder .* by itself"):
+    with pytest.raises(dl.SchemaError, match=r"'path' is a column of strings that every folder"):
         dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", schema=schema, progress=False)
     ds.rename_column("path", "photo")
     ds.commit("renamed")
@@ -403,7 +403,7 @@ def test_pictures_cannot_be_in_the_column_of_paths(levels, given, url, tmp_path)
 @pytest.mark.parametrize("name", ["path", "split"])
 def test_a_folder_fills_its_own_columns_with_no_pictures(name, photos, url):
     folder = photos("train/rose/1.png", "val/rose/2.png")
-    with pytest.raises(dl.SchemaError, match=f"'{name}' is a column .* it is to be Image"):
+    with pytest.raises(dl.SchemaError, match=f"'{name}' is a column .* it is declared as Image"):
         dl.from_folder(folder, url, schema={name: dl.Image("png")}, progress=False)
 
 
@@ -473,8 +473,8 @@ def test_a_pipe_in_a_folder_is_never_opened(photos, url):
     ds = dl.from_folder(folder, url, progress=False)
     assert ds["path"][:] == ["1.png"]
     assert [str(s) for s in ds.ingested.skipped] == [
-        "2.png: no regular file",
-        "pipe: no regular file",
+        "2.png: not a regular file",
+        "pipe: not a regular file",
     ]
 
 

@@ -167,7 +167,7 @@ def test_most_pictures_may_be_null(make_lake, tmp_path):
 def test_rows_without_a_file_are_left_out_where_no_picture_is_null(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\n,4\n")
-    reason = "it names no file, and no picture may be null"
+    reason = "it names no file, but images cannot be null"
     for schema in ({"image": dl.Image("png")}, None):  # then the lake has the type
         ds = dl.from_folder(folder, url, labels="t.csv", schema=schema, progress=False)
         assert len(ds) == 1

@@ -28,7 +28,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("read", [dl.from_csv, dl.from_parquet])
 def test_a_pipe_in_place_of_a_table_does_not_block(read, tmp_path):
     os.mkfifo(tmp_path / "t.csv")
-    with pytest.raises(dl.InvalidValueError, match="is no regular file, but a pipe or a device"):
+    with pytest.raises(
+        dl.InvalidValueError, match="must be a regular file, but it is a pipe or a device"
+    ):
         read(tmp_path / "t.csv", url())
     for everything in (tmp_path, tmp_path / "*.csv"):
         with pytest.raises(dl.NotFoundError):
@@ -58,7 +60,7 @@ def test_a_link_to_a_folder_above_does_not_loop(folder):
 
 
 def test_a_folder_without_files_is_refused(tmp_path):
-    with pytest.raises(dl.InvalidValueError, match=r"no pictures .* below '[^']*'\. Check"):
+    with pytest.raises(dl.InvalidValueError, match=r"no images .* below '[^']*'\. Check"):
         dl.from_folder(tmp_path, url())
 
 

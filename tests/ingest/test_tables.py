@@ -149,7 +149,7 @@ def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url
 
 def test_a_key_that_comes_twice_is_refused_or_left_out(url):
     rows = {"k": ["a", "b", "a"], "x": [1, 2, 3]}
-    with pytest.raises(dl.InvalidValueError, match=r"row 2: a key .* comes twice in column 'k'"):
+    with pytest.raises(dl.InvalidValueError, match=r"row 2: a key .* occurs twice in column 'k'"):
         dl.from_arrays(rows, url, on="k")
     ds = dl.from_arrays(rows, url, on="k", on_error="skip", progress=False)
     assert ds["x"][:].tolist() == [1, 2]
@@ -158,7 +158,7 @@ def test_a_key_that_comes_twice_is_refused_or_left_out(url):
 
 def test_a_key_that_comes_twice_in_different_blocks_is_the_same_row(url, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
-    with pytest.raises(dl.InvalidValueError, match="comes twice"):
+    with pytest.raises(dl.InvalidValueError, match="occurs twice"):
         dl.from_arrays({"k": [1, 2, 1], "x": [1, 2, 3]}, url, on="k")
 
 
@@ -216,7 +216,7 @@ def test_types_can_be_given_and_classes_found(url):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": [1, 2], "b": [1]}, "one length, got 'a' 2, 'b' 1"),
+        ({"a": [1, 2], "b": [1]}, "same length, but they have 'a' 2, 'b' 1"),
         ({"a": 5}, "column 'a': must be an array or a list"),
         ({"a": "text"}, "must be an array or a list"),
         ({"a": [1, "x"]}, "no one type for int, str"),
@@ -268,9 +268,9 @@ def test_pictures_of_hugging_face_are_taken_from_structs(photos, tmp_path, url):
 
 
 def test_what_is_no_dataframe_is_refused(url):
-    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got dict"):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a dict"):
         dl.from_dataframe({"a": [1]}, url)
-    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got Series"):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a Series"):
         dl.from_dataframe(pd.Series([1, 2]), url)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(dl.InvalidValueError, match="'a' twice"):
@@ -306,7 +306,7 @@ def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     path.write_text("\n".join(["id,name", *lines]) + "\n")
     assert dl.from_csv(path, url)["id"][:].tolist() == list(range(1_000))
     path.write_text("\n".join(["id,name", *lines, "oops,last"]) + "\n")
-    with pytest.raises(dl.InvalidValueError, match="Give its type: schema="):
+    with pytest.raises(dl.InvalidValueError, match="Declare its type: schema="):
         dl.from_csv(path, url + "2")
     given = dl.from_csv(path, url + "2", schema={"id": "text"})
     assert given["id"][1_000] == "oops"
@@ -314,7 +314,7 @@ def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a,b\n1,2\n3\n", "does not read"), ("", "does not read"), ("a,,c\n1,2,3\n", "has no name")],
+    [("a,b\n1,2\n3\n", "cannot be read"), ("", "cannot be read"), ("a,,c\n1,2,3\n", "has no name")],
 )
 def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
     path = tmp_path / "a.csv"
@@ -355,7 +355,7 @@ def test_another_delimiter_is_named(tmp_path, url):
     path = tmp_path / "a.csv"
     path.write_text("id;x\n1;2\n")
     with pytest.raises(
-        dl.InvalidValueError, match=r"single column, 'id;x'\. Give its delimiter: delimiter=';'"
+        dl.InvalidValueError, match=r"single column, 'id;x'\. Pass its delimiter: delimiter=';'"
     ):
         dl.from_csv(path, url)
     with pytest.raises(
@@ -369,7 +369,7 @@ def test_a_file_that_is_missing_or_no_parquet_is_refused(tmp_path, url):
     with pytest.raises(dl.NotFoundError, match=r"no \.parquet file"):
         dl.from_parquet(tmp_path / "no.parquet", url)
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
-    with pytest.raises(dl.InvalidValueError, match="does not read"):
+    with pytest.raises(dl.InvalidValueError, match="cannot be read"):
         dl.from_parquet(tmp_path / "a.parquet", url)
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with pytest.raises(dl.NotFoundError, match="no column 'b'"):

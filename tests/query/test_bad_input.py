@@ -148,7 +148,7 @@ def test_variables_of_python_are_no_sources(ds):
 
     frame = pd.DataFrame({"a": [1]})
     assert len(frame) == 1
-    with pytest.raises(QueryError, match="FROM takes the URL of a lake"):
+    with pytest.raises(QueryError, match="FROM must have the URL of a lake"):
         ds.query("SELECT * FROM frame")
 
 
@@ -184,7 +184,7 @@ UNKNOWN = {
     "SELECT grid.T": (QueryTypeError, r"TRANSPOSE\(grid\)"),
     'SELECT id WHERE label = "cat"': (ColumnNotFoundError, "a text is 'cat'"),
     "SELECT no_such_function(id)": (NotFoundError, "(?i)no function.*no_such_function"),
-    "SELECT id FROM nowhere": (QueryError, "FROM takes the URL of a lake.*'nowhere'"),
+    "SELECT id FROM nowhere": (QueryError, "FROM must have the URL of a lake.*'nowhere'"),
     "SELECT id FROM 'memory://no-such-lake'": (QueryError, "There is no lake at 'memory://no-such-lake'"),
     "SELECT id FROM dataset VERSION 'v9'": (NotFoundError, "no version 'v9'"),
     "SELECT id WHERE label = 'catt'": (QueryTypeError, "Did you mean 'cat'"),
@@ -216,7 +216,7 @@ TYPES = {
     "SELECT DOT(emb, [1, 2, 3])": r"DOT\(emb.*\(4,\).*\(3,\)",
     "SELECT COSINE_SIMILARITY(emb, vec)": r"COSINE_SIMILARITY\(emb, vec\).*\(4,\).*\(3,\)",
     "SELECT COSINE_SIMILARITY(emb, text)": r"text.*str",
-    "SELECT IOU(boxes, grid[:, :3])": r"boxes are \(n, 4\)",
+    "SELECT IOU(boxes, grid[:, :3])": r"boxes must have shape \(n, 4\)",
     "SELECT grid[0, 0, 0]": r"grid\[0, 0, 0\] has 3 indices.*2 axes.*float32 \(3, 4\)",
     "SELECT grid[3]": r"grid\[3\].*index 3.*axis of 3",
     "SELECT MEAN(text)": r"AVG does not take values of types TEXT",
@@ -225,7 +225,7 @@ TYPES = {
     "SELECT RESHAPE(grid, [5, 5])": r"RESHAPE\(grid.*\(3, 4\)",
     "SELECT CAST(grid AS TEXT)": r"CAST makes numbers of a tensor.*TEXT: grid is float32",
     "SELECT UPPER(grid)": r"(?i)upper.*grid",
-    "SELECT text + 1": r"\+ adds numbers. Write \|\| to join texts",
+    "SELECT text + 1": r"\+ adds numbers. Write \|\| to join strings",
     "SELECT BOX_CONVERT(boxes, 'abcd')": r"xyxy.*xywh.*cxcywh",
     "SELECT MEAN()": "MEAN takes what it goes over",
     "SELECT MEAN(grid, 0, 1, 2)": r"MEAN\(x, axis=None\)",
@@ -243,11 +243,11 @@ TYPES = {
     "SELECT id SAMPLE BY 1 SEED 1e400": "SEED is a whole number, 0 or more",
     "SELECT id EXPAND BY 1e400, 1": "EXPAND BY is a whole number of rows",
     "SELECT id EXPAND BY 1, 9999999999999999999999": "EXPAND BY is a whole number of rows",
-    "SELECT id SAMPLE BY -1": "finite weights of 0 or more, got -1",
-    "SELECT id SAMPLE BY 'inf'": "finite weights of 0 or more, got inf",
-    "SELECT id SAMPLE BY 'nan'": "finite weights of 0 or more, got nan.* IF.ISNAN",
-    "SELECT id SAMPLE BY 0 * CAST('inf' AS DOUBLE)": "finite weights of 0 or more, got nan",
-    "SELECT id SAMPLE BY text": "SAMPLE BY takes a number per row",
+    "SELECT id SAMPLE BY -1": "must be finite and at least 0, but one is -1",
+    "SELECT id SAMPLE BY 'inf'": "must be finite and at least 0, but one is inf",
+    "SELECT id SAMPLE BY 'nan'": "must be finite and at least 0, but one is nan.* IF.ISNAN",
+    "SELECT id SAMPLE BY 0 * CAST('inf' AS DOUBLE)": "finite and at least 0, but one is nan",
+    "SELECT id SAMPLE BY text": "SAMPLE BY must have a number for each row",
     "SELECT id EXPAND BY -1, 2": "Expected EXPAND BY before, after: two numbers",
     "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY ends a query",
     "SELECT COUNT(*) AS c GROUP BY label EXPAND BY 1, 1": "EXPAND BY adds rows of one source",
@@ -373,7 +373,7 @@ def test_null_weights_are_never_drawn_and_nan_is_none(ds):
     weight = (
         "CASE WHEN id > 20 AND id < 40 AND id <> 21 THEN ABS(value) ELSE value * 0 + SQRT(-1) END"
     )
-    with pytest.raises(QueryError, match="finite weights of 0 or more"):
+    with pytest.raises(QueryError, match="must be finite and at least 0"):
         ds.query(f"SELECT id, value SAMPLE BY {weight} REPLACE LIMIT 200 SEED 0")
 
 
@@ -402,7 +402,7 @@ MESSAGES = {
     "SELECT label, grid * 2 GROUP BY label": r"grid \* 2 has a value per row. Write LIST",
     "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* It is MEAN\(x, axis=None\)",
     "SELECT MAX(MEAN(score))": "MEAN.score. stands within another one",
-    "SELECT id WHERE id > (SELECT id FROM dataset)": r"More than one row was returned: add LIMIT 1",
+    "SELECT id WHERE id > (SELECT id FROM dataset)": r"gives more\. Add LIMIT 1",
     "SELECT id GROUP BY": "GROUP BY takes expressions",
     "SELECT id GROUP BY (id, n)": "without parentheses",
     "SELECT id LIMIT 1.5": "LIMIT is a whole number of rows",

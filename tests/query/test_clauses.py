@@ -35,7 +35,7 @@ def test_a_query_expands_by_more_than_there_is(ds):
 
 @pytest.mark.parametrize("clause", ["LIMIT 1000000000000", "LIMIT 100000000000 PERCENT"])
 def test_a_sample_of_more_rows_than_memory_holds_is_refused(ds, clause):
-    with pytest.raises(dl.QueryError, match="draws at most 100,000,000 rows"):
+    with pytest.raises(dl.QueryError, match="must draw at most 100,000,000 rows"):
         ds.query(f"SELECT id SAMPLE BY 1 REPLACE {clause}")
 
 

@@ -177,12 +177,12 @@ def test_units_that_differ_are_compared_exactly(kind, units):
     [
         ("datetime64[s]", "= 1", "times with times"),
         ("datetime64[s]", "< INTERVAL 1 DAY", "times with times"),
-        ("datetime64[s]", "= 'yesterday'", "'yesterday' is none"),
+        ("datetime64[s]", "= 'yesterday'", "'yesterday' is not a time"),
         ("datetime64[s]", "= true", "times with times"),
         ("datetime64[s]", "= t", "times with times"),
         ("timedelta64[s]", "= '1 day'", "pass a timedelta"),
         ("timedelta64[s]", ">= DATE '2020-01-01'", "times with times"),
-        ("datetime64[s]", "= $late", "no unit holds all"),
+        ("datetime64[s]", "= $late", "no unit can hold all"),
     ],
 )
 def test_times_beside_others_are_refused(dtype, text, message):

@@ -17,7 +17,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.bind.calls.catalog import catalog
-from deeplake_lite.query.database.complaints import bare
+from deeplake_lite.query.database.duckdb_errors import bare
 from deeplake_lite.query.functions import REGISTRY
 
 from .case_files import values_of

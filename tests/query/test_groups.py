@@ -45,19 +45,19 @@ def test_rows_are_compared_with_the_means_of_groups(ds, centres):
 
 
 def test_a_group_that_is_joined_is_computed_once(ds, monkeypatch):
-    computed, compute = [], groups._computed
+    computed, compute = [], groups._compute
 
     def counted(leaf, members, inner):
         computed.append(members.digest)
         return compute(leaf, members, inner)
 
-    monkeypatch.setattr(groups, "_computed", counted)
+    monkeypatch.setattr(groups, "_compute", counted)
     assert len(ds.query(JOINED)["d"][:]) > 3
     assert len(computed) == len(set(computed)) == 3
 
 
 def test_large_values_are_not_kept(ds, centres, monkeypatch):
-    monkeypatch.setattr(groups, "KEPT_BYTES", 8)
+    monkeypatch.setattr(groups, "CACHED_BYTES", 8)
     found = ds.query("SELECT kind, MEAN(emb) AS m GROUP BY kind ORDER BY kind")["m"][:]
     np.testing.assert_allclose(found, centres, rtol=1e-6)
 
@@ -158,7 +158,7 @@ def test_an_expression_that_is_null_is_passed_over():
 def test_a_list_with_nulls_is_no_array(call):
     ds = dl.create("memory://null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
     ds.append({"x": [[1, 1], None]})
-    with pytest.raises(dl.QueryError, match="got 1 of 2 that are"):
+    with pytest.raises(dl.QueryError, match="1 of 2 are null"):
         ds.query(f"SELECT {call} AS r")["r"][:]
 
 

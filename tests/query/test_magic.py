@@ -68,9 +68,9 @@ def test_other_views_are_sources_by_their_variables(shell):
         ("ds", "SELECT y", "ColumnNotFoundError: There is no column 'y'. "),
         ("dss", "SELECT x", "NotFoundError: There is no variable with a view 'dss'. Did you mean"),
         ("ds", "SELECT x WHERE x > $lest", "QueryError: $lest is the value of the variable 'lest'"),
-        ("ds", "SELECT x WHERE x > ?", "QueryError: A cell has its values from variables"),
-        ("ds -p 3", "SELECT x", "QueryError: It is %%tql [VIEW] [-o NAME], and then the query: "),
-        ("ds -o 3", "SELECT x", "QueryError: -o takes the name of a variable, got '3'."),
+        ("ds", "SELECT x WHERE x > ?", "QueryError: The parameters of a cell are variables"),
+        ("ds -p 3", "SELECT x", "QueryError: The first line must be %%tql [VIEW] [-o NAME]"),
+        ("ds -o 3", "SELECT x", "QueryError: -o must name a variable, but it is '3'."),
     ],
 )
 def test_an_error_is_one_message(shell, capsys, line, cell, expected):

@@ -43,7 +43,7 @@ def test_a_version_is_all_rows_of_it(ds):
 
 
 def test_a_name_of_nothing_says_what_from_takes():
-    with pytest.raises(dl.QueryError, match=r"or a name given in sources=\{…\}, got 'nothing'"):
+    with pytest.raises(dl.QueryError, match=r"or a name from sources=\{…\}, but it has 'nothing'"):
         Sources()("nothing", None)
 
 
@@ -58,5 +58,5 @@ def test_a_saved_view_is_found_by_its_name(ds):
 
 
 def test_a_name_of_nothing_is_refused_too_where_a_result_without_a_lake_is_asked():
-    with pytest.raises(QueryError, match="a name given in sources"):
+    with pytest.raises(QueryError, match="a name from sources"):
         dl.query("SELECT 1 AS x").query("SELECT * FROM 'nothing'")

@@ -137,11 +137,11 @@ def planned(tree: exp.Query, ds: dl.Dataset) -> str:
     sql = re.sub(r"lake_f\d+", "lake_f", plan.sql.sql("duckdb"))
     outputs = [(o.name, str(o.kind), o.plain and o.plain.field.name) for o in plan.outputs]
     trees = [(o.tensor.tree, o.tensor.text) for o in plan.outputs if o.tensor is not None]
-    islands = [[*i.texts.items()] for i in plan.instances]
+    precomputed = [[*i.texts.items()] for i in plan.instances]
     sources_ = [
         str(i.source.view.version) if hasattr(i.source, "view") else "" for i in plan.instances
     ]
-    return repr((sql, outputs, trees, islands, sources_, plan.clauses))
+    return repr((sql, outputs, trees, precomputed, sources_, plan.clauses))
 
 
 @pytest.mark.parametrize("query", QUERIES)

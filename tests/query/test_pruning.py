@@ -83,7 +83,7 @@ def test_rows_are_those_without_statistics(lake, condition, shape, monkeypatch):
     CACHE.clear()
     pruned = view.query(asked)
     with monkeypatch.context() as patch:
-        patch.setattr("deeplake_lite.query.run.staging.rows_left", lambda _: None)
+        patch.setattr("deeplake_lite.query.run.staging.remaining_rows", lambda _: None)
         whole = view.query(asked)
     assert (pruned.row_ids == whole.row_ids).all()
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.result.columns import settled
+from deeplake_lite.query.result.columns import storable
 
 from .case_files import values_of
 
@@ -45,12 +45,12 @@ def test_lists_hold_what_columns_hold(ds, text, htype, expected):
     ],
 )
 def test_wide_numbers_and_times_of_day_settle(values, expected):
-    assert settled(pa.array(values)).to_pylist() == expected.to_pylist()
+    assert storable(pa.array(values)).to_pylist() == expected.to_pylist()
 
 
 def test_part_of_a_list_column_settles_by_itself():
     lists = pa.array([[Decimal(1)], [Decimal(2), Decimal(3)], None, [Decimal(4)]])
-    assert settled(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]
+    assert storable(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]
 
 
 def test_a_month_counts_thirty_days(ds):

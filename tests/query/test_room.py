@@ -10,7 +10,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.query.functions import binding, room
-from deeplake_lite.query.tensors import alike
+from deeplake_lite.query.tensors import by_shape
 
 MOST_BYTES = 1 << 22
 """What stacked rows may take in these tests."""
@@ -65,7 +65,7 @@ WIDE = {
 @pytest.fixture
 def small_room(monkeypatch):
     """Let stacked rows take little."""
-    for module in (room, alike, binding):
+    for module in (room, by_shape, binding):
         monkeypatch.setattr(module, "STACK_BYTES", MOST_BYTES)
 
 
@@ -127,6 +127,6 @@ TOO_LARGE = [
 )
 @pytest.mark.parametrize("text", TOO_LARGE)
 def test_a_value_that_no_cell_holds_is_refused_before_it_is_made(ds, text, clause):
-    with pytest.raises(dl.QueryTypeError, match=r"may take up to 2 GiB.* GiB") as caught:
+    with pytest.raises(dl.QueryTypeError, match=r"must take at most 2 GiB.* GiB") as caught:
         ds[:2].query(clause.format(text))["x"][:]
     assert caught.value.place is not None

@@ -217,5 +217,5 @@ def test_an_offset_from_utc_counts_as_in_columns(unit, offset, moment):
 @pytest.mark.parametrize("condition", ["s = {}", "s IN ({})", "s = CAST({} AS TIMESTAMP)"])
 def test_a_zone_that_is_no_offset_is_refused(ds, zone, condition):
     text = f"'2020-01-06 02:00{zone}'"
-    with pytest.raises(dl.errors.QueryTypeError, match="is its offset from UTC, such as"):
+    with pytest.raises(dl.errors.QueryTypeError, match="must be Z or an offset from UTC"):
         ds.query(f"SELECT s WHERE {condition.format(text)}")

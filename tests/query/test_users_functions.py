@@ -155,13 +155,13 @@ def test_json_goes_through_a_function_as_it_is(ds):
     ("returns", "value", "match"),
     [
         ("datetime64[D]", np.datetime64("2020-01-02T03", "us"), "out of its range"),
-        ("datetime64[us]", 5, "got int64"),
+        ("datetime64[us]", 5, "it returned int64"),
         (dl.ClassLabel(["a", "b"]), "c", "one of 2 classes, but it is 'c'"),
-        (dl.Bytes(), "text", "must give bytes, got str"),
+        (dl.Bytes(), "text", "must return bytes, but it returned str"),
         ("object", float("nan"), "must be a JSON value, but it is float nan"),
-        ("object", {1, 2}, "must give JSON"),
-        (("float32", (3,)), np.ma.array([1, 2, 3], mask=[0, 1, 0]), "masked in part"),
-        (("float32", (3,)), [], r"must give float32 \(3,\)"),
+        ("object", {1, 2}, "must return JSON"),
+        (("float32", (3,)), np.ma.array([1, 2, 3], mask=[0, 1, 0]), "a partly masked array"),
+        (("float32", (3,)), [], r"must return float32 \(3,\)"),
     ],
 )
 def test_a_result_that_does_not_fit_is_refused(ds, returns, value, match):
@@ -337,11 +337,11 @@ def test_json_stays_what_it_was_when_its_object_changes(ds, kind):
 WRONG = {
     "half a pair": ("str", "a\ud800", "half a surrogate pair at 1"),
     "half a pair in a text": (dl.Text(), "\ud800", "half a surrogate pair at 0"),
-    "a number": (dl.Image("png"), 1, r"got an array of shape \(\)"),
-    "a scalar": (dl.Image("png"), np.int8(1), r"got an array of shape \(\)"),
-    "a line": (dl.Image("png"), [1, 2], r"got an array of shape \(2,\)"),
-    "four axes": (dl.Image("png"), np.zeros((1, 2, 2, 3), "u1"), "got an array of shape"),
-    "points": (dl.Keypoints(["a", "b"]), np.zeros((1, 1, 3)), "got an array of shape"),
+    "a number": (dl.Image("png"), 1, r"returned an array of shape \(\)"),
+    "a scalar": (dl.Image("png"), np.int8(1), r"returned an array of shape \(\)"),
+    "a line": (dl.Image("png"), [1, 2], r"returned an array of shape \(2,\)"),
+    "four axes": (dl.Image("png"), np.zeros((1, 2, 2, 3), "u1"), "returned an array of shape"),
+    "points": (dl.Keypoints(["a", "b"]), np.zeros((1, 1, 3)), "returned an array of shape"),
     "no class": (dl.ClassLabel(["a", "b"]), 2, "a class number must be 0 to 1, but it is 2"),
     "a class below": (dl.ClassLabel(["a", "b"]), -1, "a class number must be 0 to 1, but it is -1"),
     "none of several": (dl.ClassLabel(["a", "b"], multiple=True), [0, 5], "0 to 1, but it is 5"),
@@ -363,7 +363,7 @@ def test_a_result_that_the_htype_does_not_hold_names_the_function(ds, kind, per)
     for text in clauses:
         with refused:
             ds.query(f"SELECT {text}")["r"][:]
-    with pytest.raises(dl.InvalidValueError, match=f"GIVEN must give .*{match}"):
+    with pytest.raises(dl.InvalidValueError, match=f"GIVEN must return .*{match}"):
         ds.query("SELECT GIVEN(k) AS r")["r"][:]
 
 

@@ -12,7 +12,7 @@ import warnings
 import duckdb
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query.database.complaints import bare
+from deeplake_lite.query.database.duckdb_errors import bare
 from tests.query import data
 from tests.query import test_functions_of_types as table
 from tests.query.case_files import values_of

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import NotFoundError, Place, QueryError, QuerySyntaxError
-from deeplake_lite.query.database.complaints import shortened
+from deeplake_lite.query.database.duckdb_errors import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""DuckDB: its connections, threads and errors, and columns on the way to it and back."""
+"""Everything that talks to DuckDB: connections, threads, errors, and conversion of columns."""

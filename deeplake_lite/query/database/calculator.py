@@ -1,6 +1,6 @@
-"""A small database beside the one that runs queries: for single values, and types of expressions.
+"""A small second database, which computes constants and the types of expressions.
 
-It starts no threads that a fork would lose, and is asked while a query runs, too.
+It can be used while a query runs. It starts no threads, so it still works in a forked process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def calculator() -> duckdb.DuckDBPyConnection:
-    """Return a connection of the caller's own, as threads share none."""
+    """Return a new connection. Each thread needs its own."""
     return _database().cursor()
 
 

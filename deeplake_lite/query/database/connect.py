@@ -1,4 +1,4 @@
-"""Databases of DuckDB in memory, which read nothing but what they are given."""
+"""Opening in-memory DuckDB databases without access to files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def connect(**config: Any) -> duckdb.DuckDBPyConnection:
-    """Return a new database with the functions that our queries call, and no access to files.
+    """Return a new database with the functions that our queries call, without access to files.
 
     Parameters
     ----------
     **config : object
-        More of DuckDB's settings.
+        Further settings of DuckDB's.
 
     Raises
     ------
     StorageError
-        When the system gives it no memory, or no file descriptor.
+        If the system has no memory or no file descriptor left for it.
     """
     import duckdb
 
@@ -39,8 +39,8 @@ def connect(**config: Any) -> duckdb.DuckDBPyConnection:
         )
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise StorageError(
-            f"DuckDB, which runs the queries, did not start: {error}. Close files or free memory, "
-            "and run the query again."
+            f"DuckDB, which runs the queries, could not start: {error}. Close files or free "
+            "memory, and run the query again."
         ) from error
     create_json_key(database)
     create_have_room(database)

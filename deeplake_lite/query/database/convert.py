@@ -1,4 +1,4 @@
-"""Columns between NumPy, which computes tensors, and DuckDB, which takes and gives Arrow."""
+"""Conversion of columns between NumPy and DuckDB, which exchanges data as Arrow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.arrow.types import is_bytes, is_list, is_text
 from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.database.spans import check_times, durations_of
+from deeplake_lite.query.database.times import check_times, durations_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _SQL_TYPES = {
 
 
 def sql_type(dtype: str) -> str:
-    """Return DuckDB's type for scalars of a dtype. Raises QueryTypeError where it has none.
+    """Return DuckDB's type for scalars of a dtype. Raises QueryTypeError if there is none.
 
     >>> sql_type("uint8"), sql_type("float16")
     ('UTINYINT', 'FLOAT')
@@ -46,14 +46,14 @@ def sql_type(dtype: str) -> str:
         return "TIMESTAMP_S"
     if dtype not in _SQL_TYPES:
         raise QueryTypeError(
-            f"Conditions, orders and groups are of real numbers, truth values and texts, got "
-            f"{dtype}. HASH(…) of it tells which values are equal."
+            "Conditions, ORDER BY and GROUP BY take real numbers, booleans, strings and times, but "
+            f"this is {dtype}. Use HASH(…) to find equal values."
         )
     return _SQL_TYPES[dtype]
 
 
 def as_arrow(values: Any, dtype: str) -> pa.Array:
-    """Return computed scalars as Arrow; None and masked become null.
+    """Return computed scalars as Arrow; None and masked values become null.
 
     Raises
     ------
@@ -84,22 +84,24 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
 
 
 def _times(values: Any, dtype: str) -> pa.Array:
-    """Return moments or spans of time; NaT and None are null."""
-    moments = np.array([None if v is np.ma.masked else v for v in values], dtype)
-    null = np.isnat(moments)
-    moments[null] = np.zeros(1, dtype)[0]  # DuckDB converts the spans behind nulls, too
-    times = numbers_of(common_times(moments), null)
-    check_times(times, "a computed value")
-    return times
+    """Return timestamps or durations as Arrow; NaT and None are null."""
+    times = np.array([None if v is np.ma.masked else v for v in values], dtype)
+    null = np.isnat(times)
+    times[null] = np.zeros(1, dtype)[0]  # DuckDB converts the durations behind nulls, too
+    column = numbers_of(common_times(times), null)
+    check_times(column, "a computed value")
+    return column
 
 
 def as_sql_numbers(array: pa.Array) -> pa.Array:
-    """Return numbers as DuckDB knows them: halves as floats."""
+    """Return numbers in a type that DuckDB has: float16 becomes float32."""
     return array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
 
 
 def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
-    """Return a column of DuckDB's as NumPy's: masked where null, texts and lists as objects.
+    """Return a column of DuckDB's as a NumPy array, masked where it is null.
+
+    Strings, bytes, lists, structs and maps become objects, and lists of structs `GroupRows`.
 
     >>> from_arrow(pa.array([1, None]))
     masked_array(data=[1, --],
@@ -127,21 +129,21 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
 
 
 def _lists_times(kind: pa.DataType) -> bool:
-    """Tell whether a type is that of lists of moments or spans, or of lists of those."""
+    """Tell whether a type is a list, at any depth, of timestamps or durations."""
     while is_list(kind):
         kind = kind.value_type
     return bool(pa.types.is_timestamp(kind) or kind == pa.month_day_nano_interval())
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
-    """Return lists of times with NumPy's moments and spans, as Python's have no nanoseconds.
+    """Return lists with NumPy's times, because Python's have no nanoseconds.
 
     >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
     [None, np.datetime64('1970-01-01T00:00:00.000000002')]
     """
     if not is_list(array.type):
-        span = array.type == pa.month_day_nano_interval()
-        times = (durations_of(array) if span else array).to_numpy(zero_copy_only=False)
+        is_duration = array.type == pa.month_day_nano_interval()
+        times = (durations_of(array) if is_duration else array).to_numpy(zero_copy_only=False)
         return [None if np.isnat(time) else time for time in times]
     items = iter(_lists_of_times(array.flatten()))
     counts = array.value_lengths().to_pylist()
@@ -149,25 +151,25 @@ def _lists_of_times(array: pa.Array) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Members:
-    """The rows of a group; equal where the rows are."""
+class GroupRows:
+    """The inputs of a tree for the rows of a group. Two are equal if their rows are."""
 
     env: Mapping[str, Any] = field(compare=False)
-    """Per key an array of an entry per row, as `from_arrow` gives it."""
+    """An array for each key, with an entry for each row, as `from_arrow` returns it."""
     digest: int
-    """Of the rows and their order."""
+    """Hash of the rows in their order."""
 
     def __len__(self) -> int:
         return max(map(len, self.env.values()), default=0)
 
     @property
     def nbytes(self) -> int:
-        """Size in memory, about."""
+        """Approximate size in memory."""
         return sum(values.nbytes for values in self.env.values())
 
 
 def _groups(array: pa.Array) -> NDArray[Any]:
-    """Return lists of structs as `Members`, None where null."""
+    """Return lists of structs as an object array of `GroupRows`, None for null."""
     columns = array.flatten()
     names = [f.name for f in columns.type]
     values = [from_arrow(columns.field(at)) for at in range(len(names))]
@@ -178,28 +180,28 @@ def _groups(array: pa.Array) -> NDArray[Any]:
     for row in range(len(array)):
         if valid[row]:
             span = slice(ends[row] - lengths[row], ends[row])
-            parts = [of_key[span] for of_key in values]
-            out[row] = Members(dict(zip(names, parts, strict=True)), _digest(parts))
+            parts = [column[span] for column in values]
+            out[row] = GroupRows(dict(zip(names, parts, strict=True)), _digest(parts))
     return out
 
 
 def _digest(parts: Sequence[Any]) -> int:
-    found = xxhash.xxh3_128()
+    digest = xxhash.xxh3_128()
     for values in parts:
         data = np.ma.getdata(values)
-        found.update(repr(data.tolist()).encode() if data.dtype.hasobject else data.tobytes())
-        found.update(np.ma.getmaskarray(values).tobytes() if np.ma.isMaskedArray(values) else b"")
-    return found.intdigest()
+        digest.update(repr(data.tolist()).encode() if data.dtype.hasobject else data.tobytes())
+        digest.update(np.ma.getmaskarray(values).tobytes() if np.ma.isMaskedArray(values) else b"")
+    return digest.intdigest()
 
 
 def in_one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a column as one array."""
-    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
 def masked(array: pa.Array) -> np.ma.MaskedArray[Any, Any]:
-    """Return numbers or truth values as NumPy's, masked where null."""
+    """Return numbers or booleans as a NumPy array, masked where they are null."""
     null = array.is_null().to_numpy(zero_copy_only=False)
     filler = pa.scalar(False if pa.types.is_boolean(array.type) else 0, array.type)
     return np.ma.MaskedArray(array.fill_null(filler).to_numpy(zero_copy_only=False), null)
@@ -210,7 +212,7 @@ def _null(values: np.ndarray[Any, Any]) -> Any:
 
 
 def json_document(value: Any) -> str:
-    """Return a value as JSON, written as columns of JSON are.
+    """Return a value as JSON, written in the same way as in columns of JSON.
 
     >>> json_document({"a": [1, "b"]})
     '{"a":[1,"b"]}'

@@ -1,6 +1,7 @@
-"""Stopping a query that runs in another thread: what DuckDB does, and what NumPy does.
+"""Interrupting a query that runs in another thread.
 
-A query looks for the interrupt of its context between blocks of rows, and DuckDB is told.
+NumPy's part of a query calls `check` between blocks of rows. DuckDB's part is interrupted through
+its connection.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ _CURRENT: ContextVar[Interrupt | None] = ContextVar("interrupt", default=None)
 
 
 class Interrupt:
-    """A wish that a query ends, and the connections to DuckDB that are to hear of it."""
+    """A request to end a query, and the connections to DuckDB that the query uses."""
 
     def __init__(self) -> None:
-        self._wished, self._lock = Event(), Lock()
+        self._requested, self._lock = Event(), Lock()
         self._connections: list[Any] = []
 
-    def wish(self) -> None:
-        """End the query."""
-        self._wished.set()
+    def request(self) -> None:
+        """Ask the query to end."""
+        self._requested.set()
         with self._lock:
             for connection in self._connections:
                 connection.interrupt()
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt when the end is wished for."""
-        if self._wished.is_set():
+        """Raise KeyboardInterrupt if the query has been asked to end."""
+        if self._requested.is_set():
             raise KeyboardInterrupt
 
     @contextmanager
-    def watching(self, connection: Any) -> Iterator[None]:
-        """Let a connection hear of it."""
+    def connected(self, connection: Any) -> Iterator[None]:
+        """Interrupt a connection, too, while the context is open."""
         with self._lock:
             self._connections.append(connection)
         try:
@@ -49,47 +50,47 @@ class Interrupt:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt when the query of this context is to end."""
+    """Raise KeyboardInterrupt if the query of this context has been asked to end."""
     interrupt = _CURRENT.get()
     if interrupt is not None:
         interrupt.check()
 
 
 @contextmanager
-def heard_by(connection: Any) -> Iterator[None]:
-    """Let a connection to DuckDB hear when the query of this context is to end."""
+def interruptible(connection: Any) -> Iterator[None]:
+    """Let the interrupt of this context, if it has one, interrupt a connection to DuckDB."""
     interrupt = _CURRENT.get()
     if interrupt is None:
         yield
         return
-    with interrupt.watching(connection):
+    with interrupt.connected(connection):
         yield
 
 
 async def in_thread[T](work: Callable[[], T]) -> T:
-    """Run work in a thread; when the task is cancelled, wait until the work has ended.
+    """Run work in a thread. If the task is cancelled, interrupt the work and wait for its end.
 
     >>> asyncio.run(in_thread(lambda: 1 + 1))
     2
     """
     interrupt = Interrupt()
 
-    def ended() -> tuple[T] | None:
-        _CURRENT.set(interrupt)  # of this thread's own context
+    def run_work() -> tuple[T] | None:
+        _CURRENT.set(interrupt)  # `to_thread` has copied the context, so this is not shared
         with suppress(KeyboardInterrupt):
             return (work(),)
         return None
 
-    running = asyncio.ensure_future(asyncio.to_thread(ended))
+    running = asyncio.ensure_future(asyncio.to_thread(run_work))
     try:
-        done = await asyncio.shield(running)
+        result = await asyncio.shield(running)
     except asyncio.CancelledError:
         while not running.done():
-            interrupt.wish()  # again: DuckDB hears of it while a statement runs
+            interrupt.request()  # repeatedly: DuckDB ignores it between two statements
             await asyncio.wait([running], timeout=0.02)
         with suppress(Exception):
             running.result()
         raise
-    if done is None:
+    if result is None:
         raise KeyboardInterrupt
-    return done[0]
+    return result[0]

@@ -1,4 +1,4 @@
-"""The texts by which SQL compares JSON values, as a function that DuckDB calls."""
+"""A function that DuckDB calls to compare JSON values: it writes equal values in the same way."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import duckdb
 
 JSON_KEY = "lake_json_key"
-"""Name of the function: from the text of a JSON value to the one that equal values share."""
+"""Name of the function, which takes and returns a JSON document."""
 
 _IS_CANONICAL = re.compile(
     r'true|false|-?[1-9][0-9]*|0|"[^"\\\x00-\x1f\x7f-\U0010ffff]*"'
 ).fullmatch
-"""Matches texts that are their own keys."""
+"""Matches documents that are already canonical."""
 
 
 def keys_of(texts: pa.Array) -> pa.Array:
-    """Return the key of each JSON value, by which equal ones are found; JSON's null is null.
+    """Return the canonical document of each JSON value; JSON's null becomes null.
 
     >>> keys_of(pa.array(['{"b":1.0,"a":2}', '{"a":2,"b":1}', "null", None])).to_pylist()
     ['{"a": 2, "b": 1}', '{"a": 2, "b": 1}', None, None]
@@ -42,12 +42,12 @@ def _key(text: str) -> str | None:
     try:
         value = parse_json(text)
         return None if value is None else canonical_json(value)
-    except (DamagedError, ValueError, RecursionError):  # what no reader of JSON takes
+    except (DamagedError, ValueError, RecursionError):  # not valid JSON: compare it as it is
         return text
 
 
 def create_json_key(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let queries of a database call the function."""
+    """Register the function in a database."""
     from duckdb.func import FunctionNullHandling, PythonUDFType
 
     connection.create_function(

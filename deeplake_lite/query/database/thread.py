@@ -1,7 +1,7 @@
-"""A thread that makes one query's calls of DuckDB, so that Ctrl-C never meets one.
+"""A thread that calls DuckDB for one query, so that Ctrl-C never strikes within DuckDB.
 
-Signals come to the main thread alone. There DuckDB would call back into Python, meet the
-KeyboardInterrupt in the middle of what it does, and raise something else for it.
+Python delivers signals to the main thread only. If DuckDB ran there, a KeyboardInterrupt could be
+raised in one of its calls to our functions, and DuckDB would report another error instead.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 POLL = 0.02
-"""Seconds between looks for whether DuckDB is done, where a signal may have come."""
+"""Seconds of each wait for DuckDB; between two waits, Python handles signals."""
 
 PATIENCE = 0.2
 """Seconds that an interrupted call has to end by itself."""
 
-_UNDER_WAY = set["Aside"]()
+_RUNNING = set["CallThread"]()
 """Threads that have not ended."""
 
-if hasattr(os, "register_at_fork"):  # threads do not live on in a child
-    os.register_at_fork(after_in_child=_UNDER_WAY.clear)
+if hasattr(os, "register_at_fork"):  # a forked child has none of these threads
+    os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
-class Aside:
-    """A thread that makes calls, one after the other, and then a last one.
+class CallThread:
+    """A thread that runs calls one after the other, and a last one at its end.
 
     Parameters
     ----------
     last : callable
-        Is called at the end, whatever has failed or was interrupted.
+        Function for the last call, which runs even if others have failed or were interrupted.
     """
 
     def __init__(self, last: Callable[[], object]) -> None:
         self._last, self._ended, self._is_awaited = last, Outcome[object](), False
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self.end = partial(self._calls.put, None)
-        """Have it end. This is no function in Python, which Ctrl-C may end as it begins."""
+        """End the thread. This is not a Python function, which Ctrl-C could stop as it starts."""
 
     def begin(self) -> None:
         """Start the thread."""
@@ -54,13 +54,13 @@ class Aside:
         self._is_awaited = True
 
     def call[T](self, work: Callable[[], T], interrupt: Callable[[], object]) -> T:
-        """Call a function in the thread; return what it does, or raise what it raises.
+        """Call a function in the thread; return its result, or raise its error.
 
         Parameters
         ----------
         interrupt : callable
-            Makes the function end early, when the wait for it is interrupted. One that does not
-            end is left to itself.
+            Makes the function end early if Ctrl-C interrupts the wait for it. A function that
+            still does not end is abandoned.
         """
         outcome, context = Outcome[T](), copy_context()
         try:
@@ -71,31 +71,31 @@ class Aside:
             self._is_awaited = False
             deadline = time.perf_counter() + PATIENCE
             while not outcome.wait(POLL) and time.perf_counter() < deadline:
-                interrupt()  # again: one that comes before it begins is lost
+                interrupt()  # repeatedly: it has no effect before the call begins
             self._is_awaited = outcome.is_given
             raise
         return outcome.result()
 
     def wait(self) -> None:
-        """Wait until the last call was made, unless another was left to itself."""
+        """Wait until the last call has ended, unless a call was abandoned."""
         if self._is_awaited:
             self._ended.wait()
 
     def _serve(self) -> None:
-        _UNDER_WAY.add(self)
+        _RUNNING.add(self)
         try:
             while (call := self._calls.get()) is not None:
                 call()
         finally:
             _hand_over(self._ended, self._last)
-            del self._last  # what it is a method of, and with it a result, goes at once
-            _UNDER_WAY.discard(self)
+            del self._last  # frees the query that it is a method of, with the query's result
+            _RUNNING.discard(self)
 
 
 def await_all() -> None:
-    """Wait for the threads that have not ended, as the process does at its end."""
-    for aside in list(_UNDER_WAY):
-        aside._ended.wait()
+    """Wait for all threads that have not ended."""
+    for thread in list(_RUNNING):
+        thread._ended.wait()
 
 
 def _hand_over[T](outcome: Outcome[T], work: Callable[[], T]) -> None:

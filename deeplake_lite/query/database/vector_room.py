@@ -1,4 +1,4 @@
-"""A function that DuckDB calls to check how much memory the values of a vector will take.
+"""A function that DuckDB calls to check that the values of a vector fit into memory.
 
 DuckDB computes an expression for up to 2,048 rows at once, and its memory limit does not cover
 these values.
@@ -18,11 +18,11 @@ HAVE_ROOM = "lake_have_room"
 """Name of the function, which takes the size of each value in bytes."""
 
 MOST_BYTES = 1 << 30
-"""Bytes that the values of one vector may take together."""
+"""Most bytes that the values of one vector may take together."""
 
 
 def have_room(sizes: pa.Array) -> pa.Array:
-    """Tell for each value whether all values of its vector fit into memory together.
+    """Return true for each value if all values of its vector together are small enough.
 
     >>> have_room(pa.array([2.0**29, None])).to_pylist(), have_room(pa.array([2.0**29] * 3))[0]
     ([True, True], <pyarrow.BooleanScalar: False>)
@@ -32,7 +32,7 @@ def have_room(sizes: pa.Array) -> pa.Array:
 
 
 def create_have_room(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let queries of a database call the function."""
+    """Register the function in a database."""
     from duckdb.func import FunctionNullHandling, PythonUDFType
 
     connection.create_function(

@@ -1,4 +1,4 @@
-"""Which functions a query may call on tensors: one file per group, all in one registry."""
+"""The functions of tensors, one file for each group, in one registry."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from deeplake_lite.query.functions import (
     contents,
     digests,
     elementwise,
+    images,
     operators,
-    pictures,
     reductions,
     structure,
     user,
@@ -28,8 +28,8 @@ __all__ = [
     "contents",
     "digests",
     "elementwise",
+    "images",
     "operators",
-    "pictures",
     "reductions",
     "reference",
     "structure",
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def reference() -> str:
-    r"""Return a table of all functions in Markdown, by group.
+    r"""Return Markdown tables of all functions, one for each group.
 
     >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
     | `IOU(boxes, others)` | Set IoU, 0 to 1: IoUs of the optimal one-to-one matching, summed, ... |
@@ -51,7 +51,7 @@ def reference() -> str:
         for entry in entries:
             if entry.group == group:
                 names = ", ".join(f"`{alias}`" for alias in entry.aliases)
-                also = f" Also {names}." if names else ""
-                lines.append(f"| `{entry.signature}` | {entry.summary}{also} |")
+                aliases = f" Also {names}." if names else ""
+                lines.append(f"| `{entry.signature}` | {entry.summary}{aliases} |")
         lines.append("")
     return "\n".join(lines)

@@ -1,20 +1,20 @@
-"""What a tensor function is: a name, what it says of its result, and how it computes it.
+"""Tensor functions: their registry, and how they are bound to arguments.
 
-A function is bound once per query, when the types of its arguments are known (`Function.bind`):
-the binder checks them, and gives a `Bound`, which knows the result's type and computes values.
-Values come in one of two forms, told apart by `lead`:
+A function is bound once per query, when the types of its arguments are known (`Function.bind`).
+Its binder checks them and returns a `Bound`, which has the type of the result and computes values.
+Values are passed in one of two forms, depending on `lead`:
 
-- one row at a time (``lead=0``): null is None, and a result may be None;
-- rows of one shape stacked along a first axis (``lead=1``): nulls are rows of a masked array, and
-  where some of a result's rows are null, it is a masked array. Rows without elements, which a mask
-  cannot hide, come in this form where none of them is null; a result of them may be a list.
+- One row at a time (``lead=0``). Null is None, and the result may be None.
+- Rows of one shape, stacked along a first axis (``lead=1``). Nulls are masked rows of a masked
+  array, in arguments and results. Rows without elements have nothing to mask, so they are stacked
+  only if none of them is null; the result for such rows may be a list.
 
-Arguments that are the same for all rows come without the first axis, and numbers among them as
-Python's, which are weak as in NumPy: ``float32 + 0.5`` is float32. Axes that users name count
-behind the first axis. Nulls, warnings and errors are dealt with around each function (`Guarded`),
-so that it sees values only.
+Arguments that are the same for all rows are passed without the first axis. Single numbers among
+them are Python numbers, which have a weak dtype as in NumPy: ``float32 + 0.5`` is float32. The axes
+that users name do not include the first axis. `Guarded` wraps each function and deals with nulls,
+warnings and errors, so the function sees values only.
 
-A new function is a binder in one of this folder's files under `@function`, and a case in its test.
+To add a function, write a binder with `@function` in one of this folder's files, and its test case.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Arg:
-    """An argument, as a function sees it when it is bound."""
+    """An argument of a function, as the binder sees it."""
 
     text: str
-    """As the query has it, for messages."""
+    """The expression, as the query writes it, for messages."""
     type: Type
-    """What is known of it."""
+    """Type of its values."""
     value: Any = Unknown
-    """Its value where it is the same for all rows, else `Unknown`."""
+    """Its value if that is the same for all rows, otherwise `Unknown`."""
 
     @classmethod
     def constant(cls, value: Any) -> Self:
-        """Return the argument that a value is, for all rows.
+        """Return an argument that has the same value for all rows.
 
         >>> Arg.constant(0.5).type, Arg.constant("cat").type.dtype
         (Type(dtype='float64', shape=(), meaning=None), 'str')
@@ -77,117 +77,119 @@ type Compute = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Bound:
-    """A function with its arguments' types: what it gives, and how."""
+    """A function that is bound to arguments of known types."""
 
     type: Type
-    """What the result is."""
+    """Type of the result."""
     compute: Compute
-    """How it comes about."""
+    """Computes the result."""
     stacks: bool = True
-    """Whether `compute` takes rows stacked along a first axis; otherwise one at a time."""
+    """Whether `compute` takes rows stacked along a first axis; otherwise one row at a time."""
     lists: bool = False
-    """Whether stacked arguments, and the result, may be lists with an entry per row as well."""
+    """Whether stacked arguments and results may also be lists with one entry per row."""
     sees_null: bool = False
-    """Whether `compute` is given nulls; otherwise a null argument makes the result null."""
-    aside: Callable[[Any], Any] | None = None
-    """What is worth keeping of a column, (rows, *shape), from one query to the next: an array of an
-    entry per row. Where there is one, `compute` takes its rows as ``aside``."""
+    """Whether `compute` takes nulls; otherwise a null argument makes the result null."""
+    auxiliary: Callable[[Any], Any] | None = None
+    """Computes an array from a column, (rows, *shape), that is worth caching for further queries;
+    it has one entry per row. `compute` then takes the entries of its rows as ``auxiliary``."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """One entry of the registry."""
+    """An entry of the registry."""
 
     name: str
-    """In capitals, or an operator's sign."""
+    """Name in capitals, or the sign of an operator."""
     group: str
     """Heading in the reference."""
     signature: str
-    """As users write it: ``"CLIP(x, low, high)"``."""
+    """The call as users write it: ``"CLIP(x, low, high)"``."""
     summary: str
-    """One sentence."""
+    """Description in one sentence."""
     binder: Callable[..., Bound] = field(repr=False)
-    """Takes an `Arg` per argument, and the values of options (``axis``)."""
+    """Takes an `Arg` for each argument, and the values of options such as ``axis``."""
     aliases: tuple[str, ...] = ()
     """Other names."""
 
     def bind(self, *args: Any, **named: Any) -> Bound:
         """Bind the function to arguments, positional or by name.
 
-        Each is an `Arg`, or a constant as it is. What is bound takes a value for each `Arg` given
-        here, in order; it knows those of constants, and does not look at what comes for them.
+        Each argument is an `Arg` or the value of a constant. The bound function takes a value for
+        each `Arg`, in order. It knows the values of constants, and ignores those passed for them.
 
         Raises
         ------
         QueryTypeError
-            When their number, their names, or what is known of them does not fit.
+            If the number, the names or the types of the arguments are wrong.
         """
-        given = [_as_arg(a) for a in (*args, *named.values())]
+        arguments = [_as_arg(a) for a in (*args, *named.values())]
         names = [""] * len(args) + [f"{name}=" for name in named]
-        text = self._text([n + a.text for n, a in zip(names, given, strict=True)])
+        text = self._call_text([n + a.text for n, a in zip(names, arguments, strict=True)])
         try:
             call = inspect.signature(self.binder).bind(
-                *given[: len(args)], **dict(zip(named, given[len(args) :], strict=True))
+                *arguments[: len(args)], **dict(zip(named, arguments[len(args) :], strict=True))
             )
         except TypeError as error:
-            raise QueryTypeError(f"Call it as {self.signature}, got {text}: {error}.") from None
-        inputs = self._sort_out(call)
+            raise QueryTypeError(
+                f"A call must have the form {self.signature}, but it is {text}: {error}."
+            ) from None
+        inputs = self._convert_options(call)
         try:
-            made = self.binder(*call.args, **call.kwargs)
-            _check_type(made.type)
+            bound = self.binder(*call.args, **call.kwargs)
+            _check_type(bound.type)
         except QueryError:
             raise
         except REFUSALS as error:
             raise refusal(text, error, [str(a.type) for a in inputs]) from error
-        came = [isinstance(a, Arg) for a in (*args, *named.values())]
-        taken = [a for a, has_value in zip(given, came, strict=True) if has_value]
-        places = tuple(next((i for i, t in enumerate(taken) if t is a), -1) for a in inputs)
-        guarded = (text, made.type, made.compute, tuple(inputs), places)
-        compute = Guarded(*guarded, sees_null=made.sees_null, is_users=made.lists)
-        return replace(made, compute=compute)
+        is_arg = [isinstance(a, Arg) for a in (*args, *named.values())]
+        values = [a for a, has_value in zip(arguments, is_arg, strict=True) if has_value]
+        places = tuple(next((i for i, t in enumerate(values) if t is a), -1) for a in inputs)
+        guarded = (text, bound.type, bound.compute, tuple(inputs), places)
+        compute = Guarded(*guarded, sees_null=bound.sees_null, is_users=bound.lists)
+        return replace(bound, compute=compute)
 
-    def _text(self, args: list[str]) -> str:
-        """Return the call as users write it."""
+    def _call_text(self, args: list[str]) -> str:
+        """Return the text of a call with these arguments."""
         if "(" in self.signature:
             return f"{self.name}({', '.join(args)})"
         infix = f" {self.name} ".join(args)
         return self.signature.replace("x", args[0]) if len(args) == 1 else infix
 
-    def _sort_out(self, call: inspect.BoundArguments) -> list[Arg]:
-        """Return the arguments that are values, and put those of options in the call."""
+    def _convert_options(self, call: inspect.BoundArguments) -> list[Arg]:
+        """Replace options in a call by their values; return the other arguments."""
         inputs: list[Arg] = []
         for name, parameter in call.signature.parameters.items():
-            given = call.arguments.get(name)
-            if given is None:
+            argument = call.arguments.get(name)
+            if argument is None:
                 continue
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                inputs += given
+                inputs += argument
             elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                inputs += given.values()
+                inputs += argument.values()
             elif str(parameter.annotation).startswith("Arg"):
-                inputs.append(given)
+                inputs.append(argument)
             else:
-                call.arguments[name] = self._option(name, given)
+                call.arguments[name] = self._option(name, argument)
         return inputs
 
     def _option(self, name: str, arg: Arg) -> Any:
-        """Return an option's value in built-in types."""
+        """Return the value of an option in built-in types."""
         if not arg.is_constant:
             raise QueryTypeError(
-                f"{name} of {self.name} must be the same for all rows, got {arg.text}. "
-                "Write the value."
+                f"{name} of {self.name} must be the same for all rows, but it is {arg.text}. "
+                "Write a constant."
             )
         return arg.value.tolist() if hasattr(arg.value, "tolist") else arg.value
 
 
 def _check_type(result: Type) -> None:
-    """Refuse results that are known to be too large. Raises ValueError."""
+    """Refuse a result whose known shape is too large. Raises ValueError."""
     if result.is_number and result.shape is not None and None not in result.shape:
         check_room([n or 0 for n in result.shape], np.dtype(result.dtype).itemsize, lead=0)
 
 
 def _as_arg(value: Any) -> Arg:
-    """Return an argument; numbers that are the same for all rows become Python's."""
+    """Return an argument; constant numbers become Python numbers."""
     if not isinstance(value, Arg):
         return Arg.constant(value)
     if value.type.is_number and value.is_constant and value.value is not None:
@@ -197,15 +199,15 @@ def _as_arg(value: Any) -> Arg:
 
 
 REGISTRY: dict[str, Function] = {}
-"""Every function by name, in capitals."""
+"""All functions by their names and aliases, in capitals."""
 
 
 def function(
     signature: str, *, group: str, aliases: tuple[str, ...] = (), name: str | None = None
 ) -> Callable[[Callable[..., Bound]], Callable[..., Bound]]:
-    """Put a binder into the registry; its docstring's first line is the summary.
+    """Register a binder; the first line of its docstring is the summary in the reference.
 
-    The name is what stands before the parenthesis of the signature, where it is not given.
+    By default, the name is the part of the signature before the parenthesis.
     """
 
     def register(binder: Callable[..., Bound]) -> Callable[..., Bound]:

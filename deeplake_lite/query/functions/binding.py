@@ -1,4 +1,4 @@
-"""What binders share: checks of arguments, axes, broadcasting row by row, types of results."""
+"""Helpers of binders: checks of arguments, axes, broadcasting by row, types of results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.array import MOST_ANY_AXES
 from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.query.functions.room import STACK_BYTES, check_room
-from deeplake_lite.query.functions.value_type import BoxNumbers, PictureNumbers, Type
+from deeplake_lite.query.functions.value_type import BoxNumbers, ImageNumbers, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 type Axis = int | tuple[int, ...] | list[int] | None
 
-_PICTURES: tuple[Shape, ...] = ((None, None, None), (None, None))
-"""What stands for the unknown number of axes of pictures: coloured and grey ones."""
+_IMAGES: tuple[Shape, ...] = ((None, None, None), (None, None))
+"""Possible shapes of images whose number of axes is unknown: coloured and grey."""
 
 _ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MOST_ANY_AXES + 1))
-"""What stands for the unknown number of axes of arrays."""
+"""Possible shapes of arrays whose number of axes is unknown."""
 
 
 def numbers(name: str, *args: Arg) -> None:
     """Check that arguments are numbers. Raises QueryTypeError."""
     for arg in args:
         if not arg.type.is_number:
-            raise QueryTypeError(f"{name} takes numbers, got {arg.text}, which is {arg.type}.")
+            raise QueryTypeError(f"{name} takes numbers, but {arg.text} is {arg.type}.")
 
 
 def class_number(name: Arg, classes: Arg) -> int:
-    """Return the number of the class that `name` names, among those of another argument.
+    """Return the number of a class by its name; `classes` is an argument that has the classes.
 
     Raises
     ------
     QueryTypeError
-        When no class has that name.
+        If no class has that name.
     """
     try:
         return ClassLabel(classes.type.names or ()).index(name.value)
@@ -54,7 +54,7 @@ def class_number(name: Arg, classes: Arg) -> int:
 
 
 def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
-    """Return the axes that a function goes over, counted behind the leading one.
+    """Return the axes that a user names (all for None), shifted by the leading axis and sorted.
 
     >>> axes(3, None, 1), axes(3, -1, 1), axes(2, 0, 0)
     ((1, 2), (2,), (0,))
@@ -65,22 +65,22 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
     chosen = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     for a in chosen:
         if type(a) is not int:
-            raise ValueError(f"an axis must be a whole number, got {brief(a)}")
+            raise ValueError(f"an axis must be an integer, but it is {brief(a)}")
         if not -inner <= a < inner:
             raise ValueError(f"axis {a} is out of range for {inner} axes")
-    found = tuple(sorted(lead + a % inner for a in chosen))
-    if len(set(found)) < len(found):
-        raise ValueError(f"an axis is named twice in {list(chosen)}")
-    return found
+    shifted = tuple(sorted(lead + a % inner for a in chosen))
+    if len(set(shifted)) < len(shifted):
+        raise ValueError(f"an axis occurs twice in {list(chosen)}")
+    return shifted
 
 
 def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
-    """Return values that broadcast row by row: axes of size 1 behind the leading one.
+    """Return values that broadcast row by row: axes of size 1 are added after the leading axis.
 
     Raises
     ------
     TooMany, ValueError
-        Where the result is too large to be made, as `check_room` tells.
+        If the result would be too large, as for `check_room`.
 
     Examples
     --------
@@ -104,19 +104,19 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
 
 
 def _checked(values: Sequence[Any], lead: int) -> list[Any]:
-    """Return values that go together element by element."""
+    """Return the values; check the size of the shape that they broadcast to."""
     itemsize = max(np.asarray(v).itemsize for v in values)
     if math.prod(max(1, np.size(v)) for v in values) * itemsize > STACK_BYTES:
         try:
             shape = np.broadcast_shapes(*map(np.shape, values))
         except ValueError:
-            return list(values)  # the function itself says which do not fit
+            return list(values)  # they do not broadcast: the function raises the error for that
         check_room(shape, itemsize, lead=lead)
     return list(values)
 
 
 def weak(value: Any) -> Any:
-    """Return a number without a dtype, so that arrays are compared in theirs."""
+    """Return a number as a Python number, so that arrays are compared in their own dtype."""
     if np.ndim(value):
         return np.asarray(value)
     number = value.item() if hasattr(value, "item") else value
@@ -124,9 +124,9 @@ def weak(value: Any) -> Any:
 
 
 def widened(value: Any) -> Any:
-    """Return integers and truth values as int64 (uint64 stays), so that arithmetic does not wrap.
+    """Return integers and booleans as int64, so that arithmetic does not wrap around.
 
-    Python's numbers stay as they are.
+    uint64 and Python numbers are returned unchanged.
 
     >>> widened(np.array([250], "uint8")) + 10
     array([260])
@@ -142,16 +142,16 @@ def widened(value: Any) -> Any:
 
 
 def without_rounding(values: Sequence[Any], args: Sequence[Arg]) -> list[Any]:
-    """Return whole numbers of which NumPy makes no floats, as it would of uint64 beside int64.
+    """Return integers in dtypes that NumPy combines exactly; it makes floats of uint64 and int64.
 
-    Beside signed integers, those of uint64 become int64. Otherwise uint64 holds the others, too:
-    truth values, unsigned integers, and a constant's integers where none of them is negative.
-    Python's numbers stay, and so does everything beside floats.
+    If there are signed integers, uint64 is converted to int64. Otherwise all are converted to
+    uint64: booleans, unsigned integers, and constants without negative integers. Python numbers are
+    returned unchanged, and so are all values if there are floats among them.
 
     Raises
     ------
     QueryTypeError
-        For an integer of uint64, beside signed ones, that int64 does not hold.
+        For a uint64 value that int64 cannot hold.
 
     Examples
     --------
@@ -169,75 +169,75 @@ def without_rounding(values: Sequence[Any], args: Sequence[Arg]) -> list[Any]:
         array.dtype.kind == "i" and not (args[at].is_constant and np.all(array >= 0))
         for at, array in arrays.items()
     )
-    found = list(values)
+    converted = list(values)
     for at, array in arrays.items():
         if not is_signed:
-            found[at] = array.astype(np.uint64, copy=False)
+            converted[at] = array.astype(np.uint64, copy=False)
         elif array.dtype == np.uint64:
-            found[at] = as_int64(array, args[at].text)
-    return found
+            converted[at] = as_int64(array, args[at].text)
+    return converted
 
 
 def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
-    """Return integers of uint64 that stand beside signed ones.
+    """Convert uint64 to int64, for combining it with signed integers.
 
     Raises
     ------
     QueryTypeError
-        For one that int64 does not hold; `text` is what the query has for them.
+        For a value that int64 cannot hold; `text` is the expression in the query.
     """
     most = np.iinfo(np.int64).max
     if array.size and array.max() > most:
         raise QueryTypeError(
-            f"Integers beside signed ones are int64, which holds up to {most}, but {text} has "
-            f"{array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
+            f"uint64 values that are combined with signed integers must be at most {most}, but "
+            f"{text} has {array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
         )
     return array.astype(np.int64)
 
 
 def bare(value: Any) -> Any:
-    """Return a value of a row as an array, and Python's numbers as they are."""
+    """Return a value as an array without its mask; Python numbers are returned unchanged."""
     return value if isinstance(value, int | float) else np.asarray(value)
 
 
 def result_of(compute: Compute, *args: Arg) -> Type:
-    """Return the type that a function gives: run on zeros, axes that vary being of size 1.
+    """Return the type of a function's result by running it on zeros.
 
-    An axis of the result is unknown where it is of size 1 and some argument's axis is unknown; so
-    this is for functions that keep axes, drop them or broadcast them. An argument whose number of
-    axes is unknown stands for each number that it may have.
+    Axes that vary have size 1 in the run. An axis of the result counts as varying if it has size 1
+    and an axis of an argument varies. So this works for functions that keep, drop or broadcast
+    axes. If the number of axes of an argument is unknown, each possible number is tried.
     """
     shapes = [_possible_shapes(arg) for arg in args]
-    found, errors = [], []
-    for chosen in product(*shapes):
+    results, errors = [], []
+    for combination in product(*shapes):
         try:
-            found.append(_run(compute, args, chosen))
+            results.append(_run(compute, args, combination))
         except ValueError as error:
             errors.append(error)
-    if not found:
+    if not results:
         raise errors[0]
-    kinds = {t.shape for t in found}
-    shape = found[0].shape if len(kinds) == 1 else _merged(kinds)
-    if shape is None and all(len(found_ or ()) in (2, 3) for found_ in kinds):
-        return Type(found[0].dtype, None, picture_numbers(*args))
-    return Type(found[0].dtype, shape, box_numbers(found[0].dtype, shape, *args))
+    forms = {t.shape for t in results}
+    shape = results[0].shape if len(forms) == 1 else _merge(forms)
+    if shape is None and all(len(form or ()) in (2, 3) for form in forms):
+        return Type(results[0].dtype, None, image_numbers(*args))
+    return Type(results[0].dtype, shape, box_numbers(results[0].dtype, shape, *args))
 
 
 def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
-    """Return shapes that stand for all that an argument may have."""
+    """Return the shapes that an argument may have, with None for axes that vary."""
     if arg.is_constant or arg.type.shape is not None:
         return (arg.type.shape,)
-    return _PICTURES if arg.type.is_picture else _ARRAYS
+    return _IMAGES if arg.type.is_like_image else _ARRAYS
 
 
-def picture_numbers(*args: Arg) -> PictureNumbers | None:
-    """Return what numbers of an unknown number of axes mean: pictures', if those alone vary so."""
+def image_numbers(*args: Arg) -> ImageNumbers | None:
+    """Return the meaning of a result whose number of axes is unknown only because of images."""
     unknown = [arg.type for arg in args if arg.type.shape is None]
-    return PictureNumbers() if all(type_.is_picture for type_ in unknown) else None
+    return ImageNumbers() if all(type_.is_like_image for type_ in unknown) else None
 
 
 def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:
-    """Return what numbers mean that come from boxes, four along the last axis.
+    """Return the meaning of a result computed from boxes, if it has four numbers on the last axis.
 
     Raises
     ------
@@ -255,7 +255,10 @@ def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | Non
     if not formats or dtype == "bool" or shape is None or shape[-1:] != (4,):
         return None
     if len(formats) > 1:
-        raise ValueError(f"boxes are {' and '.join(sorted(formats))}; BOX_CONVERT one of them")
+        raise ValueError(
+            f"boxes must have the same format, but they are {' and '.join(sorted(formats))}. "
+            "BOX_CONVERT one of them"
+        )
     return BoxNumbers(formats.pop())
 
 
@@ -267,19 +270,19 @@ def _run(compute: Compute, args: Sequence[Arg], shapes: Sequence[Shape | None]) 
         for arg, shape in zip(args, shapes, strict=True)
     ]
     with np.errstate(all="ignore"):
-        found = compute(*samples, lead=0)
+        result = compute(*samples, lead=0)
     varies = any(
         n is None
         for arg, shape in zip(args, shapes, strict=True)
         if not arg.is_constant
         for n in shape or ()
     )
-    array = np.asarray(found)
+    array = np.asarray(result)
     return Type(array.dtype.name, tuple(None if varies and n <= 1 else n for n in array.shape))
 
 
-def _merged(shapes: set[Shape | None]) -> Shape | None:
-    """Return what several shapes have in common."""
+def _merge(shapes: set[Shape | None]) -> Shape | None:
+    """Return a shape that covers several, with None for axes that differ."""
     known = [shape for shape in shapes if shape is not None]
     if len({len(shape) for shape in known}) > 1:
         return None

@@ -1,4 +1,4 @@
-"""Boxes and masks of objects: how they overlap, how large they are, in which format."""
+"""Functions of boxes and masks: overlap, area, conversion."""
 
 from __future__ import annotations
 
@@ -24,34 +24,37 @@ GROUP = "Boxes and masks"
 
 
 def format_of(boxes: Arg) -> str:
-    """Return the format of boxes: their column's, else xyxy."""
+    """Return the format of boxes; xyxy for numbers that do not come from a column of boxes."""
     return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:
-    """Check that an argument is boxes, (n, 4) or (4,) for one, and return its type."""
+    """Check that an argument is boxes, (n, 4), or one box, (4,), and return its type."""
     numbers(name, boxes)
     shape = boxes.type.shape
     if shape is not None and (len(shape) not in (1, 2) or shape[-1] not in (4, None)):
-        raise ValueError(f"boxes are (n, 4), {boxes.text} is {boxes.type}")
+        raise ValueError(f"boxes must have shape (n, 4), but {boxes.text} is {boxes.type}")
     return boxes.type
 
 
-def _same_units(*args: Arg) -> None:
+def _check_units(*args: Arg) -> None:
     units = {a.type.boxes.units for a in args if a.type.boxes is not None}
     if len(units) > 1:
-        raise ValueError("one has boxes in pixels, the other in fractions of the picture")
+        raise ValueError(
+            "boxes must have the same units, but one argument has pixels and the other fractions "
+            "of the image"
+        )
 
 
 def _corners(value: Any, format_: str, lead: int) -> NDArray[Any]:
-    """Return boxes as (…, n, 4) in floats, xyxy; one box counts as a list of one."""
+    """Return boxes as floats in xyxy, (…, n, 4); a single box becomes a list of one."""
     boxes: NDArray[Any] = np.asarray(value)
     if boxes.ndim == lead + 1:
-        boxes = boxes[..., None, :] if boxes.shape[-1] else boxes[..., None]  # [] is no boxes
+        boxes = boxes[..., None, :] if boxes.shape[-1] else boxes[..., None]  # [] has no boxes
     if not boxes.size:
         return np.zeros((*boxes.shape[:-1], 4))
     if boxes.shape[-1] != 4:
-        raise ValueError(f"boxes are (n, 4), got {boxes.shape[lead:]}")
+        raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape[lead:]}")
     return convert_boxes(boxes.astype(np.float64), format_, "xyxy")
 
 
@@ -78,9 +81,9 @@ def _iou(boxes: Arg, others: Arg) -> Bound:
     pairs = _pair("IOU", boxes, others)
 
     def compute(value: Any, other: Any, *, lead: int) -> Any:
-        found = pairs(value, other, lead)
-        most = max(found.shape[-2:])
-        return best_matching(found) / most if most else np.ones(found.shape[:-2])[()]
+        ious = pairs(value, other, lead)
+        most = max(ious.shape[-2:])
+        return best_matching(ious) / most if most else np.ones(ious.shape[:-2])[()]
 
     return Bound(Type("float64"), compute)
 
@@ -97,10 +100,10 @@ def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
 
 
 def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArray[Any]]:
-    """Return what compares each box with each other one."""
+    """Return a function that computes the overlap of each pair of boxes."""
     for arg in (boxes, others):
         box_type(name, arg)
-    _same_units(boxes, others)
+    _check_units(boxes, others)
 
     def pairs(value: Any, other: Any, lead: int) -> NDArray[Any]:
         a, b = (
@@ -108,7 +111,7 @@ def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArr
             for v, arg in ((value, boxes), (other, others))
         )
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # the sides of what they share
+        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # the sides of intersections
         return overlaps(a, b)
 
     return pairs
@@ -129,18 +132,18 @@ def _area(x: Arg) -> Bound:
         def pixels(value: Any, *, lead: int) -> Any:
             value = np.asarray(value)
             if value.ndim < lead + 2:
-                raise ValueError("a mask is (h, w), or (n, h, w)")
+                raise ValueError("a mask must have shape (h, w) or (n, h, w)")
             return np.count_nonzero(value, axis=(-2, -1))
 
         return Bound(result_of(pixels, x), pixels)
-    _not_semantic(x)
+    _check_binary(x)
     box_type("AREA", x)
     format_ = format_of(x)
 
     def area(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         boxes = np.asarray(value)
         if boxes.shape[-1:] != (4,):
-            raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
+            raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
         boxes = boxes if boxes.dtype.kind == "f" else boxes.astype(np.float64)
         sides = boxes[..., 2:] - boxes[..., :2] if format_ == "xyxy" else boxes[..., 2:]
         return np.prod(np.maximum(sides, 0), axis=-1)
@@ -154,34 +157,35 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
     """Boxes in another format: 'xyxy', 'xywh' or 'cxcywh'."""
     box_type("BOX_CONVERT", boxes)
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {brief(format)}")
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, but it is {brief(format)}")
     source = format_of(boxes)
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         value = np.asarray(value)
         if value.shape[-1:] != (4,):
-            raise ValueError(f"boxes are (n, 4), got {value.shape}")
+            raise ValueError(f"boxes must have shape (n, 4), but they have {value.shape}")
         return convert_boxes(value, source, format)
 
     shape = (*(boxes.type.shape or (None, 4))[:-1], 4)
-    found = result_of(compute, replace(boxes, type=replace(boxes.type, shape=shape)))
+    type_ = result_of(compute, replace(boxes, type=replace(boxes.type, shape=shape)))
     units = boxes.type.boxes.units if boxes.type.boxes is not None else "pixels"
-    return Bound(replace(found, meaning=Boxes(format, units, dtype=found.dtype)), compute)
+    return Bound(replace(type_, meaning=Boxes(format, units, dtype=type_.dtype)), compute)
 
 
 @function("MASK_TO_BOXES(mask)", group=GROUP)
 def _mask_to_boxes(mask: Arg) -> Bound:
     """Bounding box of each binary mask, (n, 4) in pixels, xyxy; zeros if the mask is empty."""
-    _not_semantic(mask)
+    _check_binary(mask)
     if mask.type.dtype != "bool" or mask.type.ndim not in (None, 2, 3):
         raise ValueError(
-            f"a mask is truth values, (h, w) or (n, h, w), {mask.text} is {mask.type}; compare it"
+            f"a mask must have booleans of shape (h, w) or (n, h, w), but {mask.text} is "
+            f"{mask.type}. Compare it with a number"
         )
 
     def compute(value: Any, *, lead: int) -> Any:
         masks = np.asarray(value)
         single = masks.ndim == lead + 2
-        boxes = _around(masks)
+        boxes = _bounding_boxes(masks)
         return boxes[..., None, :] if single else boxes
 
     count = mask.type.shape[0] if mask.type.shape and mask.type.ndim == 3 else None
@@ -189,36 +193,38 @@ def _mask_to_boxes(mask: Arg) -> Bound:
     return Bound(Type("float32", shape, Boxes("xyxy")), compute)
 
 
-def _not_semantic(x: Arg) -> None:
+def _check_binary(x: Arg) -> None:
     if x.type.is_mask and x.type.dtype != "bool":
-        raise ValueError(f"{x.text} holds classes; pick one of them: {x.text} = 1")
+        raise ValueError(
+            f"a mask must be binary, but {x.text} has classes. Select one of them: {x.text} = 1"
+        )
 
 
-def _around(masks: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the boxes around masks, (…, h, w) to (…, 4)."""
-    found = np.zeros((*masks.shape[:-2], 4), np.float32)
+def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the bounding boxes of masks, (…, h, w) to (…, 4)."""
+    boxes = np.zeros((*masks.shape[:-2], 4), np.float32)
     if not masks.size:
-        return found
+        return boxes
     for axis, place in ((-2, 0), (-1, 1)):  # columns give x, rows give y
         lines = masks.any(axis=axis)
-        some = lines.any(axis=-1)
-        found[..., place] = np.where(some, lines.argmax(axis=-1), 0)
-        found[..., place + 2] = np.where(
-            some, lines.shape[-1] - lines[..., ::-1].argmax(axis=-1), 0
+        has_pixels = lines.any(axis=-1)
+        boxes[..., place] = np.where(has_pixels, lines.argmax(axis=-1), 0)
+        boxes[..., place + 2] = np.where(
+            has_pixels, lines.shape[-1] - lines[..., ::-1].argmax(axis=-1), 0
         )
-    return found
+    return boxes
 
 
 def in_window(boxes: NDArray[Any], window: NDArray[Any], format_: str) -> NDArray[Any]:
-    """Return boxes as parts of a window, [x0, y0, x1, y1], in their format.
+    """Return boxes in fractions of a window, [x0, y0, x1, y1], in their format.
 
     >>> in_window(np.array([[10.0, 20, 5, 5]]), np.array([0.0, 0, 20, 40]), "xywh")
     array([[0.5  , 0.5  , 0.25 , 0.125]])
     """
     if boxes.shape[-1:] != (4,):
-        raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
+        raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
     origin, size = window[..., :2], window[..., 2:] - window[..., :2]
     if not np.all(size > 0):
-        raise ValueError("a window is [x0, y0, x1, y1] with x0 < x1 and y0 < y1")
+        raise ValueError("a window must be [x0, y0, x1, y1] with x0 < x1 and y0 < y1")
     second = boxes[..., 2:] - origin if format_ == "xyxy" else boxes[..., 2:]
     return np.concatenate([(boxes[..., :2] - origin) / size, second / size], axis=-1)

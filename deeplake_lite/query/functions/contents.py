@@ -1,4 +1,4 @@
-"""What is in a value: members, keys, words, classes."""
+"""Functions of the contents of a value: CONTAINS and KEYS."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ def _contains(x: Arg, value: Arg) -> Bound:
     if x.type.dtype == "str":
         if value.type.dtype != "str":
             raise QueryTypeError(
-                f"CONTAINS looks for text in text, got {value.text}, which is {value.type}."
+                f"CONTAINS looks for a string in a string, but {value.text} is {value.type}."
             )
-        return Bound(Type("bool"), _in_text, stacks=False)
+        return Bound(Type("bool"), _in_string, stacks=False)
     if x.type.items is not None:
         if x.type.items.of.ndim != 0:
             raise QueryTypeError(
-                f"CONTAINS looks for one value among others, but {x.text} is {x.type}, whose items "
-                f"have axes. Compare HASH({x.text}[0]) with HASH(…)."
+                f"CONTAINS looks for a single value, but {x.text} is {x.type}, whose items have "
+                f"axes. Compare HASH({x.text}[0]) with HASH(…)."
             )
         if x.type.items.of.is_time or value.type.is_time:
-            return _among_listed_times(x, as_times(value, x))
+            return _in_list_of_times(x, as_times(value, x))
         return Bound(Type("bool"), _in_list, stacks=False)
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
     if x.type.is_time or value.type.is_time:
-        return _among_times(x, as_times(value, x))
+        return _in_times(x, as_times(value, x))
     wanted: Any = None
     if x.type.names is not None and value.is_constant and isinstance(value.value, str):
         wanted = class_number(value, x)
     else:
         numbers("CONTAINS", value)
         if value.type.shape not in ((), None):
-            raise ValueError(f"value must be one number, {value.text} is {value.type}")
+            raise ValueError(f"value must be one number, but {value.text} is {value.type}")
 
     def compute(values: Any, single: Any, *, lead: int) -> Any:
         if value.is_constant:
             single = weak(value.value if wanted is None else wanted)
         if np.ndim(single) > (0 if value.is_constant else lead):
-            raise ValueError(f"value must be one number, {value.text} has axes")
+            raise ValueError(f"value must be one number, but {value.text} has axes")
         array, single = align([np.asarray(values), single], (x, value), lead)
         equal = np.equal(array, single)
         return np.any(equal, axis=tuple(range(lead, equal.ndim)))
@@ -57,13 +57,11 @@ def _contains(x: Arg, value: Arg) -> Bound:
     return Bound(Type("bool"), compute)
 
 
-def _among_times(x: Arg, value: Arg) -> Bound:
-    """Return whether a time is among others."""
+def _in_times(x: Arg, value: Arg) -> Bound:
+    """Bind CONTAINS for an array of times."""
     check_times("CONTAINS", x, value)
     if value.type.ndim != 0:
-        raise QueryTypeError(
-            f"CONTAINS looks for one time among others, but {value.text} is {value.type}."
-        )
+        raise QueryTypeError(f"CONTAINS looks for a single time, but {value.text} is {value.type}.")
 
     def compute(times: Any, single: Any, *, lead: int) -> Any:
         single = value.value if value.is_constant else single
@@ -73,8 +71,8 @@ def _among_times(x: Arg, value: Arg) -> Bound:
     return Bound(Type("bool"), compute)
 
 
-def _among_listed_times(x: Arg, value: Arg) -> Bound:
-    """Return whether a time is among those of a list, which may have nulls."""
+def _in_list_of_times(x: Arg, value: Arg) -> Bound:
+    """Bind CONTAINS for a list of times, which may contain nulls."""
     assert x.type.items is not None
     check_times("CONTAINS", Arg(x.text, x.type.items.of), value)
 
@@ -86,7 +84,7 @@ def _among_listed_times(x: Arg, value: Arg) -> Bound:
     return Bound(Type("bool"), compute, stacks=False)
 
 
-def _in_text(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
+def _in_string(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
     if isinstance(text, str):
         return np.bool_(part in text)
     return np.bool_(any(part == item for item in text))
@@ -108,7 +106,7 @@ def _in_json(value: Any, member: Any, *, lead: int) -> Any:  # noqa: ARG001
 def _keys(x: Arg) -> Bound:
     """Keys of a JSON object; null for anything else."""
     if x.type.dtype != "object":
-        raise QueryTypeError(f"KEYS takes JSON, got {x.text}, which is {x.type}.")
+        raise QueryTypeError(f"KEYS takes JSON, but {x.text} is {x.type}.")
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         return list(value) if isinstance(value, dict) else None

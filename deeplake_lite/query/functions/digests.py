@@ -1,4 +1,4 @@
-"""What stands for a value where only equality counts."""
+"""HASH: hashes by which values of any type can be compared for equality."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ def hash_(x: Arg) -> Bound:
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
         if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
-            return np.uint64(_of_number(np.asarray(value).item()))
+            return np.uint64(_hash_number(np.asarray(value).item()))
         return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
 
     return Bound(Type("uint64"), compute, stacks=False)
 
 
-def _of_number(number: float) -> int:
-    """Return the hash of a single number: DuckDB's, which scalars have."""
-    given: float | str
+def _hash_number(number: float) -> int:
+    """Return the hash of a single number, computed by DuckDB in the same way as for scalars."""
+    value: float | str
     form = ""
     is_whole = isinstance(number, int) or number.is_integer()
     if not is_whole or not -(2**127) <= number < 2**127:
-        given, type_, form = float(number), "DOUBLE", ", 'fraction'"
+        value, type_, form = float(number), "DOUBLE", ", 'fraction'"
     elif -(2**63) <= number < 2**63:
-        given, type_ = int(number), "BIGINT"
+        value, type_ = int(number), "BIGINT"
     else:
-        given, type_ = str(int(number)), "VARCHAR"
+        value, type_ = str(int(number)), "VARCHAR"
     with calculator() as cursor:
-        found = cursor.execute(f"SELECT hash(CAST(? AS {type_}){form})", [given]).fetchone()
-    assert found is not None
-    return int(found[0])
+        row = cursor.execute(f"SELECT hash(CAST(? AS {type_}){form})", [value]).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def _digest(value: Any) -> int:
-    """Return the digest of an array, of a list by those of its items, or of any other value."""
+    """Return the digest of an array or another value; that of a list depends on its items'."""
     if isinstance(value, np.datetime64 | np.timedelta64 | dt.date | dt.timedelta):
         return xxhash.xxh3_64_intdigest(_time_text(value).encode())
     if isinstance(value, np.ndarray) and value.dtype.kind in "OmM" and not value.ndim:
         return _digest(value[()])
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
-        if (stack := _stacked(value)) is not None:
+        if (stack := _stack(value)) is not None:
             return _digest(stack)
         parts = np.array([_digest(item) for item in value], np.uint64)
         return xxhash.xxh3_64_intdigest(parts.tobytes(), len(parts))
@@ -67,13 +67,13 @@ def _digest(value: Any) -> int:
         seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
         data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
         return xxhash.xxh3_64_intdigest(data, seed)
-    if isinstance(value, dict | bool | int | float | None):  # JSON's
+    if isinstance(value, dict | bool | int | float | None):  # a JSON value
         return xxhash.xxh3_64_intdigest(canonical_json(value).encode())
     return xxhash.xxh3_64_intdigest(repr(value).encode())
 
 
 def _by_value(array: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in the dtype that all arrays of equal numbers share.
+    """Return numbers in a dtype that is the same for all arrays of equal numbers.
 
     >>> [_by_value(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
     ['int64', 'int64', 'int64']
@@ -81,7 +81,8 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     array([0. , 0.5])
     """
     if array.dtype.kind == "c":
-        array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)  # one NaN
+        # `+ 0` turns -0.0 into 0.0, and there is only one NaN.
+        array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
         return array if array.imag.any() else _by_value(array.real)
     if array.dtype.kind == "f":
         wide = np.where(np.isnan(array), np.nan, array.astype(np.float64) + 0.0)
@@ -96,8 +97,8 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
 _INT64 = (-(2.0**63), 2.0**63)
 
 
-def _stacked(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
-    """Return items as one array where they make one: a list of arrays equals their stack."""
+def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
+    """Return a list of arrays of one shape and dtype as one array, which it equals; else None."""
     forms = {(v.shape, v.dtype) for v in items if isinstance(v, np.ndarray | np.generic)}
     if len(forms) != 1 or not all(isinstance(v, np.ndarray | np.generic) for v in items):
         return None
@@ -106,10 +107,10 @@ def _stacked(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _time_text(value: Any) -> str:
-    """Return a moment or a span in a form that does not depend on its unit."""
+    """Return a timestamp or duration as a string that does not depend on its unit."""
     kind = "m8" if isinstance(value, np.timedelta64 | dt.timedelta) else "M8"
     time = np.asarray(value, None if isinstance(value, np.generic) else f"{kind}[us]")
-    for unit in ("us", "ns", "s"):  # the first that is exact does not depend on the unit either
+    for unit in ("us", "ns", "s"):  # the first exact one is the same for equal times
         try:
             exact = cast_time(time, np.dtype(f"{kind}[{unit}]"))
         except InvalidValueError:

@@ -1,4 +1,4 @@
-"""Number by number: roots, powers, limits, scales."""
+"""Elementwise functions: roots, logarithms, limits, scaling, conversion."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def _unary(name: str, summary: str, apply: Callable[..., Any]) -> None:
 
 
 _unary("ABS", "Absolute value.", np.abs)
-_unary("SQRT", "Square root, NaN of negative numbers.", np.sqrt)
+_unary("SQRT", "Square root, NaN for negative numbers.", np.sqrt)
 _unary("EXP", "e to the power of x.", np.exp)
-_unary("LOG", "Natural logarithm, NaN of negative numbers.", np.log)
+_unary("LOG", "Natural logarithm, NaN for negative numbers.", np.log)
 _unary("LOG2", "Logarithm to base 2.", np.log2)
 _unary("LOG10", "Logarithm to base 10.", np.log10)
-_unary("SIN", "Sine, of radians.", np.sin)
-_unary("COS", "Cosine, of radians.", np.cos)
-_unary("FLOOR", "Nearest whole number below.", np.floor)
-_unary("CEIL", "Nearest whole number above.", np.ceil)
+_unary("SIN", "Sine of an angle in radians.", np.sin)
+_unary("COS", "Cosine of an angle in radians.", np.cos)
+_unary("FLOOR", "Nearest integer below.", np.floor)
+_unary("CEIL", "Nearest integer above.", np.ceil)
 _unary("SIGN", "Sign of a number: -1, 0 or 1.", np.sign)
 _unary("ISNAN", "Whether elements are NaN.", np.isnan)
 
@@ -70,8 +70,8 @@ def _extreme(name: str, summary: str, apply: Callable[..., Any]) -> None:
     function(f"{name}(x, y)", group=GROUP)(bind)
 
 
-_extreme("GREATEST", "Element by element the greater number.", np.maximum)
-_extreme("LEAST", "Element by element the lesser number.", np.minimum)
+_extreme("GREATEST", "The greater number, element by element.", np.maximum)
+_extreme("LEAST", "The smaller number, element by element.", np.minimum)
 
 
 @function("CAST(x AS type)", group=GROUP)
@@ -90,7 +90,7 @@ def _round(x: Arg, decimals: int = 0) -> Bound:
     """Nearest number with the given number of decimals; halves go to the even one."""
     numbers("ROUND", x)
     if type(decimals) is not int:
-        raise ValueError(f"decimals must be a whole number, got {brief(decimals)}")
+        raise ValueError(f"decimals must be an integer, but it is {brief(decimals)}")
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.round(widened(np.asarray(value)), decimals)
@@ -120,7 +120,7 @@ def _normalize(x: Arg, range: Arg | None = None) -> Bound:
     if range is None:
         if is_boxes:
             raise ValueError("boxes need a window, [x0, y0, x1, y1]")
-        return Bound(result_of(_own_scale, x), _own_scale)
+        return Bound(result_of(_scale_to_unit, x), _scale_to_unit)
     if range.type.shape == (4,):
         return _to_window(x, range)
     if range.type.shape != (2,):
@@ -128,10 +128,10 @@ def _normalize(x: Arg, range: Arg | None = None) -> Bound:
     if is_boxes:
         raise ValueError("boxes need a window of four numbers, [x0, y0, x1, y1]")
 
-    def compute(value: Any, given: Any, *, lead: int) -> Any:
-        value, given = _as_float(value), np.asarray(given)
-        ends = (given[..., 0].astype(value.dtype), given[..., 1].astype(value.dtype))
-        return _scaled(*align([value, *ends], (x, range, range), lead))
+    def compute(value: Any, limits: Any, *, lead: int) -> Any:
+        value, limits = _as_float(value), np.asarray(limits)
+        ends = (limits[..., 0].astype(value.dtype), limits[..., 1].astype(value.dtype))
+        return _scale(*align([value, *ends], (x, range, range), lead))
 
     return Bound(result_of(compute, x, range), compute)
 
@@ -140,9 +140,9 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
     box_type("NORMALIZE", boxes)
     format_ = format_of(boxes)
 
-    def compute(value: Any, given: Any, *, lead: int) -> Any:
+    def compute(value: Any, window_value: Any, *, lead: int) -> Any:
         value = _as_float(value)
-        corners = np.asarray(given).astype(value.dtype)
+        corners = np.asarray(window_value).astype(value.dtype)
         value, corners = align([value, corners], (boxes, window), lead)
         return in_window(value, corners, format_)
 
@@ -151,12 +151,12 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
     return Bound(Type(dtype, boxes.type.shape, meaning), compute)
 
 
-def _own_scale(value: Any, *, lead: int) -> Any:
+def _scale_to_unit(value: Any, *, lead: int) -> Any:
     value = _as_float(value)
     inner = tuple(range(lead, value.ndim))
     if not value.size:
         return value
-    return _scaled(
+    return _scale(
         value, np.min(value, axis=inner, keepdims=True), np.max(value, axis=inner, keepdims=True)
     )
 
@@ -166,8 +166,8 @@ def _as_float(value: Any) -> NDArray[Any]:
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
 
 
-def _scaled(value: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
-    """Return ``(value - low) / (high - low)``, 0 where the two are the same."""
+def _scale(value: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+    """Return ``(value - low) / (high - low)``, or ``value - low`` where that divides by 0."""
     span = high - low
     scaled: NDArray[Any] = (value - low) / np.where(span == 0, np.ones_like(span), span)
     return scaled

@@ -1,4 +1,4 @@
-"""What is around every function: nulls pass it by, warnings are kept back, errors say where."""
+"""The wrapper around each function, which handles nulls, suppresses warnings and locates errors."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.value_type import Type
 
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError)
-"""What NumPy, and functions here, raise about values that do not fit."""
+"""Errors that NumPy and the functions of this package raise for unsuitable values."""
 
 
-def refusal(text: str, error: Exception, found: Sequence[str]) -> QueryTypeError:
-    """Build the error of a function that refuses values."""
+def refusal(text: str, error: Exception, types: Sequence[str]) -> QueryTypeError:
+    """Build the error for a call with unsuitable values."""
     reason = str(error).strip().rstrip(".")
-    return QueryTypeError(f"{text}: {reason}. Got {', '.join(found) or 'no argument'}.")
+    return QueryTypeError(f"{text}: {reason}. The arguments are {', '.join(types) or 'missing'}.")
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A function's `compute`, for values that may be null."""
+    """The `compute` of a function, wrapped for values that may be null."""
 
     text: str
-    """The call, as the query has it."""
+    """The call, as the query writes it."""
     type: Type
-    """Of the result."""
+    """Type of the result."""
     compute: Callable[..., Any]
-    """What takes values."""
+    """The wrapped function, which sees values only."""
     args: tuple[Arg, ...]
-    """What it is bound to."""
+    """The arguments that the function is bound to."""
     places: tuple[int, ...]
-    """Where each argument's value is among those that come; constants have theirs."""
+    """Position of each argument among the values passed; constants have their own values."""
     sees_null: bool
-    """Whether nulls are handed on."""
+    """Whether nulls are passed to the function."""
     is_users: bool = False
-    """Whether it is a function of the user's, which takes values of any kind as they come."""
+    """Whether it is a user's function, which takes values of any type unconverted."""
 
-    def __call__(self, *given: Any, lead: int, aside: Any = None) -> Any:
-        """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``).
+    def __call__(self, *inputs: Any, lead: int, auxiliary: Any = None) -> Any:
+        """Compute one row (``lead=0``), or rows stacked along the first axis (``lead=1``).
 
-        What is kept of the rows, `aside`, is used where none of them is null.
+        The `auxiliary` array of the rows is used only if none of them is null.
         """
         if lead and all(arg.is_constant for arg in self.args):
-            return self._of_constants(*given)
+            return self._compute_constants(*inputs)
         values = tuple(
-            arg.value if arg.is_constant else given[place]
+            arg.value if arg.is_constant else inputs[place]
             for arg, place in zip(self.args, self.places, strict=True)
         )
         if self.sees_null:
@@ -72,46 +72,46 @@ class Guarded:
         values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
         nulls = np.logical_or.reduce(masks) if masks else None
         if nulls is None or not nulls.any():
-            return self._run(values, lead, aside)
+            return self._run(values, lead, auxiliary)
         rows = zip(values, self.args, strict=True)
-        chosen = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
-        return self._spread(self._run(chosen, lead) if not nulls.all() else None, nulls)
+        present = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
+        return self._spread(self._run(present, lead) if not nulls.all() else None, nulls)
 
-    def _of_constants(self, *given: Any) -> Any:
-        """Return the one result of constants, along a first axis of size 1."""
-        found = self(*given, lead=0)
-        if found is None:
+    def _compute_constants(self, *inputs: Any) -> Any:
+        """Return the only result of constants, with a first axis of size 1."""
+        result = self(*inputs, lead=0)
+        if result is None:
             return self._spread(None, np.ones(1, bool))
-        return np.asarray(found)[None] if self.type.is_number else [found]
+        return np.asarray(result)[None] if self.type.is_number else [result]
 
     def _count(self, values: tuple[Any, ...]) -> int:
-        """Return how many rows there are; constants have no axis of rows."""
+        """Return the number of rows; constants have no axis for them."""
         pairs = zip(values, self.args, strict=True)
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
-    def _run(self, values: tuple[Any, ...], lead: int, aside: Any = None) -> Any:
+    def _run(self, values: tuple[Any, ...], lead: int, auxiliary: Any = None) -> Any:
         if not lead and not self.is_users:
             values = tuple(map(_as_declared, values, self.args))
         try:
             with np.errstate(all="ignore"):
-                if aside is not None:
-                    return self.compute(*values, lead=lead, aside=aside)
+                if auxiliary is not None:
+                    return self.compute(*values, lead=lead, auxiliary=auxiliary)
                 return self.compute(*values, lead=lead)
         except LakeError:
             raise
         except REFUSALS as error:
             pairs = zip(values, self.args, strict=True)
-            found = [f"{arg.type.dtype} {np.shape(v)}" for v, arg in pairs]
-            raise refusal(self.text, error, found) from error
+            types = [f"{arg.type.dtype} {np.shape(v)}" for v, arg in pairs]
+            raise refusal(self.text, error, types) from error
 
     def _spread(self, result: Any, nulls: NDArray[np.bool_]) -> Any:
-        """Return a result for all rows, of one for those that are not null."""
+        """Return the result for all rows; `result` has only the rows that are not null."""
         if result is None:
             shape = tuple(n or 0 for n in self.type.shape or ())
             return all_null(len(nulls), shape, self.type.dtype if self.type.is_number else "object")
         if isinstance(result, list) or 0 in result.shape[1:]:
-            found = iter(result)
-            return [None if null else next(found) for null in nulls]
+            values = iter(result)
+            return [None if null else next(values) for null in nulls]
         whole = np.ma.masked_all((len(nulls), *result.shape[1:]), result.dtype)
         whole[~nulls] = result
         return whole
@@ -122,7 +122,7 @@ def _may_have_null(values: Any) -> bool:
 
 
 def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Any:
-    """Return rows that are null: a masked array, or a list where rows have no elements to mask.
+    """Return null rows as a masked array, or as a list if rows have no elements to mask.
 
     >>> all_null(2, (3, 0), "float32")
     [None, None]
@@ -131,7 +131,7 @@ def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def null_rows(values: Any) -> NDArray[np.bool_]:
-    """Tell which rows are null: None in a list, those with a masked element in an array."""
+    """Return a mask of the null rows: None in a list, or any masked element in an array."""
     if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
@@ -146,40 +146,44 @@ def _without(values: Any, nulls: NDArray[np.bool_]) -> Any:
 
 
 def _as_declared(value: Any, arg: Arg) -> Any:
-    """Give a number or list of a row its dtype; anything else is left."""
+    """Convert a row's number or list to the dtype of its argument; return others unchanged."""
     if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value
     return listed(value, arg.type)
 
 
 def listed(value: Any, type_: Type) -> NDArray[Any] | None:
-    """Return numbers that DuckDB gives. Raises QueryTypeError for what holds anything else."""
+    """Return a list that DuckDB computed as an array of numbers; None for null.
+
+    Raises
+    ------
+    QueryTypeError
+        If there are nulls or other values in it, or integers that the dtype would round.
+    """
     if value is None:
         return None
-    if _has_none(value):  # which NumPy takes for NaN
+    if _has_none(value):  # NumPy would convert None to NaN
         raise QueryTypeError(
-            f"{type_} takes numbers without null, but there is {brief(value, 80)}. Leave nulls "
-            "out, as LIST(x) FILTER (WHERE x IS NOT NULL) does, or put a number in their place: "
-            "COALESCE(x, 0)."
+            f"A {type_} must not contain null, but it is {brief(value, 80)}. Exclude nulls, "
+            "LIST(x) FILTER (WHERE x IS NOT NULL), or replace them by a number, COALESCE(x, 0)."
         )
     try:
         array = np.asarray(value, type_.dtype)
     except (TypeError, ValueError) as error:
         raise QueryTypeError(
-            f"{type_} takes numbers without null, but there is {brief(value, 80)}. CAST it, or "
-            "compare HASH(x) with HASH(y)."
+            f"A {type_} must consist of numbers, but it is {brief(value, 80)}. CAST it, or compare "
+            "HASH(x) with HASH(y)."
         ) from error
     if array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
         raise QueryTypeError(
-            f"{type_} does not hold integers beyond 2**53 exactly, but there is "
-            f"{brief(value, 80)}. "
+            f"A {type_} cannot hold integers beyond 2**53 exactly, but it is {brief(value, 80)}. "
             "CAST the items: CAST(x AS BIGINT)."
         )
     return array
 
 
 def _has_none(value: Any) -> bool:
-    """Tell whether None is among the items of a list, or theirs.
+    """Tell whether None is among the items of a list or of a nested list.
 
     >>> _has_none([1, None]), _has_none([[1], [None]]), _has_none([[1], []])
     (True, True, False)

@@ -1,4 +1,4 @@
-"""Which pairs, one to one, have the greatest sum: the assignment problem.
+"""The assignment problem: the one-to-one matching with the greatest sum.
 
 Notes
 -----
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def best_matching(gains: NDArray[Any]) -> Any:
-    """Return the greatest sum of pairs, each row and each column at most once.
+    """Return the greatest sum of entries, with at most one in each row and in each column.
 
     Parameters
     ----------
     gains : ndarray, (…, n, m)
-        What each pair brings, 0 or more.
+        Gain of each pair, 0 or more.
 
     Returns
     -------
@@ -37,17 +37,18 @@ def best_matching(gains: NDArray[Any]) -> Any:
         return np.zeros(gains.shape[:-2])[()]
     best = gains.argmax(axis=-1)
     shared = (np.diff(np.sort(best, axis=-1), axis=-1) == 0).any(axis=-1)
-    for at in zip(*np.nonzero(np.atleast_1d(shared)), strict=True):  # else each row has its best
+    # If no two rows have their best entry in the same column, these entries are the matching.
+    for at in zip(*np.nonzero(np.atleast_1d(shared)), strict=True):
         one = at if np.ndim(shared) else ()
-        best[one] = _assigned(-gains[one])
+        best[one] = _assign(-gains[one])
     return np.take_along_axis(gains, best[..., None], axis=-1)[..., 0].sum(axis=-1)
 
 
-def _assigned(costs: NDArray[Any]) -> NDArray[np.int64]:
-    """Return each row's column in the assignment of least cost; rows are not more than columns."""
+def _assign(costs: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the column of each row in the assignment of least cost; there are n <= m rows."""
     n, m = costs.shape
     row_price, column_price = np.zeros(n), np.zeros(m + 1)
-    owner = np.full(m + 1, -1)  # row of each column; the last column is where paths start
+    owner = np.full(m + 1, -1)  # row of each column; paths start at the extra last column
     for row in range(n):
         owner[m], column = row, m
         distance, previous = np.full(m, np.inf), np.full(m, m)
@@ -65,7 +66,7 @@ def _assigned(costs: NDArray[Any]) -> NDArray[np.int64]:
             column_price[done] -= step
             distance[~done[:m]] -= step
             column = following
-        while column != m:  # turn the path round
+        while column != m:  # reassign the columns along the path
             owner[column] = owner[previous[column]]
             column = int(previous[column])
     assigned = np.empty(n, np.int64)

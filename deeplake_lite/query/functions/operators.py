@@ -1,7 +1,7 @@
-"""Operators between tensors: arithmetic, comparisons, logic.
+"""Operators on tensors: arithmetic, comparisons, logic.
 
-Division by zero gives infinities and NaN; of integers, ``//`` and ``%`` by zero give 0, as in
-NumPy. Comparisons with NaN are false, but for ``<>``.
+Division by zero gives infinities and NaN; for integers, ``//`` and ``%`` by zero give 0, as in
+NumPy. Comparisons with NaN are false, except ``<>``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GROUP = "Operators"
 
 
 def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
-    """Register an operator between numbers, small integers being widened."""
+    """Register an operator on numbers, which widens small integers."""
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(sign, x, y)
@@ -54,15 +54,15 @@ def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
         try:
             return Bound(result_of(compute, x, y), compute)
         except OverflowError:
-            raise ValueError(_BEYOND) from None
+            raise ValueError(_DOES_NOT_FIT) from None
 
     bind.__doc__ = summary
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
 
 
-_BEYOND = (
-    "takes no whole number that the other side's dtype does not hold, such as a negative one "
-    "beside uint64: cast that side, CAST(x AS INT64)"
+_DOES_NOT_FIT = (
+    "an integer constant must fit into the dtype of the other side; a negative one does not fit "
+    "into uint64. Cast that side: CAST(x AS INT64)"
 )
 
 
@@ -109,30 +109,30 @@ def _comparison(
 
     def bind(x: Arg, y: Arg) -> Bound:
         if sign in ("=", "<>"):
-            x, y = _named(x, y), _named(y, x)
+            x, y = _name_to_number(x, y), _name_to_number(y, x)
         elif any(arg.type.dtype.startswith("complex") for arg in (x, y)):
             raise QueryTypeError(
-                f"Complex numbers are neither less nor greater than others, but {x.text} is "
-                f"{x.type} and {y.text} is {y.type}. Compare them by = or <>, or compare ABS(x)."
+                f"Complex numbers have no order, but {x.text} is {x.type} and {y.text} is "
+                f"{y.type}. Compare them with = or <>, or compare ABS(x)."
             )
         x, y = as_times(x, y), as_times(y, x)
-        _check_truth(x, y)
-        if (listed := _listed(sign, x, y, compare)) is not None:
-            return listed
+        _check_booleans(x, y)
+        if (bound := _compare_items(sign, x, y, compare)) is not None:
+            return bound
         if x.type.is_time or y.type.is_time:
-            return _between_times(sign, x, y, apply)
-        known = x.type.is_number + y.type.is_number
+            return _compare_with_times(sign, x, y, apply)
+        numeric = x.type.is_number + y.type.is_number
         if "object" in (x.type.dtype, y.type.dtype):
-            return Bound(Type("bool"), _between_json(compare), stacks=False)
-        if known == 1:
+            return Bound(Type("bool"), _compare_json(compare), stacks=False)
+        if numeric == 1:
             raise QueryTypeError(
-                f"{sign} compares numbers with numbers and text with text, got {x.text}, which is "
-                f"{x.type}, and {y.text}, which is {y.type}."
+                f"{sign} compares numbers with numbers and strings with strings, but {x.text} is "
+                f"{x.type} and {y.text} is {y.type}."
             )
-        if known == 0:
-            return Bound(Type("bool"), _between_text(compare), stacks=False)
+        if numeric == 0:
+            return Bound(Type("bool"), _compare_strings(compare), stacks=False)
         fixed = [weak(arg.value) if arg.is_constant else None for arg in (x, y)]
-        box_numbers("float32", (4,), x, y)  # refuses boxes of two formats
+        box_numbers("float32", (4,), x, y)  # raises an error for boxes of two formats
 
         def compute(*values: Any, lead: int) -> Any:
             pairs = zip(values, fixed, strict=True)
@@ -145,31 +145,33 @@ def _comparison(
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
 
 
-def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound | None:
-    """Return a comparison of a list's items, each with one value; None where neither is a list.
+def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound | None:
+    """Bind a comparison of each item of a list with a single value.
+
+    Return None if neither argument is a list.
 
     Raises
     ------
     QueryTypeError
-        For lists of what has axes, and for two lists.
+        For lists whose items have axes, and for two lists.
     """
     is_json = "object" in (x.type.dtype, y.type.dtype)
-    lists = [a for a in (x, y) if a.type.items is not None or (_is_texts(a) and not is_json)]
+    lists = [a for a in (x, y) if a.type.items is not None or (_is_strings(a) and not is_json)]
     if not lists:
         return None
     one, other = lists[0], y if lists[0] is x else x
     items = one.type.items
-    if _is_texts(one) and other.type != Type("str"):
+    if _is_strings(one) and other.type != Type("str"):
         raise QueryTypeError(
-            f"{sign} compares each text of a list with a text, but {other.text} is {other.type} "
-            f"and {one.text} is {one.type}. CAST one of them."
+            f"{sign} compares each string of a list with a string, but {other.text} is "
+            f"{other.type} and {one.text} is {one.type}. CAST one of them."
         )
     is_flat = one.type.ndim == 1 if items is None else items.of.ndim == 0
     if not is_flat or other.type.ndim != 0:
         raise QueryTypeError(
-            f"{sign} compares each item of a list with one value, but {one.text} is {one.type} and "
-            f"{other.text} is {other.type}. Compare HASH({one.text}) with HASH({other.text}), or "
-            f"take an item: {one.text}[0]."
+            f"{sign} compares each item of a list with a single value, but {one.text} is "
+            f"{one.type} and {other.text} is {other.type}. Compare HASH({one.text}) with "
+            f"HASH({other.text}), or select an item: {one.text}[0]."
         )
 
     single = other.value if other.is_constant and other.type.is_time else None
@@ -183,13 +185,13 @@ def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bo
     return Bound(Type("bool", (None,)), compute, stacks=False)
 
 
-def _is_texts(arg: Arg) -> bool:
-    """Tell whether a value is a list of texts as it stands: ``['a', 'b']``."""
+def _is_strings(arg: Arg) -> bool:
+    """Tell whether an argument is a constant list of strings: ``['a', 'b']``."""
     return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim != 0
 
 
 def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
-    """Tell whether a comparison holds; null is equal to nothing, a text neither less nor more."""
+    """Tell whether a comparison holds; it does not for null or for values without an order."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):
@@ -200,8 +202,8 @@ def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
         return False
 
 
-def _between_times(sign: str, x: Arg, y: Arg, apply: Callable[..., Any]) -> Bound:
-    """Return a comparison of times, element by element."""
+def _compare_with_times(sign: str, x: Arg, y: Arg, apply: Callable[..., Any]) -> Bound:
+    """Bind a comparison of times, element by element."""
     check_times(sign, x, y)
     fixed = [np.asarray(arg.value) if arg.is_constant else None for arg in (x, y)]
 
@@ -213,8 +215,8 @@ def _between_times(sign: str, x: Arg, y: Arg, apply: Callable[..., Any]) -> Boun
     return Bound(result_of(compute, x, y), compute)
 
 
-def _between_text(compare: Callable[[Any, Any], Any]) -> Compute:
-    """Return what compares texts row by row."""
+def _compare_strings(compare: Callable[[Any, Any], Any]) -> Compute:
+    """Return a function that compares the strings of a row."""
 
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.bool_(compare(a, b))
@@ -222,8 +224,8 @@ def _between_text(compare: Callable[[Any, Any], Any]) -> Compute:
     return compute
 
 
-def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
-    """Return what compares JSON row by row; a text is neither less nor more than a number."""
+def _compare_json(compare: Callable[[Any, Any], Any]) -> Compute:
+    """Return a function that compares the JSON of a row; strings and numbers have no order."""
 
     def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
         a, b = (v.tolist() if hasattr(v, "tolist") else v for v in values)
@@ -237,20 +239,20 @@ def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
     return compute
 
 
-def _check_truth(*args: Arg) -> None:
-    """Refuse classes beside truth values. Raises QueryTypeError."""
+def _check_booleans(*args: Arg) -> None:
+    """Refuse to compare classes with booleans. Raises QueryTypeError."""
     types = [arg.type.items.of if arg.type.items is not None else arg.type for arg in args]
     classes = [t.classes for t in types if t.classes is not None]
     if "bool" in {t.dtype for t in types} and not all(c.takes_truth for c in classes):
         raise QueryTypeError(
-            f"None of several classes is true or false, but {args[0].text} is compared with "
+            f"Classes cannot be compared with booleans, but {args[0].text} is compared with "
             f"{args[1].text}. Compare classes with their names, or with their numbers, which begin "
             "at 0."
         )
 
 
-def _named(arg: Arg, other: Arg) -> Arg:
-    """Return the number of a class where its name stands."""
+def _name_to_number(arg: Arg, other: Arg) -> Arg:
+    """Return the number of a class for its name, if the other argument has classes."""
     if arg.is_constant and isinstance(arg.value, str) and other.type.names is not None:
         return Arg(arg.text, Type("int64"), class_number(arg, other))
     return arg
@@ -265,7 +267,7 @@ _comparison(">=", "Whether elements are greater or equal.", np.greater_equal, op
 
 
 def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -> None:
-    """Register AND or OR; one value decides, whatever the other is, null included."""
+    """Register AND or OR. A `decisive` value decides alone, even if the other one is null."""
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(word, *(a for a in (x, y) if a.value is not None))
@@ -276,23 +278,23 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
             if not any(np.any(null) for null in nulls):
                 return result
             inner = tuple(range(lead, result.ndim))
-            open_ = np.logical_or(*nulls) & ~np.all(result == decisive, axis=inner)
+            is_null = np.logical_or(*nulls) & ~np.all(result == decisive, axis=inner)
             if not lead:
-                return None if open_ else result
-            mask = open_.reshape(-1, *(1,) * len(inner))
+                return None if is_null else result
+            mask = is_null.reshape(-1, *(1,) * len(inner))
             return np.ma.masked_array(result, np.broadcast_to(mask, result.shape))
 
-        known = (
+        samples = (
             replace(a, type=Type("bool"), value=True) if a.value is None else a for a in (x, y)
         )
-        return Bound(result_of(compute, *known), compute, sees_null=True)
+        return Bound(result_of(compute, *samples), compute, sees_null=True)
 
     bind.__doc__ = summary
     function(f"x {word} y", group=GROUP, name=word)(bind)
 
 
 def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
-    """Return a value with nulls replaced, and which rows they are."""
+    """Return a value with nulls replaced by `neutral`, and a mask of the null rows."""
     if value is None or value is np.ma.masked:
         return np.asarray(neutral), True
     if not isinstance(value, np.ma.MaskedArray):

@@ -1,6 +1,6 @@
-"""Many numbers to fewer: sums, extremes, moments, along an axis or over all of a row's value.
+"""Reductions along axes or over all elements of a row's value: sums, extremes, moments.
 
-What has no value for no elements (MAX of no boxes) gives a null; the others give what NumPy gives.
+Without elements, SUM, PROD, ANY and ALL have NumPy's value; the others, such as MAX, are null.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _var(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
         return in_float32(np.var, x, axis)
     if x.dtype.kind not in "bu" or x.dtype.itemsize > 1 or _count(x, axis) > 1 << 23:
         return np.var(x, axis=axis)
-    n = _count(x, axis)  # n² · 255² is below 2⁶³: exact up to the division
+    n = _count(x, axis)  # n² · 255² is below 2⁶³, so everything before the division is exact
     values = x.view(np.uint8)
     squares = np.multiply(values, values, dtype=np.uint16)
     once, twice = total(values, axis), total(squares, axis)
@@ -72,7 +72,7 @@ def _count(x: NDArray[Any], axis: tuple[int, ...]) -> int:
 def _reduction(
     name: str, summary: str, reduce: Callable[..., Any], *aliases: str, of_nothing: bool = False
 ) -> None:
-    """Register a reduction with ``axis``; `of_nothing` tells whether it has a value of nothing."""
+    """Register a reduction with ``axis``; `of_nothing` tells if it has a value without elements."""
 
     def bind(x: Arg, axis: Axis = None) -> Bound:
         numbers(name, x)
@@ -81,60 +81,60 @@ def _reduction(
             array = np.asarray(value)
             return reduce(array, axes(array.ndim, axis, lead))
 
-        found = result_of(reduced, _not_empty(x))
+        type_ = result_of(reduced, _not_empty(x))
 
-        return Bound(found, reduced if of_nothing else _null_of_nothing(reduced, axis, found.dtype))
+        return Bound(type_, reduced if of_nothing else _null_of_nothing(reduced, axis, type_.dtype))
 
     bind.__doc__ = summary
     function(f"{name}(x, axis=None)", group=GROUP, aliases=aliases)(bind)
 
 
 def _null_of_nothing(reduce: Compute, axis: Axis, dtype: str) -> Compute:
-    """Return a reduction that gives a null (of each row, where stacked) of no elements."""
+    """Return a reduction that is null without elements, in each row if rows are stacked."""
 
     def compute(value: Any, *, lead: int) -> Any:
         array = np.asarray(value)
         if array.size:
             return reduce(array, lead=lead)
         over = axes(array.ndim, axis, lead)
-        kept = [n for a, n in enumerate(array.shape) if a not in over]
+        remaining = [n for a, n in enumerate(array.shape) if a not in over]
         if all(array.shape[a] for a in over):
-            return np.zeros(kept, dtype)
-        return all_null(kept[0], tuple(kept[1:]), dtype) if lead else None
+            return np.zeros(remaining, dtype)
+        return all_null(remaining[0], tuple(remaining[1:]), dtype) if lead else None
 
     return compute
 
 
 def _not_empty(x: Arg) -> Arg:
-    """Return the argument with axes of unknown size where they are empty."""
+    """Return the argument with axes that vary in place of empty ones, for `result_of`."""
     shape = x.type.shape and tuple(n or None for n in x.type.shape)
     return replace(x, type=replace(x.type, shape=shape))
 
 
 def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
-    """Register what finds the position of an extreme."""
+    """Register a function that finds the position of an extreme."""
 
     def bind(x: Arg, axis: int | None = None) -> Bound:
         numbers(name, x)
         if axis is not None and type(axis) is not int:
-            raise ValueError(f"axis must be a whole number, got {brief(axis)}")
+            raise ValueError(f"axis must be an integer, but it is {brief(axis)}")
 
-        def found(value: Any, *, lead: int) -> Any:
+        def position(value: Any, *, lead: int) -> Any:
             array = np.asarray(value)
             over = axes(array.ndim, axis, lead)
             flat = array.reshape(*array.shape[:lead], -1) if axis is None else array
             return find(flat, axis=lead if axis is None else over[0])
 
-        type_ = result_of(found, _not_empty(x))
+        type_ = result_of(position, _not_empty(x))
 
-        return Bound(type_, _null_of_nothing(found, axis, type_.dtype))
+        return Bound(type_, _null_of_nothing(position, axis, type_.dtype))
 
     bind.__doc__ = summary
     function(f"{name}(x, axis=None)", group=GROUP)(bind)
 
 
 def _plain(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reduction of NumPy that takes its axes by position."""
+    """Return a reduction of NumPy's that takes its axes as the second argument."""
     return lambda x, over: reduce(x, axis=over)
 
 

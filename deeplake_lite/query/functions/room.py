@@ -1,7 +1,7 @@
-"""How much a function's result may take: known from shapes, before anything is allocated.
+"""Limits for the size of a function's result, checked by its shape before it is allocated.
 
-Arrays that broadcast, boxes compared pair by pair, and pictures made larger can give far more than
-they take.
+Broadcasting, comparing all pairs of boxes, and enlarging images can give results that are far
+larger than the arguments.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_BYTES = 1 << 31
-"""Bytes of a row's value at the most, as of any cell."""
+"""Most bytes of a row's value, as of any cell."""
 
 STACK_BYTES = 1 << 29
-"""Bytes of many rows' values, stacked: eight times a block, as integers are widened."""
+"""Most bytes of stacked rows: eight times the size of a block, because integers are widened."""
 
 
 class TooMany(Exception):
-    """Rows that are stacked would take more than a block may."""
+    """Raised if stacked rows would take too much memory; the caller retries with fewer rows."""
 
 
 def check_room(shape: Sequence[int], itemsize: int, *, lead: int) -> None:
-    """Check that a result of this shape may be made.
+    """Check that a result of this shape is not too large.
 
     Parameters
     ----------
     lead : int
-        1 where the first axis is that of stacked rows, else 0.
+        1 if the first axis is that of stacked rows, otherwise 0.
 
     Raises
     ------
     TooMany
-        When several rows together take more than a block may.
+        If several rows together are too large for a block.
     ValueError
-        When one row takes more than a cell may.
+        If a single row is too large for a cell.
 
     Examples
     --------
     >>> check_room((40_000, 100_000), 8, lead=0)
     Traceback (most recent call last):
-    ValueError: a value may take up to 2 GiB, and one of shape (40000, 100000) takes 29.8 GiB
+    ValueError: a value must take at most 2 GiB, but one of shape (40000, 100000) takes 29.8 GiB
     """
     nbytes, row = math.prod(shape) * itemsize, tuple(shape[lead:])
     if nbytes > STACK_BYTES and lead and shape[0] > 1:
         raise TooMany
     if nbytes > MOST_BYTES:
         raise ValueError(
-            f"a value may take up to 2 GiB, and one of shape {brief(row, 80)} takes "
+            f"a value must take at most 2 GiB, but one of shape {brief(row, 80)} takes "
             f"{nbytes / 2**30:.1f} GiB"
         )

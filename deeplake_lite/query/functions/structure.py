@@ -1,4 +1,4 @@
-"""What a value's shape is, and the same numbers in another order or shape."""
+"""Functions that return the shape of a value, or its elements in another order or shape."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _about_shape(
     of: Callable[..., Any],
     *aliases: str,
 ) -> None:
-    """Register what depends on the shape alone."""
+    """Register a function of the shape alone."""
 
     def bind(x: Arg) -> Bound:
         if x.type.items is None:
@@ -56,14 +56,14 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
     """Axes in another order, reversed if none is given."""
     numbers("TRANSPOSE", x)
     if axes is not None and not all(type(a) is int for a in axes):
-        raise ValueError(f"axes must be whole numbers, got {brief(axes)}")
+        raise ValueError(f"axes must be integers, but they are {brief(axes)}")
 
     def compute(value: Any, *, lead: int) -> Any:
         value = np.asarray(value)
         inner = value.ndim - lead
         order = range(inner)[::-1] if axes is None else axes
         if sorted(a % inner if -inner <= a < inner else -1 for a in order) != list(range(inner)):
-            raise ValueError(f"axes must name each of {inner} axes once, got {list(order)}")
+            raise ValueError(f"axes must have each of {inner} axes once, but it is {list(order)}")
         return np.transpose(value, (*range(lead), *(lead + a % inner for a in order)))
 
     return Bound(result_of(compute, x), compute)
@@ -75,11 +75,13 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
     numbers("RESHAPE", x)
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(type(n) is int and n >= -1 for n in sizes) or sizes.count(-1) > 1:
-        raise ValueError(f"a shape is lengths, one of them at most -1, got {brief(shape)}")
+        raise ValueError(
+            f"a shape must consist of lengths, at most one of them -1, but it is {brief(shape)}"
+        )
 
     def compute(value: Any, *, lead: int) -> Any:
         value = np.asarray(value)
-        if value.size == 0 and lead and -1 in sizes:  # -1 has no one meaning for no rows
+        if value.size == 0 and lead and -1 in sizes:  # NumPy cannot infer -1 without elements
             rest = prod(value.shape[1:]) // (prod(n for n in sizes if n >= 0) or 1)
             return value.reshape(*value.shape[:1], *(rest if n < 0 else n for n in sizes))
         return value.reshape(*value.shape[:lead], *sizes)
@@ -141,7 +143,7 @@ def _nonzero(x: Arg) -> Bound:
 
 
 def _size(x: Arg) -> int | None:
-    """Return how many elements each row has, where that is known."""
+    """Return the number of elements of each row, or None if it varies."""
     sizes = [] if x.type.shape is None else [n for n in x.type.shape if n is not None]
-    unknown = x.type.shape is None or len(sizes) < len(x.type.shape)
-    return None if unknown else prod(sizes)
+    varies = x.type.shape is None or len(sizes) < len(x.type.shape)
+    return None if varies else prod(sizes)

@@ -1,4 +1,4 @@
-"""Comparisons of moments with moments and of spans with spans, exact whatever their units are."""
+"""Exact comparisons of timestamps, and of durations, in any units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.database.spans import read_moment
+from deeplake_lite.query.database.times import read_timestamp
 from deeplake_lite.query.functions.base import Arg
 from deeplake_lite.query.functions.value_type import Type
 
@@ -24,12 +24,12 @@ _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 
 
 def as_times(arg: Arg, other: Arg) -> Arg:
-    """Return a constant beside times as times: texts as moments, and Python's dates and spans.
+    """Convert a constant that is compared with times: strings, and Python's times.
 
     Raises
     ------
     QueryTypeError
-        For texts that are no moments, and for times that no one unit holds.
+        For strings that are not timestamps, and for times that do not fit into one unit.
     """
     beside = other.type if other.type.items is None else other.type.items.of
     if not beside.is_time or not arg.is_constant or arg.value is None:
@@ -39,13 +39,13 @@ def as_times(arg: Arg, other: Arg) -> Arg:
         return arg
     parts = [_part(value, arg, beside) for value in values.flat]
     if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
-        return arg  # which is refused beside times
-    found = _in_one_unit(parts, arg).reshape(values.shape)
-    return Arg(arg.text, Type(found.dtype.name, found.shape), found)
+        return arg  # the comparison refuses it
+    times = _in_one_unit(parts, arg).reshape(values.shape)
+    return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
 
 def _part(value: Any, arg: Arg, beside: Type) -> Any:
-    """Return one value as NumPy's time; anything that is no time as it is."""
+    """Return one value as NumPy's time; return it unchanged if it is not a time."""
     match value:
         case None:
             return np.array("NaT", beside.dtype)[()]
@@ -56,57 +56,62 @@ def _part(value: Any, arg: Arg, beside: Type) -> Any:
         case dt.date():
             return np.datetime64(value, "D")
         case str():
-            return _moment(str(value), arg, beside)
+            return _read(str(value), arg, beside)
     return value
 
 
-def _moment(text: str, arg: Arg, beside: Type) -> np.datetime64:
-    """Return the moment that a text gives. Raises QueryTypeError where it gives none."""
+def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
+    """Read a timestamp. Raises QueryTypeError if the string does not have one."""
     if beside.dtype.startswith("timedelta"):
         raise QueryTypeError(
-            f"Durations compare with durations, but {arg.text} is a string. Write INTERVAL 2 HOUR, "
-            "or pass a timedelta as a parameter."
+            f"Durations can only be compared with durations, but {arg.text} is a string. Write "
+            "INTERVAL 2 HOUR, or pass a timedelta as a parameter."
         )
-    moment = read_moment(text)
-    if moment is None:
+    timestamp = read_timestamp(text)
+    if timestamp is None:
         raise QueryTypeError(
-            f"Times compare with times, but {brief(text, 60)} is none. Write it as "
-            "'2026-01-31 12:30:00'."
+            f"Times can only be compared with times, but {brief(text, 60)} is not a time. Write "
+            "it as '2026-01-31 12:30:00'."
         )
-    return moment
+    return timestamp
 
 
 def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
-    """Return times in one array. Raises QueryTypeError for times that no one unit holds."""
-    found = np.array(parts)
-    if not all(map(_same, parts, found)):
+    """Return times as one array. Raises QueryTypeError if they do not fit into one unit."""
+    times = np.array(parts)
+    if not all(map(_is_same, parts, times)):
         raise QueryTypeError(
-            f"An array of times is of one unit, but no unit holds all of {arg.text}: "
+            f"An array of times must have one unit, but no unit can hold all of {arg.text}: "
             f"{brief(arg.value, 80)}. Compare with one time at a time."
         )
-    return found
+    return times
 
 
-def _same(part: Any, back: Any) -> bool:
-    """Tell whether a time is still the same in another unit, in which it may have overflowed."""
-    return bool(np.isnat(part) or compare_times(np.equal, part, back))
+def _is_same(part: Any, converted: Any) -> bool:
+    """Tell whether a time is unchanged in another unit, in which it may have overflowed."""
+    return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 
 def check_times(sign: str, x: Arg, y: Arg) -> None:
-    """Refuse moments beside spans, and times beside anything else. Raises QueryTypeError."""
+    """Refuse to compare timestamps, durations and other values with each other.
+
+    Raises
+    ------
+    QueryTypeError
+    """
     kinds = {arg.type.dtype.split("[")[0] for arg in (x, y)}
     if len(kinds) > 1:
         raise QueryTypeError(
-            f"{sign} compares times with times and durations with durations, got {x.text}, which "
-            f"is {x.type}, and {y.text}, which is {y.type}."
+            f"{sign} compares times with times and durations with durations, but {x.text} is "
+            f"{x.type} and {y.text} is {y.type}."
         )
 
 
 def compare_times(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Return a comparison of times, element by element; NaT compares as NaN does.
+    """Compare times element by element; NaT compares as NaN does.
 
-    Where the units differ, the finer times are cut to the coarser unit: nanoseconds do not hold
-    the year 3000, at which NumPy raises OverflowError.
+    If the units differ, the finer times are truncated to the coarser unit, because nanoseconds
+    cannot hold the year 3000, for which NumPy raises OverflowError.
 
     >>> days = np.array(["2020-01-01", "3000-01-01", "NaT"], "M8[D]")
     >>> compare_times(np.less, days, np.datetime64("2020-01-01T00:00:00.000000001"))
@@ -115,13 +120,14 @@ def compare_times(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     a, b = np.asarray(a), np.asarray(b)
     if not a.dtype.kind == b.dtype.kind in "mM":
         raise QueryTypeError(
-            f"Times compare with times and durations with durations, got {a.dtype} and {b.dtype}."
+            "Times can only be compared with times, and durations with durations, but these are "
+            f"{a.dtype} and {b.dtype}."
         )
     return compare(a, b) if a.dtype == b.dtype else compare(_order(a, b), 0)
 
 
 def _order(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return -1, 0 or 1 where a is less, equal or greater, and NaN where one is NaT."""
+    """Return -1, 0 or 1 where a is less than, equal to or greater than b, and NaN for NaT."""
     coarse, fine = (np.datetime_data(side.dtype)[0] for side in (a, b))
     if _UNITS.index(coarse) > _UNITS.index(fine):
         return -_order(b, a)
@@ -132,7 +138,7 @@ def _order(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _cut(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return how many whole units times have, and whether there is a rest."""
+    """Return the number of whole units of times, and whether there is a remainder."""
     fine = np.datetime_data(times.dtype)[0]
     ratio = np.array(1, f"m8[{unit}]") // np.array(1, f"m8[{fine}]")
     counts = times.view(np.int64)
@@ -140,9 +146,9 @@ def _cut(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _cut_months(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return how many whole months or years times have, which differ in their days.
+    """Return the number of whole months or years of times, and whether there is a remainder.
 
-    Raises TypeError for durations in days and less, of which no number is a month.
+    Raises TypeError for durations in days or finer units, because months differ in length.
     """
     of = np.datetime_data(times.dtype)[0]
     if times.dtype.kind == "m" or of == "M":

@@ -1,4 +1,4 @@
-"""What calls a user's function: with copies of its arguments, one row or block at a time."""
+"""Calling users' functions with copies of their arguments, and checking their results."""
 
 from __future__ import annotations
 
@@ -33,56 +33,56 @@ GROUP = "Your own"
 type Returns = str | tuple[str, tuple[int | None, ...]] | Htype
 
 _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M", "m": "m"}
-"""Kinds of dtype that a result may have for one that was declared."""
+"""Kinds of dtypes that a result may have, by the kind of the declared dtype."""
 
 
 OWN: dict[str, Function] = {}
-"""Functions of users by name, in capitals; those of the language keep their place beside them."""
+"""Users' functions by name, in capitals. They are not in `REGISTRY`, whose functions they may
+override."""
 
 
-def entry(name: str, written: Callable[..., Any], type_: Type, per: str) -> Function:
-    """Return the registry's entry for a Python function."""
-    signature = inspect.signature(written)
+def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Function:
+    """Return the entry for a Python function."""
+    signature = inspect.signature(function)
 
     def bind(*args: Arg, **named: Arg) -> Bound:
         try:
             signature.bind(*args, **named)
         except TypeError as error:
-            raise QueryTypeError(f"Call it as {name}{signature}: {error}.") from None
-        call = _Call(name, written, type_, per, len(args), tuple(named), (*args, *named.values()))
+            raise QueryTypeError(f"A call must match {name}{signature}: {error}.") from None
+        call = _Call(name, function, type_, per, len(args), tuple(named), (*args, *named.values()))
         return Bound(type_, call, lists=True)
 
-    documented = (inspect.getdoc(written) or "A function of yours.").splitlines()[0]
-    return Function(name, GROUP, f"{name}{_plain(signature)}", documented, bind)
+    summary = (inspect.getdoc(function) or "A function of yours.").splitlines()[0]
+    return Function(name, GROUP, f"{name}{_without_annotations(signature)}", summary, bind)
 
 
-def _plain(signature: inspect.Signature) -> str:
-    """Return a signature without annotations."""
+def _without_annotations(signature: inspect.Signature) -> str:
     parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     return str(inspect.Signature(parameters))
 
 
-def declared(returns: Returns) -> Type:
-    """Return the type that `returns` names."""
+def declared_type(returns: Returns) -> Type:
+    """Return the type for the `returns` argument of `function`."""
     if isinstance(returns, Htype):
         return Type.of(returns)
-    given: Any = returns
-    is_pair = isinstance(given, tuple) and len(given) == 2
-    dtype, shape = given if is_pair else (given, ())
+    spec: Any = returns
+    is_pair = isinstance(spec, tuple) and len(spec) == 2
+    dtype, shape = spec if is_pair else (spec, ())
     try:
         if not isinstance(dtype, np.dtype | type):
             name = checks.text("returns", dtype)
             dtype = {"text": "str", "json": "object"}.get(name, name)
-        known = dtype if dtype in ("str", "object") else np.dtype(dtype).name
-        return Type(known, tuple(shape))
+        canonical = dtype if dtype in ("str", "object") else np.dtype(dtype).name
+        return Type(canonical, tuple(shape))
     except (TypeError, ValueError):
         raise QueryTypeError(
-            f"returns must be a dtype, (dtype, shape) or an htype, got {brief(returns)}."
+            f"returns must be a dtype, (dtype, shape) or an htype, but it is {brief(returns)}."
         ) from None
 
 
 def _as_block(value: Any, arg: Arg) -> Any:
-    """Return a row's value as a block of one row: an array where all rows have one shape."""
+    """Return a row's value as a block of one row; it is an array if rows have a fixed shape."""
     if arg.is_constant:
         return value
     if arg.type.ndim != 0 and not arg.type.is_of_one_shape:
@@ -91,7 +91,7 @@ def _as_block(value: Any, arg: Arg) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Return an argument that nobody else reads, which a function may write into."""
+    """Return a copy of an argument, into which a function may write."""
     match value:
         case np.ndarray():
             return deepcopy(value) if value.dtype.hasobject else np.array(value, subok=True)
@@ -110,66 +110,72 @@ class _Call:
     def __init__(
         self,
         name: str,
-        written: Callable[..., Any],
+        function: Callable[..., Any],
         type_: Type,
         per: str,
         positional: int,
         names: tuple[str, ...],
         args: tuple[Arg, ...],
     ) -> None:
-        self.name, self.written, self.type, self.per = name, written, type_, per
+        self.name, self.function, self.type, self.per = name, function, type_, per
         self.positional, self.names, self.args = positional, names, args
 
     def __call__(self, *values: Any, lead: int) -> Any:
         if not lead:
             if self.per == "row":
-                return self._checked(self._result(values, None), None)
+                return self._check(self._call(values, None), None)
             blocks = [_as_block(v, arg) for v, arg in zip(values, self.args, strict=True)]
-            return self._block(blocks, 1)[0]
+            return self._call_block(blocks, 1)[0]
         count = max(len(v) for v, arg in zip(values, self.args, strict=True) if not arg.is_constant)
-        return self._stacked(self._block(values, count))
+        return self._stack(self._call_block(values, count))
 
-    def _block(self, values: Sequence[Any], count: int) -> list[Any]:
-        """Return the checked results of so many rows."""
+    def _call_block(self, values: Sequence[Any], count: int) -> list[Any]:
+        """Return the checked results for `count` rows."""
         if self.per == "block":
-            results = self._result(values, None)
-            if not hasattr(results, "__len__") or len(results) != count:
-                got = len(results) if hasattr(results, "__len__") else type(results).__name__
+            results = self._call(values, None)
+            if not hasattr(results, "__len__"):
                 raise QueryTypeError(
-                    f"{self.name} must give a result for each of {count} rows, got {got}."
+                    f"{self.name} must return a result for each of {count} rows, but it returned "
+                    f"{type(results).__name__}."
                 )
-            return [self._checked(result, row) for row, result in enumerate(results)]
+            if len(results) != count:
+                raise QueryTypeError(
+                    f"{self.name} must return a result for each of {count} rows, but it returned "
+                    f"{len(results)}."
+                )
+            return [self._check(result, row) for row, result in enumerate(results)]
         rows = range(count)
         return [
-            self._checked(
-                self._result([self._of(v, i, row) for i, v in enumerate(values)], row), row
+            self._check(
+                self._call([self._row_value(v, i, row) for i, v in enumerate(values)], row), row
             )
             for row in rows
         ]
 
-    def _of(self, values: Any, argument: int, row: int) -> Any:
+    def _row_value(self, values: Any, argument: int, row: int) -> Any:
         return values if self.args[argument].is_constant else values[row]
 
-    def _result(self, values: Sequence[Any], row: int | None) -> Any:
-        own = [_copied(value) for value in values]
-        named = dict(zip(self.names, own[self.positional :], strict=True))
+    def _call(self, values: Sequence[Any], row: int | None) -> Any:
+        """Call the function with copies of its arguments. Raises QueryError if it fails."""
+        copies = [_copied(value) for value in values]
+        named = dict(zip(self.names, copies[self.positional :], strict=True))
         try:
-            return self.written(*own[: self.positional], **named)
+            return self.function(*copies[: self.positional], **named)
         except Exception as error:
             place = "" if row is None else f" in row {row} of its block"
             raise QueryError(
                 f"{self.name} failed{place}: {type(error).__name__}: {message_of(error)}"
             ) from error
 
-    def _checked(self, value: Any, row: int | None) -> Any:
-        """Return a result in the dtype that was declared, in memory of its own.
+    def _check(self, value: Any, row: int | None) -> Any:
+        """Return a copy of a result in the declared dtype.
 
-        A function may give one array again and again, with other numbers in it.
+        It is a copy because a function may return the same array again with other numbers in it.
 
         Raises
         ------
         QueryTypeError
-            For a result that is not of the type that was declared.
+            If the result does not have the declared type.
         """
         if value is None or value is np.ma.masked:
             return None
@@ -177,7 +183,7 @@ class _Call:
             if value.mask.all():
                 return None
             if self.type.dtype != "object":
-                raise self._unexpected("an array that is masked in part", row)
+                raise self._unexpected("a partly masked array", row)
             value = value.tolist()
         match self.type.dtype:
             case "object":
@@ -191,38 +197,38 @@ class _Call:
         return self._number(value, row)
 
     def _text(self, value: str, row: int | None) -> str:
-        """Return a text. Raises InvalidValueError for one that UTF-8 does not hold."""
+        """Return a string. Raises InvalidValueError if UTF-8 cannot encode it."""
         if (half := checks.find_lone_surrogate(value)) is not None:
             raise self._invalid(
-                f"got half a surrogate pair at {half}, which UTF-8 does not hold. Replace it: "
-                "value.encode(errors='replace').decode().",
+                f"the string has half a surrogate pair at {half}, which UTF-8 cannot encode. "
+                "Replace it: value.encode(errors='replace').decode().",
                 row,
             )
         return str(value)
 
     def _json(self, value: Any, row: int | None) -> Any:
-        """Return a JSON value as columns of JSON give it."""
+        """Return a JSON value as a column of JSON would return it."""
         try:
             return Json().decode_cells(Json().encode([value]))[0]
         except InvalidValueError as error:
             raise self._unexpected(str(error).removeprefix("row 0: "), row) from error
 
     def _number(self, value: Any, row: int | None) -> Any:
-        """Return numbers, truth values or times as an array."""
+        """Return numbers, booleans or times as an array of the declared dtype."""
         array, expected = self._array(value, row), np.dtype(self.type.dtype)
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         with np.errstate(all="ignore"):
-            cast = array.astype(expected)  # a copy: the function may write into its own again
+            cast = array.astype(expected)  # always a copy, see `_check`
         if expected.kind in "iuMm" and not _are_same(cast, array):
-            raise self._unexpected(f"{array.dtype}, out of its range", row)
+            raise self._unexpected(f"{array.dtype} out of its range", row)
         if not self.type.admits(self.type.dtype, array.shape):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         self._check_meaning(cast, row)
         return cast[()]
 
     def _check_meaning(self, array: NDArray[Any], row: int | None) -> None:
-        """Refuse numbers of no class, and shapes that cells of the htype do not have.
+        """Refuse numbers that no class has, and shapes that cells of the htype cannot have.
 
         Raises
         ------
@@ -237,20 +243,20 @@ class _Call:
         elif htype is not None:
             try:
                 htype.check_shape(array.shape)
-                fits = not self.type.is_picture or array.ndim in (2, 3)
-            except DamagedError:  # as for a cell that was stored
+                fits = not self.type.is_like_image or array.ndim in (2, 3)
+            except DamagedError:  # `check_shape` is meant for stored cells
                 fits = False
             if not fits:
-                raise self._invalid(f"got an array of shape {array.shape}.", row)
+                raise self._invalid(f"it returned an array of shape {array.shape}.", row)
 
     def _array(self, value: Any, row: int | None) -> NDArray[Any]:
-        """Return a result as an array: classes as numbers, an empty list with its axes."""
+        """Return a result as an array: names of classes as numbers, an empty list with its axes."""
         kind, classes = np.dtype(self.type.dtype).kind, self.type.classes
         if classes is not None and classes.names:
             try:
-                given = [value] if isinstance(value, str) else value
-                if isinstance(given, list | tuple) and all(isinstance(v, str) for v in given):
-                    numbers = np.array([classes.index(v) for v in given], np.int64)
+                names = [value] if isinstance(value, str) else value
+                if isinstance(names, list | tuple) and all(isinstance(v, str) for v in names):
+                    numbers = np.array([classes.index(v) for v in names], np.int64)
                     return numbers[0] if isinstance(value, str) else numbers
             except InvalidValueError as error:
                 raise self._unexpected(f"a class that {error}", row) from error
@@ -262,17 +268,19 @@ class _Call:
 
     def _invalid(self, reason: str, row: int | None) -> InvalidValueError:
         place = "" if row is None else f" for row {row} of its block"
-        wanted = self.type.htype or self.type
-        return InvalidValueError(f"{self.name} must give {wanted}{place}: {reason}")
+        expected = self.type.htype or self.type
+        return InvalidValueError(f"{self.name} must return {expected}{place}: {reason}")
 
-    def _unexpected(self, found: str, row: int | None) -> QueryTypeError:
+    def _unexpected(self, actual: str, row: int | None) -> QueryTypeError:
         place = "" if row is None else f" for row {row} of its block"
         is_json = self.type.dtype == "object" and self.type.items is None
-        wanted = "JSON" if is_json else self.type
-        return QueryTypeError(f"{self.name} must give {wanted}, got {found}{place}.")
+        expected = "JSON" if is_json else self.type
+        return QueryTypeError(
+            f"{self.name} must return {expected}, but it returned {actual}{place}."
+        )
 
-    def _stacked(self, results: list[Any]) -> Any:
-        """Return results of one shape as one array, masked where null; others as a list."""
+    def _stack(self, results: list[Any]) -> Any:
+        """Return results of a fixed shape as an array, masked where null; others as a list."""
         if not self.type.is_of_one_shape:
             return results
         null = np.array([result is None for result in results], bool)
@@ -287,7 +295,7 @@ class _Call:
 
 
 def _are_same(cast: NDArray[Any], array: NDArray[Any]) -> bool:
-    """Tell whether values are what they were before a cast: whole numbers, or times, with NaT."""
+    """Tell whether integers or times have the same values after a cast."""
     times = array.dtype.kind in "Mm"
     with np.errstate(all="ignore"):
         back = cast.astype(array.dtype) if times else cast

@@ -1,4 +1,4 @@
-"""What is known of a value before the query runs: dtype, shape, meaning."""
+"""The type of a value, which is known before the query runs: dtype, shape and meaning."""
 
 from __future__ import annotations
 
@@ -19,69 +19,69 @@ type Shape = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class BoxNumbers:
-    """What numbers mean that were computed from boxes: which are which, but not of which unit."""
+    """The meaning of numbers computed from boxes, whose format is known but not their unit."""
 
     format: str
-    """As of `Boxes`."""
+    """Format, as in `Boxes`."""
 
 
 @dataclass(frozen=True)
-class PictureNumbers:
-    """That values were computed from pictures, element by element: (h, w), or (h, w, c)."""
+class ImageNumbers:
+    """The meaning of numbers computed from images element by element: (h, w) or (h, w, c)."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """That a value is a list, whose items may differ in shape: a clip's frames, captions."""
+    """The meaning of a list whose items may differ in shape, such as captions or frames."""
 
     of: Type
-    """Of each item."""
+    """Type of each item."""
     htype: Htype | None = None
-    """Of the column that the list, or a part of it, comes from unchanged."""
+    """Type of the column that the list, or a part of it, comes from unchanged."""
 
 
 @dataclass(frozen=True)
 class Type:
-    """What is known of a value before the query runs."""
+    """The type of a value."""
 
     dtype: str
-    """NumPy name of the elements' dtype, ``"str"`` for text, ``"bytes"``, ``"object"`` for JSON and
+    """NumPy's name of the elements' dtype, or ``"str"``, ``"bytes"``, or ``"object"`` for JSON and
     for lists of items."""
     shape: Shape | None = ()
-    """Shape of one row's value, with None for an axis that varies; None where even the number of
-    axes does: pictures, grey and coloured."""
-    meaning: Htype | BoxNumbers | PictureNumbers | Items | None = None
-    """What the elements mean where a column says so: boxes and their format, names of classes."""
+    """Shape of one row's value, with None for an axis that varies; None if even the number of axes
+    varies, as for grey and coloured images."""
+    meaning: Htype | BoxNumbers | ImageNumbers | Items | None = None
+    """What the elements mean, if that is known, such as boxes of a format, or classes."""
 
     @property
     def ndim(self) -> int | None:
-        """How many axes a row's value has; 0 for a scalar, None where that varies."""
+        """Number of axes of a row's value; 0 for a scalar, None if it varies."""
         return None if self.shape is None else len(self.shape)
 
     @property
     def is_number(self) -> bool:
-        """Whether the elements are numbers or truth values."""
-        known = self.dtype not in ("str", "bytes", "object")
-        return known and np.dtype(self.dtype).kind in "biufc"
+        """Whether the elements are numbers or booleans."""
+        has_dtype = self.dtype not in ("str", "bytes", "object")
+        return has_dtype and np.dtype(self.dtype).kind in "biufc"
 
     @property
     def is_time(self) -> bool:
-        """Whether the elements are moments or spans of time."""
+        """Whether the elements are timestamps or durations."""
         return self.dtype.endswith("]")
 
     @property
     def items(self) -> Items | None:
-        """What is known of a list's items; None of a value that is no list, but an array."""
+        """Type of the items of a list; None for values that are not lists."""
         return self.meaning if isinstance(self.meaning, Items) else None
 
     @property
     def htype(self) -> Htype | None:
-        """Type that says what the elements mean; None where there is none, and for lists."""
+        """The htype that the elements have; None for numbers without one, and for lists."""
         return self.meaning if isinstance(self.meaning, Htype) else None
 
     @property
     def classes(self) -> ClassLabel | None:
-        """The labels that the numbers stand for; None for other numbers."""
+        """The class labels that the numbers stand for; None for other numbers."""
         return None if self.htype is None else self.htype.classes
 
     @property
@@ -105,13 +105,13 @@ class Type:
         return self.pixels is not None and self.pixels.is_mask
 
     @property
-    def is_picture(self) -> bool:
-        """Whether values have two axes or three, as images and numbers computed from them do."""
-        return self.is_image or isinstance(self.meaning, PictureNumbers)
+    def is_like_image(self) -> bool:
+        """Whether values are images or computed from them, and have two or three axes."""
+        return self.is_image or isinstance(self.meaning, ImageNumbers)
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the classes; empty without names, None for values that are no classes."""
+        """Names of the classes; empty if they have no names, None for values of other types."""
         if self.classes is not None:
             return tuple(self.classes.names)
         return self.pixels.names if self.pixels is not None and self.pixels.is_mask else None
@@ -131,7 +131,7 @@ class Type:
 
     @classmethod
     def of(cls, htype: Htype) -> Type:
-        """Return what an htype says of the values of its column.
+        """Return the type of the values of a column.
 
         >>> from deeplake_lite.htypes import Boxes, Embedding, Image
         >>> [str(Type.of(htype)) for htype in (Boxes(), Embedding(8), Image("jpeg"))]
@@ -147,20 +147,20 @@ class Type:
         return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
     def listed(self, htype: Htype | None = None) -> Type:
-        """Return the type of a list of such values: an array where all of them are of one shape.
+        """Return the type of a list of such values; it is an array if all have the same shape.
 
         >>> str(Type("int32").listed()), str(Type("uint8", (None, None)).listed())
         ('int32 (?,)', 'list of uint8 (?, ?)')
         """
         is_nullable = self.htype is not None and self.htype.nullable
         has_more = htype is not None and (is_nullable or self.names is not None)
-        if self.is_of_one_shape and not has_more:  # neither nulls nor names of classes
+        if self.is_of_one_shape and not has_more:  # an array has no nulls and no class names
             return Type(self.dtype, (None, *(self.shape or ())), htype or self.meaning)
         return Type("object", (None,), Items(self, htype))
 
     @property
     def is_of_one_shape(self) -> bool:
-        """Whether values are arrays of numbers, all of one shape.
+        """Whether values are numbers, or arrays of numbers of a fixed shape.
 
         >>> Type("float32", (3,)).is_of_one_shape, Type("float32", (None,)).is_of_one_shape
         (True, False)
@@ -168,7 +168,7 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
-        """Tell whether a row's value with this dtype and shape is of the type.
+        """Tell whether a value with this dtype and shape has the type.
 
         >>> Type("float32", (None, 4)).admits("float32", (7, 4))
         True
@@ -181,7 +181,7 @@ class Type:
         )
 
     def __str__(self) -> str:
-        """Return a short text: ``float32 (?, 4)``.
+        """Return a short description: ``float32 (?, 4)``.
 
         >>> str(Type("float32", (None, 4)))
         'float32 (?, 4)'
@@ -196,9 +196,9 @@ class Type:
 
 
 def _shape_of(htype: Htype) -> Shape | None:
-    """Return the shape of a column's values; None where rows may differ in how many axes they have.
+    """Return the shape of a column's values; None if rows may differ in their number of axes.
 
-    Images say row by row how many axes they have. Of keypoints, only the number of axes is used.
+    Images may have two or three axes. For keypoints, only the number of axes is used.
     """
     if htype.is_image:
         return None

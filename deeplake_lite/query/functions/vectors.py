@@ -1,7 +1,7 @@
-"""Vectors along the last axis: products, lengths, distances, for search by similarity.
+"""Functions of vectors along the last axis: products, norms and distances.
 
-Products are BLAS calls per vector without temporaries; 16-bit floats are taken in 32 bits, integers
-in 64. A constant vector takes the dtype of the column that it is compared with.
+Products call BLAS without temporary arrays. 16-bit floats are computed in 32 bits, and integers in
+64 bits. A constant vector is converted to the dtype of the column that it is compared with.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
 
 GROUP = "Vectors"
 
-_NEAR = 1e-2  # of |x|² + |y|²: below, |x|² - 2xy + |y|² has lost two digits of its seven
-_BLOCK = 512  # vectors whose differences stay in the cache
+_NEAR = 1e-2  # share of |x|² + |y|² below which |x|² - 2xy + |y|² loses two of seven digits
+_BLOCK = 512  # number of vectors whose differences fit into the CPU's cache
 
 
-def _working(dtype: str) -> str:
-    """Return the dtype in which vectors of a dtype are computed with."""
+def _working_dtype(dtype: str) -> str:
+    """Return the dtype in which vectors of a dtype are computed."""
     return {"float16": "float32", "float32": "float32"}.get(dtype, "float64")
 
 
 def _product_dtype(x: Arg, y: Arg) -> str:
-    """Return the dtype of a product: of the one that varies, where the other is constant."""
+    """Return the dtype of a product. If one argument is constant, only the other one counts."""
     if x.is_constant != y.is_constant:
-        return _working((y if x.is_constant else x).type.dtype)
-    return np.result_type(_working(x.type.dtype), _working(y.type.dtype)).name
+        return _working_dtype((y if x.is_constant else x).type.dtype)
+    return np.result_type(_working_dtype(x.type.dtype), _working_dtype(y.type.dtype)).name
 
 
-def _joined(name: str, x: Arg, y: Arg) -> Shape | None:
-    """Check that vectors go together, and return the shape of what there is per pair of them."""
+def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
+    """Check that vectors have the same length; return the shape of a result for each pair."""
     numbers(name, x, y)
     shapes = x.type.shape, y.type.shape
     if shapes[0] is None or shapes[1] is None:
         return None
     if not shapes[0] or not shapes[1]:
-        raise ValueError("needs vectors, not single numbers")
+        raise ValueError("the arguments must be vectors, not single numbers")
     a, b = shapes[0][-1], shapes[1][-1]
     if a is not None and b is not None and a != b:
-        raise ValueError(f"vectors differ in length, {a} and {b}")
+        raise ValueError(f"vectors must have the same length, but they have {a} and {b} elements")
     zeros = Arg(x.text, Type("bool", shapes[0][:-1])), Arg(y.text, Type("bool", shapes[1][:-1]))
     return result_of(lambda v, w, lead: np.logical_or(v, w), *zeros).shape  # noqa: ARG005
 
@@ -75,38 +75,41 @@ def _of_two(
     squares: bool = False,
     second: str = "y",
 ) -> None:
-    """Register what two vectors give, whichever comes first.
+    """Register a symmetric function of two vectors.
 
-    With `whole`, an integer for integers; with `squares`, those of a column's vectors are kept.
+    With `whole`, the result for integers is an integer. With `squares`, the squared lengths of a
+    column's vectors are cached.
     """
 
     def bind(x: Arg, y: Arg) -> Bound:
-        shape, dtype = _joined(name, x, y), _product_dtype(x, y)
-        exact = _whole_dtype(x, y) if whole else None
+        shape, dtype = _pair_shape(name, x, y), _product_dtype(x, y)
+        exact = _integer_dtype(x, y) if whole else None
         work = exact if exact and not _fits(x, y) else dtype
 
-        def compute(*values: Any, lead: int, aside: Any = None) -> Any:
+        def compute(*values: Any, lead: int, auxiliary: Any = None) -> Any:
             a, b = align([np.asarray(v) for v in values], (x, y), lead)
             if exact == "int64":
                 pairs = zip((a, b), (x, y), strict=True)
                 a, b = (as_int64(v, arg.text) if v.dtype == np.uint64 else v for v, arg in pairs)
             if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
-                raise ValueError("vectors differ in length")
+                raise ValueError("vectors must have the same length")
             if b.ndim > a.ndim:
                 a, b = b, a
-            aside = None if aside is None else aside.reshape(a.shape[:-1])  # aligned as a column is
-            result = apply(a.astype(work, copy=False), b.astype(work, copy=False), aside)
+            if auxiliary is not None:
+                auxiliary = auxiliary.reshape(a.shape[:-1])  # `align` may have added axes to a
+            result = apply(a.astype(work, copy=False), b.astype(work, copy=False), auxiliary)
             return result.astype(exact) if exact else result
 
-        kept = partial(_squares, dtype=work) if squares and x.is_constant != y.is_constant else None
-        return Bound(Type(exact or dtype, shape), compute, aside=kept)
+        has_column = squares and x.is_constant != y.is_constant
+        auxiliary = partial(_squares, dtype=work) if has_column else None
+        return Bound(Type(exact or dtype, shape), compute, auxiliary=auxiliary)
 
     bind.__doc__ = summary
     function(f"{name}(x, {second})", group=GROUP)(bind)
 
 
-def _whole_dtype(*args: Arg) -> str | None:
-    """Return the dtype of a product of integers, None of floats."""
+def _integer_dtype(*args: Arg) -> str | None:
+    """Return the dtype of a product of integers, None if there are floats."""
     kinds = {np.dtype(arg.type.dtype).kind for arg in args}
     if not kinds <= {*"biu"}:
         return None
@@ -116,7 +119,7 @@ def _whole_dtype(*args: Arg) -> str | None:
 
 
 def _fits(*args: Arg) -> bool:
-    """Tell whether sums of products of integers are exact in float64, which BLAS takes."""
+    """Tell whether sums of products of integers are exact in float64, which BLAS computes with."""
     return all(np.dtype(a.type.dtype).itemsize <= 2 or _is_small(a) for a in args)
 
 
@@ -129,14 +132,14 @@ def _squares(a: NDArray[Any], dtype: str) -> Any:
     return np.vecdot(*[a.astype(dtype, copy=False)] * 2)
 
 
-def _products(a: NDArray[Any], b: NDArray[Any], aside: Any = None) -> Any:  # noqa: ARG001
-    """Return inner products: of many vectors with one, in all threads."""
+def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: Any = None) -> Any:  # noqa: ARG001
+    """Return inner products. For many vectors and a single one, BLAS uses several threads."""
     return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
 
 
-def _cosine(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
+def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: Any) -> Any:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = np.vecdot(a, a) if aside is None else aside, np.vecdot(b, b)
+        squares = np.vecdot(a, a) if auxiliary is None else auxiliary, np.vecdot(b, b)
         lengths = np.sqrt(squares[0]) * np.sqrt(squares[1])
         product = np.asarray(_products(a, b))
         lengths = lengths.astype(product.dtype, copy=False)
@@ -146,14 +149,14 @@ def _cosine(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
     far = ~(
         (squares[0] >= least) & (squares[0] < most) & (squares[1] >= least) & (squares[1] < most)
     )
-    if far.any():  # squares that overflow, or lose digits; zeros and NaN among them
+    if far.any():  # these squares overflow or lose digits; vectors of zeros and NaN are among them
         shape = (*ratio.shape, a.shape[-1])
         ratio[far] = _cosine_of_any(np.broadcast_to(a, shape)[far], np.broadcast_to(b, shape)[far])
     return np.clip(ratio, -1, 1, out=ratio)
 
 
 def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return cosines of vectors of any lengths, (n, d): first each is divided by its largest."""
+    """Return cosines of vectors, (n, d), of any lengths, by scaling each by its largest element."""
     units = []
     for vectors in (a.astype(np.float64), b.astype(np.float64)):
         largest = np.abs(vectors).max(axis=-1, initial=0, keepdims=True)
@@ -163,14 +166,15 @@ def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(np.vecdot(*units))
 
 
-def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
+def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: Any) -> Any:
     if a.ndim < 2 or b.ndim != 1:
         difference = a - b
         return np.sqrt(np.vecdot(difference, difference))
     vectors = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
-    scale = (np.vecdot(vectors, vectors) if aside is None else aside.ravel()) + np.vecdot(b, b)
+    lengths = np.vecdot(vectors, vectors) if auxiliary is None else auxiliary.ravel()
+    scale = lengths + np.vecdot(b, b)
     squares = scale - 2 * _products(vectors, b)
-    near = np.flatnonzero(~(squares >= _NEAR * scale))  # NaN among them
+    near = np.flatnonzero(~(squares >= _NEAR * scale))  # including NaN
     for i in range(0, len(near), _BLOCK):
         rows = near[i : i + _BLOCK]
         difference = vectors[rows] - b
@@ -190,13 +194,13 @@ _of_two("L2_DISTANCE", "Euclidean distance between vectors.", _distance, squares
 
 @function("HAMMING_DISTANCE(x, y)", group=GROUP)
 def _hamming(x: Arg, y: Arg) -> Bound:
-    """How many elements of two vectors differ."""
-    shape = _joined("HAMMING_DISTANCE", x, y)
+    """Count of the elements in which two vectors differ."""
+    shape = _pair_shape("HAMMING_DISTANCE", x, y)
 
     def compute(*values: Any, lead: int) -> Any:
         a, b = align([np.asarray(v) for v in values], (x, y), lead)
         if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
-            raise ValueError("vectors differ in length")
+            raise ValueError("vectors must have the same length")
         return np.count_nonzero(a != b, axis=-1)
 
     return Bound(Type("int64", shape), compute)
@@ -207,14 +211,14 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
     """Late interaction (ColBERT): greatest inner product with x, summed over query vectors."""
     numbers("MAXSIM", x, query)
     if {x.type.ndim, query.type.ndim} - {2, None}:
-        raise ValueError("x is (n, d) and query (m, d)")
-    _joined("MAXSIM", _first_only(x), _first_only(query))
+        raise ValueError("x must have shape (n, d), and query (m, d)")
+    _pair_shape("MAXSIM", _as_one_vector(x), _as_one_vector(query))
     dtype = _product_dtype(x, query)
 
     def compute(value: Any, vectors: Any, *, lead: int) -> Any:
         a, b = np.asarray(value).astype(dtype), np.asarray(vectors).astype(dtype)
         if a.shape[-1] != b.shape[-1]:
-            raise ValueError("vectors differ in length")
+            raise ValueError("vectors must have the same length")
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
         check_room(shape, a.itemsize, lead=min(lead, len(shape) - 2))
         products = a @ np.swapaxes(b, -1, -2)
@@ -225,8 +229,8 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
     return Bound(Type(dtype), compute)
 
 
-def _first_only(x: Arg) -> Arg:
-    """Return the argument as if it were one of its vectors."""
+def _as_one_vector(x: Arg) -> Arg:
+    """Return an argument with the type of one of its vectors."""
     return replace(x, type=replace(x.type, shape=x.type.shape and x.type.shape[-1:]))
 
 
@@ -237,7 +241,7 @@ def _norm(name: str, summary: str, of: Callable[..., Any]) -> None:
         def compute(value: Any, *, lead: int) -> Any:
             array = widened(np.asarray(value))
             array = np.abs(array) if array.dtype.kind == "c" else array
-            array = array.astype(_working(array.dtype.name), copy=False)
+            array = array.astype(_working_dtype(array.dtype.name), copy=False)
             return of(array, axes(array.ndim, axis, lead))
 
         return Bound(result_of(compute, x), compute)

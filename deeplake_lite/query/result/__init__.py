@@ -1,1 +1,1 @@
-"""From what DuckDB and NumPy computed to a view and its columns."""
+"""Building a view and its columns from the results of DuckDB and NumPy."""

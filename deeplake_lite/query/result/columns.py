@@ -1,4 +1,4 @@
-"""Columns of a result: values that DuckDB computed, and trees that are computed when looked at."""
+"""The columns of a result: values that DuckDB computed, and trees that are computed on access."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from deeplake_lite.errors import (
 from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
-from deeplake_lite.query.database.convert import Members, in_one, masked
-from deeplake_lite.query.database.spans import durations_of
-from deeplake_lite.query.result.json_parts import parsed
+from deeplake_lite.query.database.convert import GroupRows, in_one, masked
+from deeplake_lite.query.database.times import durations_of
+from deeplake_lite.query.result.json_parts import parse_within
 from deeplake_lite.query.result.types import htype_of_arrow, htype_of_tree
 from deeplake_lite.query.tensors import evaluate
 from deeplake_lite.storage.digests import NULL_DIGEST, digests_of, row_digests
@@ -47,15 +47,15 @@ type Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class HeldColumn:
-    """Values that DuckDB computed."""
+class SqlColumn:
+    """A column that DuckDB has computed."""
 
     array: pa.Array
     htype: Htype
     locate: Callable[[LakeError], None]
-    """Gives errors their place in the query."""
+    """Sets the place of an error to the expression of the column."""
     adds_up: bool = False
-    """Whether the query aggregates: its floats depend on the order in which they are added."""
+    """Whether the query aggregates. Its floats then depend on the order in which they are added."""
     computed = False
 
     @classmethod
@@ -67,59 +67,63 @@ class HeldColumn:
         *,
         adds_up: bool = False,
     ) -> Self:
-        """Return a column of DuckDB's result."""
+        """Return the column of a result for a column of DuckDB's."""
         try:
-            array = settled(in_one(column))
+            array = storable(in_one(column))
         except QueryTypeError as error:
             locate(error)
             raise
         return cls(array, htype_of_arrow(array, kind), locate, adds_up)
 
     def read(self, rows: Rows) -> Cells:
-        """Return the cells of some rows."""
-        every = len(rows) == len(self.array) and bool((np.diff(rows) == 1).all())
-        taken = self.array if every else self.array.take(numbers_of(rows))
+        """Return the cells of rows."""
+        is_whole = len(rows) == len(self.array) and bool((np.diff(rows) == 1).all())
+        array = self.array if is_whole else self.array.take(numbers_of(rows))
         try:
-            return self.htype.encode(to_values(taken, self.htype))
-        except InvalidValueError as error:  # such as a struct with NaN, which JSON lacks
+            return self.htype.encode(to_values(array, self.htype))
+        except InvalidValueError as error:  # such as a struct with NaN, which JSON cannot hold
             self.locate(error)
             raise
 
     def marks(self, rows: Rows) -> list[NDArray[np.uint64]]:
-        """Return digests of the values."""
-        return [digests_of(self.htype.layout, _steady(self.read(rows), adds_up=self.adds_up))]
+        """Return digests of the values, which are the same whenever the query runs."""
+        return [digests_of(self.htype.layout, _reproducible(self.read(rows), adds_up=self.adds_up))]
 
 
-def _steady(cells: Cells, *, adds_up: bool) -> Cells:
-    """Return cells with floats as they come out whenever, and wherever, a query runs."""
+def _reproducible(cells: Cells, *, adds_up: bool) -> Cells:
+    """Return cells with those parts of the floats that are the same in every run of a query.
+
+    Sums depend on the order of the threads, so floats of a query with aggregates become 0. Other
+    floats are rounded to float32, since machines may differ in the last bits.
+    """
     if isinstance(cells, NestedCells):
-        return replace(cells, items=_steady(cells.items, adds_up=adds_up))
+        return replace(cells, items=_reproducible(cells.items, adds_up=adds_up))
     if isinstance(cells, DenseCells) and cells.values.dtype.kind == "f":
-        return replace(cells, values=_steady_floats(cells.values, adds_up=adds_up))
+        return replace(cells, values=_reproducible_floats(cells.values, adds_up=adds_up))
     return cells
 
 
-def _steady_floats(values: NDArray[Any], *, adds_up: bool) -> NDArray[Any]:
+def _reproducible_floats(values: NDArray[Any], *, adds_up: bool) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         return np.zeros_like(values) if adds_up else values.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class ComputedColumn:
-    """A tree, computed when it is looked at."""
+    """A column whose values NumPy computes from a tree on access."""
 
     tensor: Tensor
     env: Mapping[str, Any]
-    """Per key one entry for each row of the result."""
+    """An array for each key of the tree, with one entry for each row of the result."""
     locate: Callable[[LakeError, str], None]
-    """What gives errors their place in the query."""
+    """Sets the place of an error to the expression that it names, or to the given one."""
     adds_up: bool = False
-    """Whether the query aggregates, as for `HeldColumn`."""
+    """Whether the query aggregates, as for `SqlColumn`."""
     computed = True
 
     @property
     def htype(self) -> Htype:
-        """What the tree gives. Raises QueryTypeError for cells that are too large for a column."""
+        """Type of the values. Raises QueryTypeError if they are too large for a column."""
         try:
             return htype_of_tree(self.tensor.tree)
         except SchemaError as error:
@@ -128,95 +132,95 @@ class ComputedColumn:
             raise ours from error
 
     def read(self, rows: Rows) -> Cells:
-        """Compute the cells of some rows."""
+        """Compute the cells of rows."""
         try:
-            return self._computed(rows)
+            return self._compute(rows)
         except (QueryError, InvalidValueError) as error:
             self.locate(error, self.tensor.text)
             raise
 
     def marks(self, rows: Rows) -> list[NDArray[np.uint64]]:
-        """Return digests of what the tree reads: rows of sources, groups, and scalars."""
+        """Return digests of the inputs of the tree: rows of sources, groups and scalars."""
         return [self._marks(np.ma.asarray(values[rows])) for values in self.env.values()]
 
     def _marks(self, values: np.ma.MaskedArray[Any, Any]) -> NDArray[np.uint64]:
         data = np.ma.getdata(values)
         if data.dtype.kind == "f":
-            data = _steady_floats(data, adds_up=self.adds_up)
-        found = _object_digests(data) if data.dtype.hasobject else row_digests(data)
-        found[np.ma.getmaskarray(values)] = NULL_DIGEST
-        return found
+            data = _reproducible_floats(data, adds_up=self.adds_up)
+        digests = _object_digests(data) if data.dtype.hasobject else row_digests(data)
+        digests[np.ma.getmaskarray(values)] = NULL_DIGEST
+        return digests
 
-    def _computed(self, rows: Rows) -> Cells:
+    def _compute(self, rows: Rows) -> Cells:
         env = {key: values[rows] for key, values in self.env.items()}
         values = evaluate.evaluate(self.tensor.tree, env, len(rows))
         layout = self.htype.layout
         if isinstance(layout, Ragged) and layout.dtype not in ("bytes", "utf8", "json"):
-            return _as_they_are(values, layout)
-        return self.htype.encode(_plain(values))
+            return _encode_unchecked(values, layout)
+        return self.htype.encode(_for_htype(values))
 
 
 def _object_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return digests of groups, by their rows, and of texts and lists."""
-    parts = (str(v.digest) if isinstance(v, Members) else repr(v) for v in values)
+    """Return digests of groups (by their rows), strings and lists."""
+    parts = (str(v.digest) if isinstance(v, GroupRows) else repr(v) for v in values)
     digests = (xxhash.xxh3_64_intdigest(part.encode(errors="replace")) for part in parts)
     return np.fromiter(digests, np.uint64, len(values))
 
 
-def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:
-    """Return computed arrays without the checks of those that people hand in."""
-    found = [
-        None if v is None else _exactly(np.asarray(v), layout.dtype) for v in with_none(values)
+def _encode_unchecked(values: Any, layout: Ragged) -> RaggedCells:
+    """Encode computed arrays without the checks that values from users need."""
+    arrays = [
+        None if v is None else _cast_exactly(np.asarray(v), layout.dtype) for v in with_none(values)
     ]
-    shapes = np.full((len(found), layout.ndim), -1, np.int32)
-    for row, array in enumerate(found):
+    shapes = np.full((len(arrays), layout.ndim), -1, np.int32)
+    for row, array in enumerate(arrays):
         if array is not None:
             shapes[row, : array.ndim] = array.shape
-    valid = np.array([array is not None for array in found], bool)
-    buffers: list[Buffer] = [b"" if array is None else array.tobytes() for array in found]
+    valid = np.array([array is not None for array in arrays], bool)
+    buffers: list[Buffer] = [b"" if array is None else array.tobytes() for array in arrays]
     return RaggedCells(buffers, shapes, None if valid.all() else valid)
 
 
-def _exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Return an array in a dtype. Raises QueryError for integers that it does not hold."""
+def _cast_exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Cast an array. Raises QueryError for integers that do not fit."""
     cast = array.astype(dtype, copy=False)
     if array.dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and (cast != array).any():
         raise QueryError(
-            f"A column of {dtype} does not hold numbers of {array.dtype} that were computed. CAST "
-            f"them: CAST(x AS {array.dtype})."
+            f"The values of a column of {dtype} must fit into that type, but some {array.dtype} "
+            f"values do not. CAST them: CAST(x AS {array.dtype})."
         )
     return cast
 
 
-def _plain(values: Any) -> Any:
-    """Return computed values as an htype takes them."""
+def _for_htype(values: Any) -> Any:
+    """Return computed values in a form that htypes encode: None for null, lists for objects."""
     if isinstance(values, np.ndarray):
         return values
     rows = (None if v is np.ma.masked else v for v in values)
     return [v.tolist() if isinstance(v, np.ndarray) and v.dtype == object else v for v in rows]
 
 
-# ---- values of DuckDB's
+# ---- values from DuckDB
 
 
-def settled(array: pa.Array) -> pa.Array:
-    """Return values of types that columns have, in lists too.
+def storable(array: pa.Array) -> pa.Array:
+    """Convert values, and those in lists, to types that columns have.
 
-    Wide integers and decimals become int64, uint64 or float64, spans of time microseconds, times
-    of day texts.
+    Wide integers and decimals become int64, uint64 or float64, INTERVALs become durations in
+    microseconds, and times of day become strings.
 
     >>> import datetime as dt
-    >>> settled(pa.array([[decimal.Decimal(3)], None])).to_pylist()
+    >>> storable(pa.array([[decimal.Decimal(3)], None])).to_pylist()
     [[3], None]
-    >>> settled(pa.array([dt.time(9, 30)])).to_pylist()
+    >>> storable(pa.array([dt.time(9, 30)])).to_pylist()
     ['09:30:00']
     """
     kind = array.type
     if is_list(kind):
-        items = settled(array.flatten())
-        return array if items.type == kind.value_type else _lists(array, items)
+        items = storable(array.flatten())
+        return array if items.type == kind.value_type else _with_items(array, items)
     if pa.types.is_decimal(kind):
-        return _numbers(array)
+        return _from_decimals(array)
     if kind == pa.month_day_nano_interval():
         return durations_of(array)
     if pa.types.is_time(kind):
@@ -224,22 +228,22 @@ def settled(array: pa.Array) -> pa.Array:
     return array
 
 
-def _lists(array: pa.Array, items: pa.Array) -> pa.Array:
-    """Return lists with other items in the place of theirs."""
-    import pyarrow.compute as pc  # 0.1 s, for columns of lists alone
+def _with_items(array: pa.Array, items: pa.Array) -> pa.Array:
+    """Return lists with their items replaced."""
+    import pyarrow.compute as pc  # takes 0.1 s, and only columns of lists need it
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     return pa.LargeListArray.from_arrays(numbers_of(offsets), items, mask=array.is_null())
 
 
-def _numbers(array: pa.Array) -> pa.Array:
-    """Return decimals as int64 or uint64 where they are such, else as float64.
+def _from_decimals(array: pa.Array) -> pa.Array:
+    """Return decimals as int64 or uint64 if all fit, otherwise as float64.
 
     Raises
     ------
     QueryTypeError
-        For whole numbers that none of the three holds.
+        For integers that none of the three types can hold.
     """
     values = array.to_pylist()
     whole = array.type.scale == 0
@@ -249,15 +253,15 @@ def _numbers(array: pa.Array) -> pa.Array:
     if whole and (rounded := next((v for v in values if v is not None and float(v) != v), None)):
         numbers = [v for v in values if v is not None]
         raise QueryTypeError(
-            f"Neither int64 nor uint64 holds all values of a column from {min(numbers)} to "
-            f"{max(numbers)}, and float64 does not hold {rounded} exactly. CAST an operand AS "
-            "DOUBLE for rounded values, or AS TEXT for the digits."
+            f"Neither int64 nor uint64 can hold all values of a column from {min(numbers)} to "
+            f"{max(numbers)}, and float64 would round {rounded}. CAST an operand AS DOUBLE for "
+            "rounded values, or AS TEXT for the digits."
         )
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
 
 
 def to_values(array: pa.Array, htype: Htype) -> Any:
-    """Return Arrow values as an htype takes them.
+    """Return Arrow values in a form that an htype encodes.
 
     >>> from deeplake_lite.htypes import Json
     >>> to_values(pa.array(['{"a": 1}', None]), Json(nullable=True))
@@ -267,7 +271,7 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
         return _scalars(array, htype.scalar)
     if htype.sql == "json":
         parse = json.loads if is_text(array.type) else _jsonable
-        values = (parsed(v, array.type) for v in python_values(array))
+        values = (parse_within(v, array.type) for v in python_values(array))
         return [None if v is None else parse(v) for v in values]
     if htype.item is not None and is_list(array.type):
         return _split(array, to_values(array.flatten(), htype.item))
@@ -277,20 +281,20 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
 
 
 def _split(array: pa.Array, items: Any) -> list[Any]:
-    """Return a list's items row by row, None where there is no list."""
+    """Return the items of each list, None for a null; `items` are those of all lists."""
     import pyarrow.compute as pc
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     ends = np.cumsum(lengths).tolist()
     rows = zip(array.is_valid().to_pylist(), [0, *ends], ends, strict=False)
-    found = with_none(items)
-    return [found[start:end] if valid else None for valid, start, end in rows]
+    values = with_none(items)
+    return [values[start:end] if valid else None for valid, start, end in rows]
 
 
 def _scalars(array: pa.Array, dtype: str) -> Any:
     if pa.types.is_null(array.type):
         return [None] * len(array)
-    if array.null_count and not dtype.endswith("]"):  # of times, null is NaT
+    if array.null_count and not dtype.endswith("]"):  # null times become NaT
         return masked(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return numbers_in(array).astype(dtype, copy=False)  # `to_numpy` would import pandas
@@ -305,14 +309,14 @@ def _jsonable(value: Any) -> Any:
             return [_jsonable(v) for v in value]
         case bytes():
             raise InvalidValueError(
-                "Structs and maps are given as JSON, which holds no bytes, but one has "
-                f"{brief(value)}. Select them as a column of their own, or as text: BASE64(x)."
+                "Structs and maps are returned as JSON, which cannot hold bytes, but one has "
+                f"{brief(value)}. Select them as a separate column, or as a string: BASE64(x)."
             )
         case decimal.Decimal():
             is_whole = value.as_tuple().exponent == 0
             return int(value) if is_whole else float(value)
         case None | bool() | int() | float() | str():
             return value
-        case np.datetime64():  # in a year that Python's dates lack
+        case np.datetime64():  # in a year that Python's datetime does not have
             return re.sub(r"\.0+$", "", str(value)).replace("T", " ")
     return str(value)

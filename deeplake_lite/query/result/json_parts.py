@@ -1,6 +1,6 @@
-"""Where there is JSON in a result: DuckDB's types say it, and Arrow's call it text.
+"""Marking JSON in a result: DuckDB has a JSON type, but in Arrow it arrives as a string.
 
-The types of the Arrow fields are noted with it, also of those within lists, structs and maps.
+The metadata of the Arrow fields marks JSON, also within lists, structs and maps.
 """
 
 from __future__ import annotations
@@ -12,69 +12,70 @@ import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.types import is_list
 
-_NOTE = {b"deeplake_lite.json": b""}
+_METADATA = {b"deeplake_lite.json": b""}
 
 
-def note_json(table: pa.Table, types: list[Any]) -> pa.Table:
-    """Return a table whose fields of JSON are noted.
+def mark_json(table: pa.Table, types: list[Any]) -> pa.Table:
+    """Return a table whose JSON fields are marked.
 
     Parameters
     ----------
     table : pyarrow.Table
-        What DuckDB gave.
+        Result of DuckDB's.
     types : list
         DuckDB's types of its columns.
     """
     if not any("JSON" in str(type_) for type_ in types):
         return table
-    fields = [_noted(f, type_) for f, type_ in zip(table.schema, types, strict=True)]
+    fields = [_marked(f, type_) for f, type_ in zip(table.schema, types, strict=True)]
     columns = [c.cast(f.type) for c, f in zip(table.columns, fields, strict=True)]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def is_json(field: pa.Field) -> bool:
-    """Tell whether a field is noted as JSON."""
-    return field.metadata is not None and next(iter(_NOTE)) in field.metadata
+    """Tell whether a field is marked as JSON."""
+    return field.metadata is not None and next(iter(_METADATA)) in field.metadata
 
 
-def _noted(field: pa.Field, type_: Any) -> pa.Field:
-    """Return a field with notes on itself and on what is within it."""
+def _marked(field: pa.Field, type_: Any) -> pa.Field:
+    """Return a field with the JSON in its type marked."""
     if str(type_) == "JSON":
-        return field.with_metadata(_NOTE)
+        return field.with_metadata(_METADATA)
     kind = field.type
     if type_.id in ("struct", "tuple"):
         parts = zip(kind, type_.children, strict=True)
-        return field.with_type(pa.struct([_noted(f, part) for f, (_, part) in parts]))
+        return field.with_type(pa.struct([_marked(f, part) for f, (_, part) in parts]))
     if type_.id == "map":
         (_, key), (_, value) = type_.children
-        items = _noted(kind.key_field, key), _noted(kind.item_field, value)
+        items = _marked(kind.key_field, key), _marked(kind.item_field, value)
         return field.with_type(pa.map_(*items))
     if type_.id == "list":
-        return field.with_type(pa.list_(_noted(kind.value_field, type_.children[0][1])))
+        return field.with_type(pa.list_(_marked(kind.value_field, type_.children[0][1])))
     return field
 
 
-def parsed(value: Any, kind: pa.DataType) -> Any:
-    """Return a value of nested type, from Arrow as Python's, with JSON for its text.
+def parse_within(value: Any, kind: pa.DataType) -> Any:
+    """Return a Python value of a nested Arrow type with the marked JSON in it parsed.
 
-    >>> parsed({"k": '{"a": 1}'}, pa.struct([pa.field("k", pa.string(), metadata=_NOTE)]))
+    >>> kind = pa.struct([pa.field("k", pa.string(), metadata=_METADATA)])
+    >>> parse_within({"k": '{"a": 1}'}, kind)
     {'k': {'a': 1}}
     """
     if value is None:
         return None
     if pa.types.is_struct(kind):
-        return {f.name: _parsed_part(value[f.name], f) for f in kind}
+        return {f.name: _parse_part(value[f.name], f) for f in kind}
     if pa.types.is_map(kind):
         return [
-            (_parsed_part(key, kind.key_field), _parsed_part(item, kind.item_field))
+            (_parse_part(key, kind.key_field), _parse_part(item, kind.item_field))
             for key, item in value
         ]
     if is_list(kind):
-        return [_parsed_part(item, kind.value_field) for item in value]
+        return [_parse_part(item, kind.value_field) for item in value]
     return value
 
 
-def _parsed_part(value: Any, field: pa.Field) -> Any:
+def _parse_part(value: Any, field: pa.Field) -> Any:
     if is_json(field):
         return None if value is None else json.loads(value)
-    return parsed(value, field.type)
+    return parse_within(value, field.type)

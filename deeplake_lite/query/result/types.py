@@ -1,4 +1,4 @@
-"""What the columns of a result are: htypes, of what NumPy computes and of what DuckDB gave."""
+"""The htypes of the columns of a result, both of trees and of DuckDB's columns."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def htype_of_type(type_: Type) -> Htype:
     if type_.dtype == "bytes":
         return Bytes(nullable=True)
     shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
-    if (found := _with_meaning(type_, shape)) is not None:
-        return found
+    if (htype := _with_meaning(type_, shape)) is not None:
+        return htype
     if type_.dtype == "str":
         return Text(nullable=True) if shape == () else Sequence(Text(), nullable=True)
     if type_.dtype == "object":
@@ -61,7 +61,7 @@ def htype_of_type(type_: Type) -> Htype:
 
 
 def _with_meaning(type_: Type, shape: Shape | None) -> Htype | None:
-    """Return the type of images, boxes or classes; None for numbers without such a meaning."""
+    """Return the htype of images, boxes or classes; None for values without such a meaning."""
     boxes, classes = type_.boxes, type_.classes
     if type_.is_image and type_.dtype == "uint8" and (shape is None or len(shape) == 3):
         return Image("raw", nullable=True)
@@ -75,7 +75,7 @@ def _with_meaning(type_: Type, shape: Shape | None) -> Htype | None:
 
 
 def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
-    """Return the htype of values that DuckDB computed, of a kind.
+    """Return the htype of a column that DuckDB computed and whose values have a kind.
 
     >>> from deeplake_lite.query.values import ANY, Kind
     >>> htype_of_arrow(pa.array([1, None]), ANY)
@@ -101,7 +101,7 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
 
 
 def _item(type_: pa.DataType, kind: Kind) -> Htype:
-    """Return the htype of a list's items."""
+    """Return the htype of the items of lists that have a kind."""
     unchanged = None if kind.item is None else _unchanged(type_, kind.item)
     if unchanged is not None:
         return Scalar(unchanged, nullable=True)
@@ -109,22 +109,25 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
 
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
-    """Return the dtype of the column whose values these are, where DuckDB has another for it."""
-    dtype, given = kind.column_dtype, dtype_of(type_)
-    if not dtype or given is None or given == dtype:
+    """Return the dtype of the column that values come from unchanged, if DuckDB has another one.
+
+    DuckDB has no float16, and other units of times.
+    """
+    dtype, sql_dtype = kind.column_dtype, dtype_of(type_)
+    if not dtype or sql_dtype is None or sql_dtype == dtype:
         return None
     if dtype == "float16":
-        return dtype if given == "float32" else None
+        return dtype if sql_dtype == "float32" else None
     if not dtype.endswith("]"):
         return None
-    is_count = given == "int64" and dtype.startswith("timedelta64")
-    return dtype if is_count or given.split("[")[0] == dtype.split("[")[0] else None
+    is_count = sql_dtype == "int64" and dtype.startswith("timedelta64")
+    return dtype if is_count or sql_dtype.split("[")[0] == dtype.split("[")[0] else None
 
 
 def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:
-    """Return the htype of values that are no lists, or of a list's."""
+    """Return the htype of single values, which may be the items of lists."""
     if kind.name == "json" and is_text(type_):
-        return Json(nullable=True)  # JSON's own null, too
+        return Json(nullable=True)  # a document may be JSON's null
     if pa.types.is_null(type_):
         return Scalar("int32", nullable=True)
     if (dtype := dtype_of(type_)) is not None:

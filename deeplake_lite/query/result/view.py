@@ -1,7 +1,7 @@
-"""From what DuckDB gave to a view: columns at rows of their sources, values, and trees.
+"""Building the view of a query's result.
 
-A result that is rows and columns of one lake is a plain view of it. Any other is a view of a
-virtual table, whose columns are read, or computed, when they are looked at.
+If the result consists of rows and columns of one lake, it is a plain view of that lake. Otherwise
+it is a view of a virtual table, whose columns are read or computed on access.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.query.bind.calls.known import AGGREGATES
 from deeplake_lite.query.database.convert import from_arrow
-from deeplake_lite.query.result.columns import ComputedColumn, HeldColumn
+from deeplake_lite.query.result.columns import ComputedColumn, SqlColumn
 from deeplake_lite.query.result.json_parts import is_json
 from deeplake_lite.query.values import JSON
 
@@ -37,13 +37,13 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """The place of a result that has no source: ``SELECT 1``."""
+    """Stands for the repository of a result that has no source, as of ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
-    """Whether every read is checked: there is nothing to read."""
+    """Whether every read is checked. There is nothing to read."""
     limits: Limits = DEFAULT_LIMITS
-    """How much memory a value may take, in lakes that a query of the result names."""
+    """Limits for the lakes that a query of the result names."""
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:
@@ -52,19 +52,19 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
     Parameters
     ----------
     plan : Plan
-        What was run.
+        The plan that was run.
     table : pyarrow.Table
-        What DuckDB gave.
+        The result of its SQL.
     rows : ndarray, (n,) int64
-        Which rows of it are the result, and in which order.
+        The rows of the table that are the result, in order.
     question : Question
-        What was asked, to ask it again.
+        The query, from which the view can be computed again.
     """
     if len(rows) != len(table) or (len(rows) and not (np.diff(rows) == 1).all()):
         table = table.take(numbers_of(rows))
-    same = _one_source(plan, table)
-    if same is not None:
-        return same
+    plain = _plain_view(plan, table)
+    if plain is not None:
+        return plain
     columns = {o.name: _column(plan, o, table) for o in plan.outputs}
     first = plan.instances[0].source.view if plan.instances else None
     lake = first.rows.lake if first is not None else Lake(Nowhere(), {})  # type: ignore[arg-type]
@@ -80,8 +80,8 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
     return View(RowSelection(lake, virtual), names, plan.text)
 
 
-def _one_source(plan: Plan, table: pa.Table) -> View | None:
-    """Return the result as a view of its source, if it is rows and columns of one."""
+def _plain_view(plan: Plan, table: pa.Table) -> View | None:
+    """Return the result as a view of its source if it consists of rows and columns of one."""
     columns = {o.name: o.plain for o in plan.outputs if o.plain is not None}
     rows = _rows_read(plan, table)
     if rows is None or len(columns) < len(plan.outputs):
@@ -95,7 +95,7 @@ def _one_source(plan: Plan, table: pa.Table) -> View | None:
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the ids of the rows where all that is read is rows of one source."""
+    """Return the ids of the rows if all columns read the same rows of one source, else None."""
     rows = _rows_read(plan, table) if len(plan.instances) == 1 else None
     if rows is None:
         return None
@@ -106,7 +106,10 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
 
 
 def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return which row of a source each row reads; None if of none, of several, or nowhere."""
+    """Return the source's row that each row of the result reads.
+
+    Return None if a row reads no row, several rows, or a row that stands for others.
+    """
     if any(o.plain is not None and o.plain.of_several for o in plan.outputs):
         return None
     names = {o.plain.row.name for o in plan.outputs if o.plain is not None}
@@ -117,8 +120,8 @@ def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
 
 
 def _positions(column: pa.ChunkedArray) -> Rows:
-    """Return positions, -1 where null."""
-    filled = column.fill_null(-1) if column.null_count else column  # filling imports pandas
+    """Return positions, with -1 for null."""
+    filled = column.fill_null(-1) if column.null_count else column  # `fill_null` imports pandas
     return np.asarray(numbers_in(filled), np.int64)
 
 
@@ -134,9 +137,9 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
     locate = partial(plan.locate_output, output=output)
     is_document = output.kind.name == "any" and is_json(table.schema.field(output.column))
     kind = JSON if is_document else output.kind
-    return HeldColumn.of(table[output.column], kind, locate, adds_up=_aggregates(plan))
+    return SqlColumn.of(table[output.column], kind, locate, adds_up=_aggregates(plan))
 
 
 def _aggregates(plan: Plan) -> bool:
-    """Tell whether a query has aggregates, of which threads may add floats in another order."""
+    """Tell whether a query has aggregates, for which threads may add floats in any order."""
     return any(c.name.upper() in AGGREGATES for c in plan.sql.find_all(exp.Anonymous))

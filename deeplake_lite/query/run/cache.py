@@ -1,8 +1,8 @@
-"""What queries keep of committed columns, for the next query.
+"""The cache of committed columns, which all queries of the process share.
 
-Arrays, NumPy's or Arrow's, by lake, version, column and what is kept of it, up to a bound. What is
-larger than half of it is not kept, and read in parts instead. Kept arrays are read-only: every
-slice and reshape of one is read-only, too, so that a caller who wants to write takes a copy.
+It holds NumPy or Arrow arrays by lake, version, column and purpose, up to a limit. An array larger
+than half the limit is not cached; queries then read the column in blocks. Cached arrays are
+read-only, and so are their slices and reshaped views, so nobody can change them by accident.
 """
 
 from __future__ import annotations
@@ -17,46 +17,49 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CACHE_BYTES = 1 << 30
-"""Columns kept for the next query, at the most."""
+"""Size limit of the cache."""
 
 
 class ColumnCache:
-    """Arrays by lake, version and column; least recently used out first."""
+    """An LRU cache of arrays by lake, version, column and purpose."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
-        self._limit, self._held, self._lock = limit, 0, Lock()
-        self._found: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._limit, self._size, self._lock = limit, 0, Lock()
+        self._arrays: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
     def get(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what is kept, or make it and keep it."""
+        """Return the cached array, or make it and cache it.
+
+        `make` runs without the lock, so two threads may make the same array.
+        """
         with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-        made = make()
+            if key in self._arrays:
+                self._arrays.move_to_end(key)
+                return self._arrays[key]
+        array = make()
         with self._lock:
-            if key not in self._found and self.has_room(made.nbytes):
-                freeze(made)
-                self._found[key] = made
-                self._held += made.nbytes
-            while self._held > self._limit:
-                self._held -= self._found.popitem(last=False)[1].nbytes
-        return made
+            if key not in self._arrays and self.has_room(array.nbytes):
+                freeze(array)
+                self._arrays[key] = array
+                self._size += array.nbytes
+            while self._size > self._limit:
+                self._size -= self._arrays.popitem(last=False)[1].nbytes
+        return array
 
     def holds(self, key: tuple[Any, ...]) -> bool:
-        """Tell whether something is kept."""
+        """Tell whether an array is cached."""
         with self._lock:
-            return key in self._found
+            return key in self._arrays
 
     def has_room(self, nbytes: int) -> bool:
-        """Tell whether something of a size would be kept."""
+        """Tell whether an array of this size would be cached."""
         return nbytes <= self._limit // 2
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all arrays."""
         with self._lock:
-            self._found.clear()
-            self._held = 0
+            self._arrays.clear()
+            self._size = 0
 
 
 CACHE = ColumnCache()

@@ -1,4 +1,4 @@
-"""What follows LIMIT: ARRANGE BY, SAMPLE BY, EXPAND BY. Arithmetic on rows' numbers; no I/O."""
+"""The clauses that follow LIMIT: ARRANGE BY, SAMPLE BY and EXPAND BY, on row numbers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DRAWN = 100_000_000
-"""Rows that SAMPLE BY … REPLACE draws, at the most."""
+"""Most rows that SAMPLE BY … REPLACE draws."""
 
 type Rows = NDArray[np.int64]
 
 
 def arrange(keys: Sequence[Any]) -> Rows:
-    """Return an order that puts equal keys together: groups by their first row, rows as they were.
+    """Return an order that puts rows of equal keys together.
+
+    The groups are in the order of their first rows, and the rows of a group stay in their order.
 
     Parameters
     ----------
     keys : sequence
-        One per row. NaN equals NaN.
+        One key per row. NaN equals NaN.
 
     Examples
     --------
@@ -38,7 +40,7 @@ def arrange(keys: Sequence[Any]) -> Rows:
 
 
 def _hashable(key: Any) -> Any:
-    """Return what equal keys have in common: lists as tuples, and one NaN."""
+    """Return a key in hashable form: lists and dicts as tuples, any NaN as the same object."""
     match key:
         case list() | tuple():
             return tuple(map(_hashable, key))
@@ -67,13 +69,14 @@ def sample(
     weights : ndarray, (n,) float64
         Rows of weight 0 are never drawn.
     replace : bool
-        Whether a row may come again.
+        Whether a row may be drawn more than once.
     limit : float, optional
-        How many; without it as many as there are rows, or as have a weight.
+        Number of rows to draw. By default, as many as there are; without `replace`, rows of
+        weight 0 are then left out.
     percent : bool
-        Whether `limit` is a share of the rows.
+        Whether `limit` is a percentage of the rows.
     seed : int
-        The same one draws the same.
+        The same seed draws the same rows.
 
     Raises
     ------
@@ -88,22 +91,24 @@ def sample(
     wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(wrong):
         raise QueryError(
-            f"SAMPLE BY takes finite weights of 0 or more, got {wrong[0]:g}. A row whose weight is "
-            "null is not drawn: IF(ISNAN(x), NULL, x)."
+            f"The weights of SAMPLE BY must be finite and at least 0, but one is {wrong[0]:g}. Use "
+            "null for rows that are not to be drawn: IF(ISNAN(x), NULL, x)."
         )
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
     if replace and wanted > MOST_DRAWN:
         raise QueryError(
-            f"SAMPLE BY … REPLACE draws at most {MOST_DRAWN:,} rows, but it was to draw "
+            f"SAMPLE BY … REPLACE must draw at most {MOST_DRAWN:,} rows, but the limit is "
             f"{round(wanted):,}. Lower its LIMIT."
         )
-    draw = _drawn_again if replace else _drawn_once
+    draw = _draw_with_replacement if replace else _draw_without_replacement
     return likely[draw(_scaled(weights[likely]), round(wanted), rng)] if len(likely) else likely
 
 
 def _scaled(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights whose sum is finite, times a power of 2, which rounds none that counts.
+    """Return weights divided by a power of 2, so that their sum is finite.
+
+    This is exact, except for weights that are too small to be drawn beside the largest one.
 
     >>> _scaled(np.array([1e308, 5e307])) / _scaled(np.array([1e308]))
     array([1. , 0.5])
@@ -112,27 +117,31 @@ def _scaled(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(weights, -exponent))
 
 
-def _drawn_again(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Rows:
-    """Draw positions of weights; each may come again."""
+def _draw_with_replacement(
+    weights: NDArray[np.float64], count: int, rng: np.random.Generator
+) -> Rows:
+    """Draw positions of weights; a position may be drawn more than once."""
     ends = np.cumsum(weights)
     drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return np.asarray(np.minimum(drawn, len(weights) - 1))
 
 
-def _drawn_once(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Rows:
-    """Draw positions of weights, as many as there are at the most; each comes once.
+def _draw_without_replacement(
+    weights: NDArray[np.float64], count: int, rng: np.random.Generator
+) -> Rows:
+    """Draw positions of weights, each at most once.
 
     Notes
     -----
     Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006).
     """
-    with np.errstate(divide="ignore"):  # the smallest beside the largest are 0, and come last
+    with np.errstate(divide="ignore"):  # `_scaled` turns tiny weights into 0, which rank last
         ranks = np.log(rng.random(len(weights))) / weights
     return np.argsort(-ranks, kind="stable")[:count]
 
 
 def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
-    """Return rows with those around them; a row comes once, where it is first reached.
+    """Return rows with the rows around them; each row occurs once, where it is first reached.
 
     >>> expand(np.array([5, 1]), 7, before=1, after=2).tolist()
     [4, 5, 6, 0, 1, 2, 3]
@@ -147,7 +156,11 @@ def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
 
 
 def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
-    """Return the same in memory of `total`: a row is first reached by the first one near it."""
+    """Do the same as `expand` with memory in proportion to `total`.
+
+    Each row of the result is first reached by the first of `rows` that is near enough, so the
+    result is sorted by that.
+    """
     first = np.full(after + total + before, len(rows))
     np.minimum.at(first, rows + after, np.arange(len(rows)))
     reached = _minimum_within(first, before + after + 1)[:total]
@@ -156,7 +169,7 @@ def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
 
 
 def _minimum_within(values: Rows, length: int) -> Rows:
-    """Return the least of each `length` values in a row, by doubling the length.
+    """Return the minimum of each window of `length` values; the window doubles in each step.
 
     >>> _minimum_within(np.array([3, 1, 2, 5, 4]), 3).tolist()
     [1, 1, 2]

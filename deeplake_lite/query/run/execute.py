@@ -1,7 +1,7 @@
-"""Running a plan: cheap conditions in DuckDB, islands in NumPy on the rows that are left, then SQL.
+"""Running a plan in DuckDB.
 
-Steps: each source becomes an Arrow table (`staging`), functions of trees are made known, the query
-runs over it all. DuckDB reads no files, and keeps nothing between queries.
+Each source becomes an Arrow table (`staging`), trees that DuckDB calls are registered as functions,
+and then the SQL runs over the tables. DuckDB reads no files and stores nothing between queries.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from deeplake_lite.errors import NotFoundError, Place, QueryError, QueryTypeErro
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.database import interrupt
-from deeplake_lite.query.database.complaints import bare, explained, gist
 from deeplake_lite.query.database.connect import connect
 from deeplake_lite.query.database.convert import as_arrow, from_arrow, sql_type
-from deeplake_lite.query.database.spans import with_durations, without_intervals
-from deeplake_lite.query.database.thread import Aside, await_all
-from deeplake_lite.query.result.json_parts import note_json
+from deeplake_lite.query.database.duckdb_errors import bare, explain_error, gist
+from deeplake_lite.query.database.thread import CallThread, await_all
+from deeplake_lite.query.database.times import with_durations, without_intervals
+from deeplake_lite.query.result.json_parts import mark_json
 from deeplake_lite.query.run.progress import Bar
 from deeplake_lite.query.run.record import Run
 from deeplake_lite.query.run.staging import Staging
@@ -48,11 +48,11 @@ else:
     pc = LazyModule("pyarrow.compute")
 
 NULLS_PASS = FunctionNullHandling.SPECIAL
-"""Functions are called with nulls, too, and may give them."""
+"""Makes DuckDB call a function with nulls, too, and accept nulls from it."""
 
 
 def _physical_memory() -> int:
-    """Return the bytes of the machine's memory; 8 GiB where it does not say."""
+    """Return the size of the machine's memory in bytes, or 8 GiB if the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -60,22 +60,22 @@ def _physical_memory() -> int:
 
 
 MEMORY = _physical_memory() // 2
-"""Bytes that DuckDB may hold while it computes."""
+"""DuckDB's memory limit in bytes."""
 
 MOST_BYTES = MEMORY // 4
-"""Bytes of a result that may be larger than its sources, at the most."""
+"""Most bytes of a result that may be larger than its sources."""
 
 MOST_PAIRS = 1 << 18
-"""Rows of several sources, crossed, in which the place of an error is looked for."""
+"""Most rows of a cross join of sources in which the place of an error is searched."""
 
 BATCH_ROWS = 1 << 13
-"""Rows of a result that may have more rows than its sources, between looks at its size."""
+"""Rows of a growing result that are fetched between two checks of its size."""
 
 
 def _spill_folder() -> str:
-    """Return where DuckDB writes what does not fit into memory; it makes and removes the folder.
+    """Return the folder to which DuckDB spills. DuckDB creates and removes it.
 
-    Otherwise that would be ``.tmp`` in the current folder.
+    By default, DuckDB would spill to ``.tmp`` in the current folder.
     """
     name = f"deeplake-lite-{os.getpid()}-{secrets.token_hex(4)}"
     return os.path.join(tempfile.gettempdir(), name)
@@ -85,19 +85,19 @@ def _spill_folder() -> str:
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share: empty, without files or extensions."""
     database = connect(memory_limit=f"{MEMORY}B", temp_directory=_spill_folder())
-    with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, where it is null anyway
+    with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, the result is null anyway
         database.execute("SET GLOBAL error_on_division_by_zero = false")
     atexit.register(_end, database)
     return database
 
 
 def _end(database: duckdb.DuckDBPyConnection) -> None:
-    """Close the database when all have left it."""
+    """Close the database once no thread uses it."""
     await_all()
     database.close()
 
 
-if hasattr(os, "register_at_fork"):  # the database does not live on in a child
+if hasattr(os, "register_at_fork"):  # a forked child has none of the database's threads
     os.register_at_fork(after_in_child=_database.cache_clear)
 
 
@@ -106,20 +106,26 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     most_rows: int | None = None,
 ) -> Run:
-    """Run a plan; a result that outgrows its sources, and `most_rows`, ends soon behind those.
+    """Run a plan.
+
+    Parameters
+    ----------
+    most_rows : int, optional
+        Number of rows that the caller needs. A result that may outgrow its sources ends soon after
+        them; any other result is complete.
 
     Raises
     ------
     QueryError
-        For what only turns out when values are seen: a text that is no number, and the like.
+        For an error that only the values show, such as a string that is not a number.
     KeyboardInterrupt
-        When the user has stopped it; nothing is left behind.
+        When the user has interrupted the query. It leaves nothing behind.
     """
 
     def work(query: _Query) -> Run:
         with Bar(progress) as bar:
-            staging = Staging(query.ask, query.run, bar)
-            query.create_functions()  # conditions that are checked first may call them
+            staging = Staging(query.execute, query.run, bar)
+            query.create_functions()  # the conditions of `staging` may call them
             for instance in plan.instances:
                 query.register(instance.table, staging.table(instance))
             return query.finish(most_rows)
@@ -128,14 +134,14 @@ def run(
 
 
 def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.Table:
-    """Return what a plan's SELECT gives for some rows of its source, in their order.
+    """Return the result of a plan's SELECT for given rows of a source, in their order.
 
     Parameters
     ----------
     source : str
-        Table of the source that SELECT goes over; other sources are those of queries within it.
+        Table of the source that SELECT reads. The plan's other sources belong to its subqueries.
     name : str
-        The result's column of positions.
+        Column of the result that has the positions of the rows.
     """
     select = plan.sql.copy()
     for part in ("where", "order", "limit", "offset"):
@@ -143,114 +149,124 @@ def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.T
 
     def work(query: _Query) -> pa.Table:
         with Bar(None) as bar:
-            staging = Staging(query.ask, query.run, bar)
+            staging = Staging(query.execute, query.run, bar)
             for instance in plan.instances:
-                chosen = instance.table == source
-                table = staging.at(instance, np.sort(rows)) if chosen else staging.table(instance)
+                is_source = instance.table == source
+                table = (
+                    staging.at(instance, np.sort(rows)) if is_source else staging.table(instance)
+                )
                 query.register(instance.table, table)
             query.create_functions()
-            return query.ask(select)
+            return query.execute(select)
 
-    found = _in_database(plan, work)
-    order = np.argsort(numbers_in(found[name]), kind="stable")
-    return found.take(numbers_of(order[np.argsort(np.argsort(rows))]))
+    result = _in_database(plan, work)
+    # DuckDB may return the rows in another order: sort them by position, and then as in `rows`.
+    order = np.argsort(numbers_in(result[name]), kind="stable")
+    return result.take(numbers_of(order[np.argsort(np.argsort(rows))]))
 
 
 def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
-    """Do work with a query in the database, and leave nothing behind."""
+    """Call a function with a query that is connected to the database, and clean up after it."""
     query = _Query(plan)
     try:
         query.begin()
-        with interrupt.heard_by(query.connection):
+        with interrupt.interruptible(query.connection):
             return work(query)
     finally:
-        query.aside.end()
-        query.aside.wait()
+        query.thread.end()
+        query.thread.wait()
 
 
 class _Query:
-    """One query in the database: its tables, its functions, and what they raised.
+    """One query in the database: its tables, its functions, and the error that one has raised.
 
-    All calls of DuckDB are made in a thread of the query's own.
+    All calls of DuckDB are made in a thread that belongs to the query.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self.run = plan, Run()
         self._raised: BaseException | None = None
-        self.aside = Aside(self._close)
+        self.thread = CallThread(self._close)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._functions: list[str] = []
         self._most_rows: int | None = None
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The query's own, since it has begun."""
-        assert self._connection is not None, "a query begins first"
+        """The query's connection, once it has begun."""
+        assert self._connection is not None, "begin() comes first"
         return self._connection
 
     def begin(self) -> None:
-        """Connect to the database."""
-        self.aside.begin()
+        """Start the thread and connect to the database."""
+        self.thread.begin()
         self._call(self._connect)
 
     def register(self, name: str, table: pa.Table) -> None:
-        """Let the query read a table."""
+        """Make a table available to the query."""
         self._call(lambda: self.connection.register(name, table))
 
     def finish(self, most_rows: int | None) -> Run:
-        """Run the query over its tables."""
+        """Run the plan's SQL over the tables and return the run."""
         self._most_rows = most_rows
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
-        self.run.table = _in_order(self.ask(self._plan.sql), self._plan.order)
-        self.run.note("sql", "", before, len(self.run.table), started)
+        self.run.table = _sort(self.execute(self._plan.sql), self._plan.order)
+        self.run.add_step("sql", "", before, len(self.run.table), started)
         return self.run
 
     def create_functions(self) -> None:
-        """Let DuckDB call the plan's trees."""
+        """Register the plan's trees as functions of DuckDB's."""
         for udf in self._plan.udfs:
             self._call(partial(self._create, udf))
 
-    def ask(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Run one statement, with some more tables; what DuckDB raises becomes an error of ours."""
+    def execute(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
+        """Run a statement with additional tables, and translate DuckDB's errors.
+
+        A QueryTypeError gets the place of the expression that causes it, if that can be found.
+        """
         interrupt.check()
         for name, table in tables.items():
             self.register(name, table)
         try:
             text, grows = sql.sql("duckdb"), _grows(sql)
-            return self._call(lambda: self._table(text, grows=grows))
+            return self._call(lambda: self._fetch_table(text, grows=grows))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-                _database.cache_clear()  # it answers nothing any more
-            ours = self._ours(error)
-            if ours is self._raised:  # a user's error is the cause of ours
+                _database.cache_clear()  # after such an error, DuckDB refuses all further queries
+            ours = self._translate(error)
+            if ours is self._raised:  # its cause is the error of a user's function: keep that
                 raise ours from ours.__cause__
             if isinstance(ours, QueryTypeError):
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
                     ours.place = Place.at(self._plan.text, self._plan.ungrouped[0])
                 else:
-                    self._place(ours, gist(bare(error)), next(iter(tables), None))
+                    self._locate(ours, gist(bare(error)), next(iter(tables), None))
             raise ours from error
         finally:
             for name in tables:
                 self._call(partial(self.connection.unregister, name))
 
-    def _table(self, text: str, *, grows: bool) -> pa.Table:
-        """Run a statement; look at the size of its result as it grows. Raises QueryError."""
+    def _fetch_table(self, text: str, *, grows: bool) -> pa.Table:
+        """Run a statement and return its result, as `_fetch` does."""
         try:
-            return self._answer(text, grows=grows)
-        except UnicodeDecodeError as error:  # of a message that shows bytes
+            return self._run_text(text, grows=grows)
+        except UnicodeDecodeError as error:  # DuckDB's message quotes bytes that are not UTF-8
             raise duckdb.Error(error.object.decode(errors="replace")) from error
 
-    def _answer(self, text: str, *, grows: bool) -> pa.Table:
+    def _run_text(self, text: str, *, grows: bool) -> pa.Table:
         relation = self.connection.sql(text)
         counted = without_intervals(relation)
         if counted is None:
-            return note_json(self._fetched(relation, grows=grows), relation.types)
-        found = with_durations(self._fetched(counted, grows=grows), relation.types)
-        return note_json(found, relation.types)
+            return mark_json(self._fetch(relation, grows=grows), relation.types)
+        table = with_durations(self._fetch(counted, grows=grows), relation.types)
+        return mark_json(table, relation.types)
 
-    def _fetched(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
-        """Return the rows of a relation. Raises QueryError where they take too much memory."""
+    def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
+        """Return the rows of a relation.
+
+        If the result may grow beyond its sources, its size is checked as it is fetched. Raises
+        QueryError if it takes too much memory.
+        """
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
         batches, held, rows = [], 0, 0
@@ -269,38 +285,39 @@ class _Query:
                 raise _too_large() from error
             raise duckdb.Error(str(error)) from error
 
-    def _place(self, error: QueryTypeError, complaint: str, staged: str | None) -> None:
-        """Give an error the place of the smallest expression that DuckDB complains of likewise.
+    def _locate(self, error: QueryTypeError, complaint: str, staged: str | None) -> None:
+        """Set the place of an error to the smallest expression with the same complaint of DuckDB's.
 
-        Rows that are `staged` stand for the source whose rows they are.
+        DuckDB does not tell which expression fails, so they are run one by one over the sources.
+        If there is a table `staged`, it takes the place of the source that it was filtered from.
         """
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
-            within = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
-            known = sorted({c.table for c in node.find_all(exp.Column)} - within)
-            if {*known} - tables - self._plan.relations.keys():
+            inner = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
+            outer = sorted({c.table for c in node.find_all(exp.Column)} - inner)
+            if {*outer} - tables - self._plan.relations.keys():
                 continue
-            limit = None if len(known) < 2 else max(1, int(MOST_PAIRS ** (1 / len(known))))
-            sources = [self._probed(name, limit, staged) for name in known]
+            limit = None if len(outer) < 2 else max(1, int(MOST_PAIRS ** (1 / len(outer))))
+            sources = [self._probe_source(name, limit, staged) for name in outer]
             probe = exp.select(exp.alias_(node.copy(), "x"))
             if sources:
                 probe = probe.from_(sources[0])
             for source in sources[1:]:
                 probe = probe.join(source, join_type="cross")
-            if complaint == self._call(partial(self._complaint, probe.sql("duckdb"))):
+            if complaint == self._call(partial(self._find_complaint, probe.sql("duckdb"))):
                 error.place = Place.at(self._plan.text, start)
                 return
 
-    def _probed(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:
-        """Return a source, or a query within, under its name: its first rows if it is crossed."""
+    def _probe_source(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:
+        """Return a source or a subquery under its name, up to `limit` rows."""
         inner = self._plan.relations.get(name)
         query = inner or exp.select("*").from_(exp.to_table(staged or name))
         if limit is not None:
             query = exp.select("*").from_(query.subquery("probed")).limit(limit)
         return query.subquery(name)
 
-    def _complaint(self, text: str) -> str | None:
-        """Return the kind of what DuckDB has against a query; None for nothing."""
+    def _find_complaint(self, text: str) -> str | None:
+        """Return the gist of the error that DuckDB raises for a query; None if it raises none."""
         try:
             self.connection.sql(text).to_arrow_table()
         except UnicodeDecodeError as error:
@@ -310,7 +327,7 @@ class _Query:
         return None
 
     def _call[T](self, work: Callable[[], T]) -> T:
-        return self.aside.call(work, self._interrupt)
+        return self.thread.call(work, self._interrupt)
 
     def _interrupt(self) -> None:
         if self._connection is not None:
@@ -325,20 +342,20 @@ class _Query:
                 self._connection.remove_function(name)
             self._connection.close()
 
-    def _ours(self, error: BaseException) -> BaseException:
-        """Return what is behind an error of DuckDB's, or what it says, as an error of ours."""
+    def _translate(self, error: BaseException) -> BaseException:
+        """Return the error of one of our functions behind an error of DuckDB's, or translate it."""
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):
             return KeyboardInterrupt()
         if isinstance(error, duckdb.CatalogException):
-            return _unknown(error)
-        return QueryTypeError(explained(error))
+            return _translate_unknown(error)
+        return QueryTypeError(explain_error(error))
 
     def _create(self, udf: Udf) -> None:
-        """Let DuckDB call a tree: with positions of pairs of rows, of groups, or with scalars."""
+        """Register a tree as a function. Its arguments are row positions, groups or scalars."""
 
-        def call(*columns: Any) -> Any:  # DuckDB looks at the names of types
+        def call(*columns: Any) -> Any:  # DuckDB reads the annotations
             try:
                 keyed = zip(udf.keys, columns, strict=True)
                 env = {key: from_arrow(column) for key, column in keyed}
@@ -355,8 +372,8 @@ class _Query:
         self._functions.append(udf.name)
 
 
-def _in_order(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    """Return a result sorted by columns of positions; rows without one come last."""
+def _sort(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
+    """Return a result sorted by columns of positions; rows without a position come last."""
     if not names or len(table) < 2:
         return table
     keys = [(name, "ascending") for name in names]
@@ -368,20 +385,21 @@ _MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "
 
 def _too_large() -> QueryError:
     return QueryError(
-        f"A result takes at most {MOST_BYTES >> 20:,} MiB, but this has more. Use LIMIT, a "
-        "condition, or an aggregate."
+        f"A result must take at most {MOST_BYTES >> 20:,} MiB, but this one takes more. Use LIMIT, "
+        "a condition or an aggregate."
     )
 
 
 def _grows(sql: exp.Expr) -> bool:
-    """Tell whether a result may be much larger than the sources."""
+    """Tell whether the result of a statement may be much larger than its sources."""
     calls = (call.name.upper() in _MULTIPLIES for call in sql.find_all(exp.Anonymous))
     return sql.find(exp.Join) is not None or any(calls)
 
 
-def _unknown(error: Exception) -> QueryError | NotFoundError:
+def _translate_unknown(error: Exception) -> QueryError | NotFoundError:
+    """Return the error for a name that DuckDB does not know."""
     text = str(error)
     if "Function with name" in text:
         name = text.split("Function with name ")[1].split(" ")[0].strip('"')
         return unknown_function(name.upper())
-    return QueryTypeError(explained(error))
+    return QueryTypeError(explain_error(error))

@@ -1,4 +1,4 @@
-"""What is known of values, or of their rows, without reading them: the leaves called `Meta`."""
+"""Evaluation of `Meta` leaves: shapes, sizes, hashes, row ids and more, without reading values."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def metadata(leaf: Meta, positions: Any) -> Any:
-    """Return what a leaf says of rows, an entry each; masked where their positions are null."""
+    """Return the values of a leaf, one for each position, masked where the position is null."""
     rows, null = rows_of(positions)
-    return masked(_of_rows(leaf, rows), null)
+    return masked(_evaluate(leaf, rows), null)
 
 
-def _of_rows(leaf: Meta, rows: Rows) -> Any:
-    source, (what, _, of) = leaf.source, leaf.what.partition(":")
+def _evaluate(leaf: Meta, rows: Rows) -> Any:
+    source, (what, _, option) = leaf.source, leaf.what.partition(":")
     match what:
         case "row_id":
             return source.table.ids(source.at(rows))
         case "random":
-            return _random(int(of), rows)
+            return _random(int(option), rows)
     assert leaf.field is not None
     match what:
         case "bm25":
-            return text_search.scores(source, leaf.field, of)[rows]
+            return text_search.scores(source, leaf.field, option)[rows]
         case "hash":
             digests = source.digests(leaf.field, rows)
-            present = source.present(leaf.field, rows) if of == "present" else None
+            present = source.present(leaf.field, rows) if option == "present" else None
             return digests if present is None else masked(digests, ~present)
         case "nbytes":
             return source.sizes(leaf.field, rows)
@@ -44,37 +44,37 @@ def _of_rows(leaf: Meta, rows: Rows) -> Any:
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
         case "shape":
-            axes = leaf.type.shape[0] if leaf.type.shape else None  # as many as all values have
+            axes = leaf.type.shape[0] if leaf.type.shape else None  # without unused padding
             shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
-            return _shapes(shapes, _nulls(source, leaf.field, rows, shapes))
-    return _of_shapes(source, leaf.field, rows, what, of)
+            return _mask_padding(shapes, _nulls(source, leaf.field, rows, shapes))
+    return _from_shapes(source, leaf.field, rows, what, option)
 
 
-def _shapes(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> Any:
-    """Return shapes that are padded with -1: masked, or objects where a value has no axes.
+def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> Any:
+    """Return shapes that are padded with -1 as a masked array.
 
-    A mask could not tell null from a value without axes, of which the shape is empty.
+    If a value has no axes, return an array of objects: its mask would be that of a null.
 
-    >>> _shapes(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
+    >>> _mask_padding(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
     [None, None]
-    >>> _shapes(np.array([[2, -1], [-1, -1]]), None).tolist()
+    >>> _mask_padding(np.array([[2, -1], [-1, -1]]), None).tolist()
     [array([2]), array([], dtype=int64)]
     """
     missing = shapes < 0
     null = np.zeros(len(shapes), bool) if null is None else null
-    is_told = not (missing.all(axis=1) & ~null).any() if shapes.shape[1] else not null.any()
-    if is_told:
+    is_unique = not (missing.all(axis=1) & ~null).any() if shapes.shape[1] else not null.any()
+    if is_unique:
         return np.ma.MaskedArray(shapes, missing) if missing.any() else shapes
-    each = zip(shapes, null.tolist(), strict=True)
-    return objects([None if is_null else shape[shape >= 0] for shape, is_null in each])
+    pairs = zip(shapes, null.tolist(), strict=True)
+    return objects([None if is_null else shape[shape >= 0] for shape, is_null in pairs])
 
 
-def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
-    """Return what depends on shapes, which are padded with -1 to the most axes."""
+def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -> Any:
+    """Return the length of an axis, the number of axes or of elements."""
     shapes = source.shapes(f, rows).astype(np.int64)
     match what:
         case "axis":
-            return _axis(shapes, int(of))
+            return _axis(shapes, int(option))
         case "ndim":
             return masked((shapes >= 0).sum(axis=1), _nulls(source, f, rows, shapes))
         case "size":
@@ -86,7 +86,7 @@ def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
 def _nulls(
     source: Source, f: Field, rows: Rows, shapes: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
-    """Tell which rows are null: those without axes, but for arrays that have none."""
+    """Return which rows are null, or None if no row is. Arrays without axes are not null."""
     null = (shapes < 0).all(axis=1)
     if not f.htype.nullable or not null.any():
         return None
@@ -95,7 +95,7 @@ def _nulls(
 
 
 def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
-    """Return the length of an axis, masked where a shape, padded with -1, does not have it.
+    """Return the length of an axis from shapes padded with -1, masked where they do not have it.
 
     >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
     array([3, 6])
@@ -105,12 +105,12 @@ def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
     ndim = (shapes >= 0).sum(axis=1)
     at = ndim + axis if axis < 0 else np.full(len(shapes), axis)
     missing = (at < 0) | (at >= ndim)
-    found = shapes[np.arange(len(shapes)), np.where(missing, 0, at)]
-    return np.ma.MaskedArray(found, missing) if missing.any() else found
+    lengths = shapes[np.arange(len(shapes)), np.where(missing, 0, at)]
+    return np.ma.MaskedArray(lengths, missing) if missing.any() else lengths
 
 
 def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
+    """Return numbers in [0, 1) by splitmix64, which depend only on the seed and the row.
 
     >>> bool((_random(1, np.arange(3)) == _random(1, np.arange(3))).all())
     True

@@ -1,4 +1,4 @@
-"""A query that stands for one tensor: it is run first, and its value is a constant of the rest."""
+"""Running a subquery that gives one tensor, whose value becomes a constant of the outer query."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def only_value(plan: Plan) -> Any:
-    """Return the first column's value in the one row of a plan's result, None for no row.
+    """Run a plan and return the value of its first column; None if it has no row.
 
     Raises
     ------
     QueryError
-        For several rows.
+        If the result has several rows.
     """
     table = execute.run(plan).table
     if len(table) > 1:
         raise QueryError(
-            f"A query in place of a value gives one row, got {len(table)} from ({plan.text}). "
-            "Choose one by WHERE, or by ORDER BY … LIMIT 1."
+            f"A subquery in place of a value must give one row, but ({plan.text}) gives "
+            f"{len(table)}. Select one with WHERE, or with ORDER BY … LIMIT 1."
         )
     output, plain = plan.outputs[0], plan.outputs[0].plain
     if not len(table):
@@ -36,9 +36,9 @@ def only_value(plan: Plan) -> Any:
     if plain is not None:
         rows = {"row": from_arrow(table[plain.row.name])}
         tree = Cell("row", plain.source, plain.field, plain.source.type_of(plain.field))
-        found = evaluate(tree, rows, 1)[0]
+        value = evaluate(tree, rows, 1)[0]
     else:
         assert output.tensor is not None
         env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}
-        found = evaluate(output.tensor.tree, env, 1)[0]
-    return None if np.ma.is_masked(found) else found
+        value = evaluate(output.tensor.tree, env, 1)[0]
+    return None if np.ma.is_masked(value) else value

@@ -1,7 +1,8 @@
-"""What FROM names: the view that is asked, views by name, lakes by URL; each as it is now.
+"""Opening the sources that FROM names: the queried view, other views by name, lakes by URL.
 
-A view has its name from `sources`, or it is saved under it with the lake that is asked. A lake that
-is named by its URL is read as carefully as the view that is asked, or else the first of `sources`.
+A name is looked up in `sources`, and then among the saved views of the queried lake. A lake that is
+named by its URL is opened with the same checks and limits as the queried view, or else as the first
+of `sources`.
 """
 
 from __future__ import annotations
@@ -24,45 +25,45 @@ if TYPE_CHECKING:
 
 
 class Sources:
-    """Opens what FROM names, once each, and keeps what it has opened.
+    """Opens each source that FROM names once, in the state that it has then.
 
     Parameters
     ----------
     view : View, optional
-        What is asked where FROM is left out.
-    given : mapping
+        The queried view, which a query without FROM reads.
+    views : mapping
         Views by name.
     opened : mapping
-        What was opened when the query was asked before, by name and VERSION.
+        Sources that the query opened when it ran before, by name and VERSION.
     """
 
     def __init__(
         self,
         view: View | None = None,
-        given: Mapping[str, View] | None = None,
+        views: Mapping[str, View] | None = None,
         opened: Mapping[tuple[str, str | None], View] | None = None,
     ) -> None:
         self.default = None if view is None else Source(view.pin(), "dataset")
-        self._given = checks.mapping("sources", given)
-        for name, source in self._given.items():
-            if not hasattr(source, "pin"):
+        self._views = checks.mapping("sources", views)
+        for name, source in self._views.items():
+            if not hasattr(source, "_as_it_is"):
                 raise OptionError(
-                    f"sources are views by name, got {brief(name)}: {brief(source, 80)}. Open a "
-                    "lake: sources={'name': dl.open(url)}."
+                    f"sources must have a view for each name, but {brief(name)} is "
+                    f"{brief(source, 80)}. Open a lake: sources={{'name': dl.open(url)}}."
                 )
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 
     def __call__(self, name: str, version: str | None) -> Source:
-        """Return a source. Raises QueryError when the name is none of a lake."""
+        """Return a source. Raises QueryError if there is no source of that name."""
         key = (name, version)
         if key in self._opened:
             return self._opened[key]
-        asked = self.default if name in SELF and name not in self._given else None
-        if asked is not None and version is None:
-            return asked
-        known = self._given.get(name) if asked is None else asked.view
+        default = self.default if name in SELF and name not in self._views else None
+        if default is not None and version is None:
+            return default
+        known = self._views.get(name) if default is None else default.view
         if version is None:
-            view = self._named(name) if known is None else known
+            view = self._find(name) if known is None else known
         elif known is None:
             view = self._open(name, version)
         else:
@@ -71,16 +72,16 @@ class Sources:
         return self._opened[key]
 
     def _open(self, url: str, version: str | None = None) -> View:
-        """Return the lake at a URL, all its rows."""
-        asked = (
-            next(iter(self._given.values()), None) if self.default is None else self.default.view
+        """Return all rows of the lake at a URL."""
+        model = (
+            next(iter(self._views.values()), None) if self.default is None else self.default.view
         )
-        if asked is None:
+        if model is None:
             return open_lake(url, version=version)
-        return open_for(asked.rows.lake, url, version)
+        return open_for(model.rows.lake, url, version)
 
-    def _named(self, name: str) -> View:
-        """Return the lake at a URL, or a saved view. Raises QueryError."""
+    def _find(self, name: str) -> View:
+        """Return the lake at a URL, or a saved view. Raises QueryError if there is neither."""
         try:
             return self._open(name)
         except LakeNotFoundError as error:
@@ -88,16 +89,16 @@ class Sources:
             if name in saved:
                 return saved[name]
             raise QueryError(
-                f"FROM takes the URL of a lake, a saved view of the one that is asked, or a name "
-                f"given in sources={{…}}, got {name!r}: {error}"
+                f"FROM must have the URL of a lake, the name of a saved view of the queried lake, "
+                f"or a name from sources={{…}}, but it has {name!r}: {error}"
             ) from error
 
     def _saved(self) -> Mapping[str, View]:
-        """Return the views that are saved with the lake that is asked; none where it reads none."""
-        asked = None if self.default is None else self.default.view
-        return SavedViews(asked.rows.lake) if asked is not None and asked.version else {}
+        """Return the saved views of the queried lake; none if it has no version."""
+        view = None if self.default is None else self.default.view
+        return SavedViews(view.rows.lake) if view is not None and view.version else {}
 
     @property
     def opened(self) -> dict[tuple[str, str | None], View]:
-        """What was opened, beside the view that was asked."""
+        """The sources that were opened, without the queried view."""
         return {key: source.view for key, source in self._opened.items()}

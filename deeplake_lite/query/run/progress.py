@@ -1,4 +1,4 @@
-"""How far a query is: a bar for those that take longer than a second."""
+"""A progress bar for queries that take longer than a second."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """Rows that are computed, for a user who waits.
+    """A progress bar that counts the computed rows.
 
     Parameters
     ----------
-    told : callable, optional
-        Is told how many rows of how many are computed, instead of a bar.
+    callback : callable, optional
+        Called with the number of computed rows and of all rows, instead of drawing a bar.
     """
 
-    def __init__(self, told: Callable[[int, int], None] | None = None) -> None:
-        self._told, self._started = told, time.perf_counter()
+    def __init__(self, callback: Callable[[int, int], None] | None = None) -> None:
+        self._callback, self._started = callback, time.perf_counter()
         self._bar: Any = None
-        self._what = ""
+        self._text = ""
 
     def __enter__(self) -> Self:
         return self
@@ -36,16 +36,16 @@ class Bar:
         if self._bar is not None:
             self._bar.close()
 
-    def show(self, what: str, done: int, total: int) -> None:
-        """Say that `done` rows of `total` are computed, of what the query calls so."""
-        if self._told is not None:
-            self._told(done, total)
+    def show(self, text: str, done: int, total: int) -> None:
+        """Show that `done` of `total` rows are computed for the expression `text`."""
+        if self._callback is not None:
+            self._callback(done, total)
         elif self._bar is not None or time.perf_counter() - self._started > bars.DELAY:
-            self._draw(what, done, total)
+            self._draw(text, done, total)
 
-    def _draw(self, what: str, done: int, total: int) -> None:
-        if self._bar is None or self._what != what:
+    def _draw(self, text: str, done: int, total: int) -> None:
+        if self._bar is None or self._text != text:
             self._close()
-            seen = "ipykernel" in sys.modules or sys.stderr.isatty()
-            self._bar, self._what = bars.bar(what, total, shown=seen, delay=0), what
+            is_visible = "ipykernel" in sys.modules or sys.stderr.isatty()
+            self._bar, self._text = bars.bar(text, total, shown=is_visible, delay=0), text
         self._bar.update(done - self._bar.n)

@@ -1,8 +1,8 @@
-"""Which rows a source's plain conditions may hold for, by the statistics of its columns' chunks.
+"""Chunk pruning: ruling out rows by the statistics of the chunks of their columns.
 
-A chunk is left out only where its bounds say that no row of it passes; whatever is not understood
-leaves all chunks in. Bounds only widen, and constants are taken as widely as any type of DuckDB's
-rounds them, so that the conditions give the same on the rows that are left as on all.
+A chunk is left out only if its bounds prove that none of its rows passes. Conditions that this
+module does not understand rule out nothing. Bounds only widen, and constants are widened by the
+rounding of any type of DuckDB's, so pruning never changes the result of a query.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.times import cast_time
-from deeplake_lite.query.database.spans import read_moment
+from deeplake_lite.query.database.times import read_timestamp
 from deeplake_lite.storage.arrays import INDEX_ROWS
 from deeplake_lite.storage.snapshot import Snapshot
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WORTH = 4
-"""Chunks are left out where no more than one row in so many is left."""
+"""Pruning is worth it if at most one in this many rows remains."""
 
 type Chunks = NDArray[np.bool_]
-"""(chunks,): whether a row of it may pass."""
+"""For each chunk, whether a row of it may pass, (chunks,)."""
 
 
-def rows_left(instance: Instance) -> NDArray[np.int64] | None:
-    """Return the rows that may pass a source's conditions; None where all are as well read."""
+def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
+    """Return the rows that may pass a source's cheap conditions; None if all should be read."""
     source = instance.source
-    if source.table.uncommitted or all(map(source.is_kept, instance.scalars.values())):
+    if source.table.uncommitted or all(map(source.is_cached, instance.scalars.values())):
         return None
-    found = _all_of(_may_pass(condition, instance) for condition in instance.cheap)
-    if found is None:
+    wanted = _all_of(_may_pass(condition, instance) for condition in instance.cheap)
+    if wanted is None:
         return None
-    rows = source.in_chunks(found, INDEX_ROWS)
+    rows = source.in_chunks(wanted, INDEX_ROWS)
     return rows if len(rows) * WORTH <= len(source) else None
 
 
 @dataclass(frozen=True)
-class _Noted:
-    """What is known of a column's chunks."""
+class _Statistics:
+    """The statistics of a column's chunks: bounds, and numbers of nulls and NaNs, (chunks,)."""
 
     field: Field
     low: NDArray[Any]
@@ -58,7 +58,7 @@ class _Noted:
     nans: NDArray[np.int64]
 
     def between(self, low: Any, high: Any) -> Chunks:
-        """Tell which chunks may have a number from `low` to `high`, or NaN."""
+        """Return the chunks that may have a number from `low` to `high`, or NaN."""
         return np.asarray(((self.high >= low) & (self.low <= high)) | (self.nans > 0))
 
 
@@ -68,7 +68,7 @@ def _all_of(parts: Iterator[Chunks | None]) -> Chunks | None:
 
 
 def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
-    """Return the chunks that a condition may hold in; None where that is not known."""
+    """Return the chunks in which a condition may hold; None if that is unknown."""
     match e:
         case exp.Paren():
             return _may_pass(e.this, instance)
@@ -78,14 +78,14 @@ def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
             left, right = (_may_pass(part, instance) for part in (e.left, e.right))
             return None if left is None or right is None else left | right
         case exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.EQ():
-            return _compared(e, instance)
+            return _may_compare(e, instance)
         case exp.Between():
-            return _in(e.this, [(e.args["low"], e.args["high"])], instance)
+            return _may_be_in(e.this, [(e.args["low"], e.args["high"])], instance)
         case exp.In() if e.expressions:
-            return _in(e.this, [(item, item) for item in e.expressions], instance)
+            return _may_be_in(e.this, [(item, item) for item in e.expressions], instance)
         case exp.Is() if isinstance(e.expression, exp.Null):
-            noted = _noted(e.this, instance)
-            return None if noted is None else noted.nulls > 0
+            column = _statistics(e.this, instance)
+            return None if column is None else column.nulls > 0
     return None
 
 
@@ -98,65 +98,71 @@ _MIRRORED: dict[type[exp.Binary], type[exp.Binary]] = {
 }
 
 
-def _compared(e: exp.Binary, instance: Instance) -> Chunks | None:
-    kind, noted, constant = type(e), _noted(e.left, instance), e.right
-    if noted is None:
-        kind, noted, constant = _MIRRORED[kind], _noted(e.right, instance), e.left
-    ends = None if noted is None else _ends(constant, noted)
-    if noted is None or ends is None:
+def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
+    """Return the chunks in which a comparison of a column and a constant may hold."""
+    kind, column, constant = type(e), _statistics(e.left, instance), e.right
+    if column is None:
+        kind, column, constant = _MIRRORED[kind], _statistics(e.right, instance), e.left
+    ends = None if column is None else _ends(constant, column)
+    if column is None or ends is None:
         return None
     if kind is exp.EQ:
-        return noted.between(*ends)
-    may = noted.high >= ends[0] if kind in (exp.GT, exp.GTE) else noted.low <= ends[1]
-    return np.asarray(may | (noted.nans > 0))
+        return column.between(*ends)
+    may_pass = column.high >= ends[0] if kind in (exp.GT, exp.GTE) else column.low <= ends[1]
+    return np.asarray(may_pass | (column.nans > 0))  # DuckDB sorts NaN last
 
 
-def _in(e: exp.Expr, spans: list[tuple[exp.Expr, exp.Expr]], instance: Instance) -> Chunks | None:
-    """Return the chunks that may have a value in one of the spans."""
-    noted = _noted(e, instance)
-    if noted is None:
+def _may_be_in(
+    e: exp.Expr, ranges: list[tuple[exp.Expr, exp.Expr]], instance: Instance
+) -> Chunks | None:
+    """Return the chunks that may have a value in one of the ranges."""
+    column = _statistics(e, instance)
+    if column is None:
         return None
-    found = np.zeros(len(noted.low), bool)
-    for low, high in spans:
-        ends = _ends(low, noted), _ends(high, noted)
+    wanted = np.zeros(len(column.low), bool)
+    for low, high in ranges:
+        ends = _ends(low, column), _ends(high, column)
         if ends[0] is None or ends[1] is None:
             return None
-        found |= noted.between(ends[0][0], ends[1][1])
-    return found
+        wanted |= column.between(ends[0][0], ends[1][1])
+    return wanted
 
 
 _NUMBERS = ("bool", "number", "time", "class")
-"""Kinds that SQL compares by their stored numbers, whose bounds are recorded."""
+"""Kinds that are compared by their stored numbers, whose bounds the statistics have."""
 
 
-def _noted(e: exp.Expr, instance: Instance) -> _Noted | None:
-    """Return what is known of the chunks of a column; None for anything else."""
+def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
+    """Return the statistics of a column; None for other expressions, or if there are none."""
     while isinstance(e, exp.Paren):
         e = e.this
     field = instance.scalars.get(e.name) if isinstance(e, exp.Column) else None
     if field is None or field.htype.sql not in _NUMBERS:
         return None
     table: Any = instance.source.table
-    found = table.statistics(field.id) if isinstance(table, Snapshot) else None
-    if found is None or table.chunk_rows(field.id) != INDEX_ROWS:
+    stored = table.statistics(field.id) if isinstance(table, Snapshot) else None
+    if stored is None or table.chunk_rows(field.id) != INDEX_ROWS:
         return None
-    (low, high), (nulls, nans) = found[0].T, found[1].T
+    (low, high), (nulls, nans) = stored[0].T, stored[1].T
     if low.dtype.kind == "f":
         low, high = low.astype(np.float64), high.astype(np.float64)
     if low.dtype.kind == "b":
         low, high = low.astype(np.int64), high.astype(np.int64)
-    return _Noted(field, low, high, nulls, nans)
+    return _Statistics(field, low, high, nulls, nans)
 
 
-def _ends(e: exp.Expr, noted: _Noted) -> tuple[Any, Any] | None:
-    """Return what a constant may be rounded to in a column's type: the least and the most."""
+def _ends(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
+    """Return the least and the greatest value to which DuckDB may round a constant.
+
+    Return None if it is not a constant that can be compared with the bounds.
+    """
     value = _constant(e)
-    htype = noted.field.htype
+    htype = column.field.htype
     if htype.sql == "time":
         return _time_ends(value, htype.value_dtype)
     if value is None or isinstance(value, str) or not math.isfinite(value):
         return None
-    if noted.low.dtype.kind != "f":
+    if column.low.dtype.kind != "f":
         return math.floor(value), math.ceil(value)
     with np.errstate(over="ignore"):
         kinds = {"float32", htype.value_dtype}
@@ -167,17 +173,18 @@ def _ends(e: exp.Expr, noted: _Noted) -> tuple[Any, Any] | None:
 def _time_ends(value: Any, dtype: str) -> tuple[int, int] | None:
     if not isinstance(value, str) or not dtype.startswith("datetime64"):
         return None
-    moment = read_moment(value)
-    if moment is None:
+    timestamp = read_timestamp(value)
+    if timestamp is None:
         return None
     try:
-        count = int(cast_time(np.array(moment), np.dtype(dtype)).astype(np.int64))
-    except LakeError:  # beyond the dtype, or finer
+        count = int(cast_time(np.array(timestamp), np.dtype(dtype)).astype(np.int64))
+    except LakeError:  # out of the dtype's range, or too fine for it
         return None
     return count - 1, count + 1
 
 
 def _constant(e: exp.Expr) -> Any:
+    """Return the number or the string that an expression is; None for other expressions."""
     match e:
         case exp.Literal(is_string=True):
             return e.this

@@ -1,4 +1,4 @@
-"""How a query went: its steps, with rows and times. `explain` shows what a view's record has."""
+"""The steps that a query took, with rows and times. `explain` shows the record of a view."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One step as it went, for `explain`."""
+    """One step that has run, for `explain`."""
 
     name: str
-    """``"read"``, ``"where"``, an island's name, or ``"sql"``."""
+    """``"read"``, ``"where"``, the name of a precomputed column, or ``"sql"``."""
     table: str
-    """Of the instance that it was done for; empty for the query itself."""
+    """Table of the instance that the step was for; empty for the query itself."""
     rows_in: int
     rows_out: int
     seconds: float
     nbytes: int = 0
-    """Bytes read, as they are once decompressed; 0 where all was kept from before."""
+    """Bytes read, counted after decompression; 0 if everything was cached."""
 
 
 @dataclass
 class Run:
-    """A plan that has run."""
+    """The result of running a plan, and the steps that it took."""
 
     table: pa.Table = field(default_factory=lambda: pa.table({}))
     steps: list[Step] = field(default_factory=list)
 
-    def note(
+    def add_step(
         self, name: str, table: str, before: int, after: int, started: float, nbytes: int = 0
     ) -> None:
-        """Keep how a step went that began at `started`."""
+        """Record a step that began at `started` and has just ended."""
         seconds = time.perf_counter() - started
         self.steps.append(Step(name, table, before, after, seconds, nbytes))
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """How a view came about."""
+    """The plan of the query that made a view, and the steps that were run."""
 
     plan: Plan
     steps: tuple[Step, ...]

@@ -1,7 +1,7 @@
-"""What a query reads: the rows of a view, as Arrow columns for DuckDB and as cells for NumPy.
+"""The sources of a query: rows of a view, as Arrow columns for DuckDB and as arrays for NumPy.
 
-Columns of committed versions are kept in memory, up to a bound, by lake, version and column: a
-second query reads nothing. Everything is by position in the view.
+Columns of committed versions are cached in memory by lake, version and column (`run.cache`), so a
+second query reads nothing. Rows are numbered by their position in the view.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.htypes.cells import FlatCells, RaggedCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
-from deeplake_lite.query.database.spans import check_times
+from deeplake_lite.query.database.times import check_times
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.query.run.text_search import TextIndex
@@ -42,27 +42,28 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 BLOCK_BYTES = 64 * 2**20
-"""Values of a block, about, once read."""
+"""Approximate size of a block of values in memory."""
 
 SCAN_BYTES = 4 * 2**20
-"""Rows behind each other of this size are part of a scan, so that the rest is read as well."""
+"""A request for at least this many bytes of consecutive rows counts as part of a scan: the whole
+column is then read and cached."""
 
 type Rows = NDArray[np.int64]
 
 
 class Tally:
-    """Bytes that were read, as they are once decompressed."""
+    """The number of bytes that were read, counted after decompression."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
-    def of[D: np.generic](self, array: NDArray[D]) -> NDArray[D]:
-        """Count an array, and return it."""
+    def add_array[D: np.generic](self, array: NDArray[D]) -> NDArray[D]:
+        """Count an array and return it."""
         self.bytes += array.nbytes
         return array
 
-    def cells[C: Cells | FlatCells](self, cells: C) -> C:
-        """Count cells, and return them."""
+    def add_cells[C: Cells | FlatCells](self, cells: C) -> C:
+        """Count cells and return them."""
         match cells:
             case FlatCells(data):
                 self.bytes += data.nbytes
@@ -72,7 +73,7 @@ class Tally:
 
 
 PROBED = 1_000
-"""Rows among which the first picture of a column is looked for."""
+"""Number of rows in which the first image of a column is searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +82,15 @@ class Source:
 
     view: View
     name: str
-    """As messages call it."""
+    """Name of the source in messages."""
 
     tally: Tally = field(default_factory=Tally)
     memo: dict[Any, Any] = field(default_factory=dict)
-    """What was computed for this query."""
+    """Results that are computed once per query."""
 
     @cached_property
     def _located(self) -> tuple[ReadTable, Rows]:
-        """The version that is read, and the slots of all rows: the same for the whole query."""
+        """The version that is read, and the slots of all rows; fixed for the whole query."""
         return self.view.rows.locate()
 
     @property
@@ -99,7 +100,7 @@ class Source:
 
     @cached_property
     def positions(self) -> Rows:
-        """The rows' positions, (rows,)."""
+        """The positions of all rows, (rows,)."""
         return self._located[1] if self._is_all else chunks.count_up(len(self))
 
     @cached_property
@@ -109,13 +110,16 @@ class Source:
         return len(slots) == self.table.slots and chunks.counts_up(slots)
 
     def at(self, rows: Rows) -> Rows:
-        """Return the slots of some rows."""
+        """Return the slots of the given rows."""
         return rows if self._is_all else self._located[1][rows]
 
     def in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
-        """Return the rows whose slots are in some of the chunks of `size` slots."""
-        every = np.append(wanted, True)  # behind what is known
-        return np.flatnonzero(every[np.minimum(self._located[1] // size, len(wanted))])
+        """Return the rows whose slots are in a wanted chunk; each chunk has `size` slots.
+
+        Rows in later chunks than those that `wanted` covers are included.
+        """
+        padded = np.append(wanted, True)
+        return np.flatnonzero(padded[np.minimum(self._located[1] // size, len(wanted))])
 
     def __len__(self) -> int:
         return len(self._located[1])
@@ -126,70 +130,79 @@ class Source:
         return self.view.schema.fields
 
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
-        """Return a column that DuckDB computes with, of all rows or some, (rows,)."""
+        """Return a column that DuckDB computes with, (rows,), for the given rows or for all.
+
+        If most rows are needed, the column of the whole version is read and cached.
+        """
         slots = self._located[1] if rows is None else self.at(rows)
         few = rows is not None or len(slots) * 8 <= self.table.slots
-        if few and not self.is_kept(f):
+        if few and not self.is_cached(f):
             return self._read_scalar(f, slots)
-        whole = self._kept(f, "scalar", lambda: self._read_scalar(f, self._every()))
+        whole = self._cached(f, "scalar", lambda: self._read_scalar(f, self._all_slots()))
         return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
 
-    def is_kept(self, f: Field) -> bool:
-        """Tell whether `scalar` reads nothing."""
+    def is_cached(self, f: Field) -> bool:
+        """Tell whether `scalar` would return a column without reading."""
         return not self.table.uncommitted and CACHE.holds(self._key(f, "scalar"))
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
-        """Return the shapes of some rows' values, (rows, ndim) int32, padded with -1.
+        """Return the shapes of values, (rows, ndim) int32, padded with -1.
 
-        They are stored; where they are not, the values are read, one after the other.
+        Types that do not store shapes have their values decoded, one after the other.
         """
         if not f.htype.stores_shapes:
             decode = self.decoder(f, rows)
             return _padded([np.shape(decode(i)) for i in range(len(rows))])
 
         def read() -> NDArray[np.int32]:
-            return self.tally.of(self.table.shapes(f.id, self._every()))
+            return self.tally.add_array(self.table.shapes(f.id, self._all_slots()))
 
-        whole = self._kept(f, "shapes", read)
-        return cast("NDArray[np.int32]", whole[_run(self.at(rows))])
+        whole = self._cached(f, "shapes", read)
+        return cast("NDArray[np.int32]", whole[_as_slice(self.at(rows))])
 
     def sizes(self, f: Field, rows: Rows) -> NDArray[np.int64]:
-        """Return the stored size of some rows' values, (rows,) bytes, without reading them."""
+        """Return the stored sizes of values in bytes, (rows,), without reading the values."""
         return self.table.sizes(f.id, self.at(rows))
 
     def values(self, f: Field, rows: Rows) -> Any:
-        """Return the values of some rows: an array, masked where null, or a list with None."""
+        """Return values as an array, masked where they are null, or as a list with None."""
         cells = self._cells(f, self.at(rows))
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def dense(self, f: Field, rows: Rows) -> Any:
-        """Return values of a column of one shape; what fits is kept whole for the next query."""
+        """Return values of a column of fixed shape, whose whole column is cached if it fits."""
         whole = self._whole(f, rows)
-        return self.values(f, rows) if whole is None else whole[_run(rows)]
+        return self.values(f, rows) if whole is None else whole[_as_slice(rows)]
 
-    def aside(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
-        """Return what a function keeps of a column, of some rows; None where nothing is kept."""
+    def auxiliary(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
+        """Return an array that a function computes from a column, cached for the next query.
+
+        It has an entry for each of the rows. Return None if the column itself is not cached.
+        """
         whole = self._whole(f, rows)
         if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
             return None
         name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
-        return self._kept(f, name, lambda: _in_blocks(of, whole))[_run(rows)]
+        return self._cached(f, name, lambda: _in_blocks(of, whole))[_as_slice(rows)]
 
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
-        """Return an index of a column of one shape, reading no more bytes than it needs.
+        """Return an index of the values of a column of fixed shape, reading only the bytes needed.
 
-        None where that takes reading whole rows.
+        Return None if whole rows have to be read, or the column is cached.
         """
         if CACHE.holds(self._key(f, "dense")) and not self.table.uncommitted:
             return None
-        found = self.table.part(f.id, self.at(rows), index)
-        if found is None:
+        part = self.table.part(f.id, self.at(rows), index)
+        if part is None:
             return None
-        cells = self.tally.cells(found)
+        cells = self.tally.add_cells(part)
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def _whole(self, f: Field, rows: Rows) -> Any:
-        """Return a column of one shape as it is kept; None where it is not, or for a few rows."""
+        """Return a whole column of fixed shape from the cache; None if it is not worth caching.
+
+        It is, if it is small or if `rows` are a large part of it.
+        """
         layout = f.htype.layout
         assert isinstance(layout, Dense)
         if self.table.uncommitted or not self._is_all:
@@ -198,18 +211,20 @@ class Source:
         wanted = (
             size <= BLOCK_BYTES
             or len(rows) * 4 >= len(self)
-            or (isinstance(_run(rows), slice) and len(rows) * (size // len(self)) >= SCAN_BYTES)
+            or (
+                isinstance(_as_slice(rows), slice) and len(rows) * (size // len(self)) >= SCAN_BYTES
+            )
         )
         if not (CACHE.holds(self._key(f, "dense")) or (wanted and CACHE.has_room(size))):
             return None
-        return self._kept(f, "dense", lambda: self.values(f, chunks.count_up(len(self))))
+        return self._cached(f, "dense", lambda: self.values(f, chunks.count_up(len(self))))
 
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
-        """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
+        """Read a column as Arrow. Classes are integers, and JSON is a string."""
         interrupt.check()
         layout = f.htype.layout
         if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
-            return strings_of(self.tally.cells(self.table.flat(f.id, slots)))
+            return strings_of(self.tally.add_cells(self.table.flat(f.id, slots)))
         cells = self._cells(f, slots)
         if f.htype.sql == "class":
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
@@ -218,57 +233,61 @@ class Source:
         return as_sql_numbers(array)
 
     def _cells(self, f: Field, slots: Rows) -> Any:
-        return self.tally.cells(self.table.read([f.id], slots)[f.id])
+        return self.tally.add_cells(self.table.read([f.id], slots)[f.id])
 
-    def sharpened(self, f: Field, kind: Kind) -> Kind:
-        """Return a kind with what the values say: whether any is NaN or infinite."""
+    def narrow_kind(self, f: Field, kind: Kind) -> Kind:
+        """Return a column's kind, which is real only if a value is NaN or infinite."""
         if not kind.real:
             return kind
-        return replace(kind, real=bool(self._kept(f, "real", lambda: self._not_finite(f))))
+        return replace(kind, real=bool(self._cached(f, "real", lambda: self._not_finite(f))))
 
     def type_of(self, f: Field) -> Type:
-        """Return the type of a column's values: of pictures, with axes if all have as many.
+        """Return the type of a column's values.
 
-        The dtype of pictures is that of the first, as files of one codec may differ.
+        The shape has a number of axes if all values have the same number of axes. The dtype of
+        image files is that of the first image, because files of one codec may differ in it.
         """
-        found = type_of(f.htype, self._pixels(f))
-        if found.shape is not None or not f.htype.stores_shapes:
-            return found
+        declared = type_of(f.htype, self._pixels(f))
+        if declared.shape is not None or not f.htype.stores_shapes:
+            return declared
         axes = (self.shapes(f, self.positions) >= 0).sum(axis=1)
-        bare = self.positions[axes == 0]  # nulls, and arrays of any shape that have no axes
-        each = np.unique(axes[axes > 0])
-        if len(each) != 1 or (len(bare) and self.present(f, bare).any()):
-            return found
-        return Type(found.dtype, (None,) * int(each[0]), found.meaning)
+        without_axes = self.positions[axes == 0]  # nulls, or arrays of any shape
+        counts = np.unique(axes[axes > 0])
+        if len(counts) != 1 or (len(without_axes) and self.present(f, without_axes).any()):
+            return declared
+        return Type(declared.dtype, (None,) * int(counts[0]), declared.meaning)
 
     def _pixels(self, f: Field) -> str:
-        """Return the dtype of the first picture of a column of files; "uint8" if there is none."""
+        """Return the dtype of the first image of a column of files; "uint8" if there is none."""
         if not _has_files(f.htype):
             return "uint8"
         if ("pixels", f.id) not in self.memo:
-            pictures = (p for row in self.positions[:PROBED] for p in self._pictures_at(f, row))
-            self.memo["pixels", f.id] = next((p.dtype.name for p in pictures), "uint8")
+            images = (image for row in self.positions[:PROBED] for image in self._images_at(f, row))
+            self.memo["pixels", f.id] = next((image.dtype.name for image in images), "uint8")
         return str(self.memo["pixels", f.id])
 
-    def _pictures_at(self, f: Field, row: int) -> Iterator[NDArray[Any]]:
-        """Yield the pictures of a row; none where a file is not there."""
+    def _images_at(self, f: Field, row: int) -> Iterator[NDArray[Any]]:
+        """Yield the images of a row; none if they cannot be read."""
         cells = self._cells(f, self.at(np.array([row])))
         try:
-            yield from _pictures(decode_one(f.htype, cells, self.view.rows.lake.allow))
-        except (LakeError, OSError):  # told where it is computed with
+            yield from _images(decode_one(f.htype, cells, self.view.rows.lake.allow))
+        except (LakeError, OSError):  # raised again when the query computes with the row
             return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
-        """Tell whether a value is NaN or infinite; as an array, which is what is kept."""
-        noted = None if self.table.uncommitted else self.table.statistics(f.id)
-        if noted is not None:  # bounds only widen: a NaN that was written over counts, too
-            (low, high), nans = noted[0].T, noted[1][:, 1]
+        """Tell whether any value is NaN or infinite, as an array that can be cached."""
+        statistics = None if self.table.uncommitted else self.table.statistics(f.id)
+        if statistics is not None:  # bounds only widen, so an overwritten NaN counts, too
+            (low, high), nans = statistics[0].T, statistics[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
         values = numbers_in(self.scalar(f).drop_null())
         return np.asarray(not np.isfinite(values).all())
 
     def decoder(self, f: Field, positions: Any) -> Callable[[int], Any]:
-        """Read the stored bytes of some rows; return what decodes one of them."""
+        """Read the stored bytes of rows and return a function that decodes one of them.
+
+        The function takes an index into `positions`, and returns None if that is null.
+        """
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
         present = np.flatnonzero(~null)
@@ -278,10 +297,10 @@ class Source:
         allow = self.view.rows.lake.allow
 
         def decode(row: int) -> Any:
-            where = int(at[row])
-            if where < 0:
+            index = int(at[row])
+            if index < 0:
                 return None
-            return self._checked(f, decode_one(f.htype, one(cells, where), allow))
+            return self._checked(f, decode_one(f.htype, one(cells, index), allow))
 
         if isinstance(cells, RaggedCells):
             return decode
@@ -289,59 +308,67 @@ class Source:
         kind = type_of(f.htype)
 
         def item(row: int) -> Any:
-            where = int(at[row])
-            return None if where < 0 else _as_items(self._checked(f, values[where]), kind)
+            index = int(at[row])
+            return None if index < 0 else _as_items(self._checked(f, values[index]), kind)
 
         return item
 
     def _checked(self, f: Field, value: Any) -> Any:
-        """Return a value. Raises QueryTypeError for pictures that the type does not hold."""
+        """Return a value. Raises QueryTypeError if the column's type cannot hold its images."""
         if _has_files(f.htype):
             dtype = self._pixels(f)
-            for picture in _pictures(value):
-                if not np.can_cast(picture.dtype, dtype):
+            for image in _images(value):
+                if not np.can_cast(image.dtype, dtype):
                     raise QueryTypeError(
-                        f"A query takes the pictures of a column as {dtype}, like its first, but "
-                        f"{f.name} has one of {picture.dtype}, too. Keep them in two columns, or "
-                        "query those rows by themselves."
+                        f"A query reads the images of {f.name} as {dtype}, the dtype of the first "
+                        f"one, but another has {image.dtype}. Store them in two columns, or query "
+                        "those rows separately."
                     )
         return value
 
     def each(self, f: Field, positions: Any) -> list[Any]:
-        """Return the values of some rows, whatever their shapes; None where null."""
+        """Return the values of rows, of any shapes, as a list; None where they are null."""
         rows, null = rows_of(positions)
         present = np.flatnonzero(np.ones(len(rows), bool) if null is None else ~null)
-        found = with_none(self.values(f, rows[present]))
+        values = with_none(self.values(f, rows[present]))
         kind, out = type_of(f.htype), [None] * len(rows)
-        for row, value in zip(present.tolist(), found, strict=True):
+        for row, value in zip(present.tolist(), values, strict=True):
             out[row] = None if value is None else _as_items(self._checked(f, value), kind)
         return out
 
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
-        """Return digests, equal where values are, (rows,); without reading values if those do."""
+        """Return the digests of values, (rows,); equal values have equal digests.
+
+        Values are read only where their stored digests do not suffice.
+        """
         return digests_by_value(self.table, f, self.at(rows), lambda at: self._cells(f, at))
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
-        """Return which rows' values are not null, (rows,) bool."""
+        """Return which values are not null, (rows,) bool."""
         valid = self.table.valid(f.id, self.at(rows))
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
     def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
-        """Return the index of a column's texts, and which of them are ours: None for all."""
+        """Return the index of all strings of a column, and the slots of the source's rows.
+
+        The slots are None if the source has all rows.
+        """
 
         def make() -> TextIndex:
-            return TextIndex.build(self._read_scalar(f, self._every()))
+            return TextIndex.build(self._read_scalar(f, self._all_slots()))
 
-        return self._kept(f, "words", make), None if self._is_all else self._located[1]
+        return self._cached(f, "words", make), None if self._is_all else self._located[1]
 
-    def _every(self) -> Rows:
+    def _all_slots(self) -> Rows:
         return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
-        checked = self.view.rows.lake.repository.checks_reads  # what others have read was not
+        # A lake that checks its reads must not get data that was cached without a check.
+        checked = self.view.rows.lake.repository.checks_reads
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
-    def _kept(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
+    def _cached(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
+        """Return a value from the cache, or make it; uncommitted edits are never cached."""
         return make() if self.table.uncommitted else CACHE.get(self._key(f, what), make)
 
 
@@ -360,7 +387,7 @@ def kind_of(htype: Htype) -> Kind | None:
 
 
 def _has_files(htype: Htype) -> bool:
-    """Tell whether cells are picture files, or lists of them, of a codec that has several dtypes.
+    """Tell whether cells are image files, or lists of them, of a codec that has several dtypes.
 
     >>> from deeplake_lite.htypes import Image, Link, Sequence
     >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]
@@ -376,17 +403,17 @@ def _has_files(htype: Htype) -> bool:
     return pixels is not None and pixels.is_image and pixels.dtype is None
 
 
-def _pictures(value: Any) -> Iterator[NDArray[Any]]:
-    """Yield the pictures of a value, or of a sequence of them."""
+def _images(value: Any) -> Iterator[NDArray[Any]]:
+    """Yield the images of a value, which may be a sequence of images."""
     if isinstance(value, list):
         for item in value:
-            yield from _pictures(item)
+            yield from _images(item)
     elif value is not None:
         yield value
 
 
 def type_of(htype: Htype, pixels: str = "uint8") -> Type:
-    """Return the type of a column's values as tensors; `pixels` is the dtype in files of pictures.
+    """Return the type of a column's values as tensors; `pixels` is the dtype of image files.
 
     >>> from deeplake_lite.htypes import Embedding, Scalar, Sequence
     >>> str(type_of(Embedding(4))), str(type_of(Sequence(Scalar("int32"))))
@@ -397,24 +424,27 @@ def type_of(htype: Htype, pixels: str = "uint8") -> Type:
         return type_of(htype.target, pixels)
     if isinstance(layout, Nested):
         return type_of(layout.item, pixels).listed(htype)
-    found = Type.of(htype)
-    return replace(found, dtype=pixels) if _has_files(htype) else found
+    whole = Type.of(htype)
+    return replace(whole, dtype=pixels) if _has_files(htype) else whole
 
 
 def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
-    """Return shapes as rows, padded with -1.
+    """Return shapes as the rows of an array, padded with -1.
 
     >>> _padded([(4, 5), (), (2, 3, 3)]).tolist()
     [[4, 5, -1], [-1, -1, -1], [2, 3, 3]]
     """
-    found = np.full((len(shapes), max(map(len, shapes), default=0)), -1, np.int32)
+    padded = np.full((len(shapes), max(map(len, shapes), default=0)), -1, np.int32)
     for row, shape in enumerate(shapes):
-        found[row, : len(shape)] = shape
-    return found
+        padded[row, : len(shape)] = shape
+    return padded
 
 
 def _as_items(value: Any, kind: Type) -> Any:
-    """Return a sequence as an array along its items; of texts, or of any shapes, one of objects."""
+    """Return a sequence as an array whose first axis is its items.
+
+    It is an array of objects for strings and for items of any shape.
+    """
     if not isinstance(value, list):
         return value
     if kind.items is not None:
@@ -431,13 +461,13 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)
 
 
-def _run(rows: Rows) -> slice | Rows:
-    """Return rows as a slice where they follow each other, which copies nothing."""
+def _as_slice(rows: Rows) -> slice | Rows:
+    """Return consecutive rows as a slice, which copies nothing; other rows unchanged."""
     return chunks.contiguous(rows) or rows
 
 
 def _in_blocks(of: Callable[[Any], Any], whole: NDArray[Any]) -> NDArray[Any]:
-    """Apply a function of rows in blocks, so that what it needs on the way stays small."""
+    """Apply a function to blocks of rows, to limit the memory that it needs in between."""
     size = max(1, BLOCK_BYTES // max(1, whole[:1].nbytes))
     spans = chunks.spans(len(whole), size)
     return np.concatenate([of(whole[span]) for span in spans] or [of(whole)])

@@ -1,7 +1,8 @@
-"""The table of a source, as the query takes it: the rows that are left, with their islands.
+"""Building the table of a source: the remaining rows, with the columns that NumPy precomputes.
 
-Steps: chunk statistics leave rows out (`pruning`), cheap conditions choose rows before any island
-is computed, conditions with islands the rows after that, in growing parts where a few are enough.
+Chunk statistics rule out rows first (`pruning`), then cheap conditions, before any column is
+computed. Conditions on precomputed columns follow. If the query needs only a few rows, they are
+applied to parts of growing size until there are enough.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlglot import exp
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.database.convert import as_arrow
 from deeplake_lite.query.plan import ROW
-from deeplake_lite.query.run.pruning import rows_left
+from deeplake_lite.query.run.pruning import remaining_rows
 from deeplake_lite.query.tensors.evaluate import evaluate
 from deeplake_lite.query.tensors.trees import keys
 from deeplake_lite.storage.chunks import count_up
@@ -32,105 +33,106 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.record import Run
 
 STAGED_ROWS = 4096
-"""Rows whose islands are computed before it is seen whether they are enough; then twice as many."""
+"""Rows of the first part, if a query needs only some rows. Each further part is twice as large."""
 
 MOST_ROWS = 2**18
-"""Rows of such a part at the most."""
+"""Most rows of such a part."""
 
 LEFT = "lake_rows"
-"""Table whose rows a condition chooses from."""
+"""Name of the table that a condition filters."""
 
 AT = "lake_at"
-"""Its column of their numbers."""
+"""Name of its column of row numbers."""
 
 
-class Ask(Protocol):
-    """What runs a statement over tables."""
+class RunStatement(Protocol):
+    """A function that runs a statement over tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Return its rows."""
+        """Return the rows of the statement."""
         ...
 
 
 @dataclass(frozen=True)
 class Staging:
-    """Makes the tables of one query's sources."""
+    """Builds the tables of a query's sources."""
 
-    ask: Ask
+    run_statement: RunStatement
     run: Run
     bar: Bar
 
     def table(self, instance: Instance) -> pa.Table:
-        """Return a source's table."""
-        table = self._read(instance, rows_left(instance))
-        if not instance.islands:
+        """Return the table of a source: the rows that the conditions leave."""
+        table = self._read(instance, remaining_rows(instance))
+        if not instance.precomputed:
             return table
         if instance.cheap:
-            table = self._filtered(instance, table, instance.cheap)
-        left = self._staged(instance, table)
-        for name in instance.islands:
-            left = self._with_island(left, instance, name)
-        return left
+            table = self._filter(instance, table, instance.cheap)
+        table = self._apply_staged(instance, table)
+        for name in instance.precomputed:
+            table = self._with_column(table, instance, name)
+        return table
 
     def at(self, instance: Instance, rows: NDArray[np.int64]) -> pa.Table:
-        """Return some rows of a source's table, whatever the conditions."""
+        """Return the table of a source for the given rows, without applying conditions."""
         table = self._read(instance, rows)
-        for name in instance.islands:
-            table = self._with_island(table, instance, name)
+        for name in instance.precomputed:
+            table = self._with_column(table, instance, name)
         return table
 
     def _read(self, instance: Instance, rows: NDArray[np.int64] | None) -> pa.Table:
-        """Return the scalar columns of a source, of all rows or some."""
+        """Return the stored scalar columns of a source, for the given rows or for all."""
         source, started = instance.source, time.perf_counter()
         before = source.tally.bytes
         columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
         columns[ROW] = numbers_of(source.positions if rows is None else rows)
         table, read = pa.table(columns), source.tally.bytes - before
-        self.run.note("read", instance.table, len(source), len(table), started, read)
+        self.run.add_step("read", instance.table, len(source), len(table), started, read)
         return table
 
-    def _filtered(
+    def _filter(
         self, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
     ) -> pa.Table:
         """Return the rows of a table that pass conditions."""
         started, select = time.perf_counter(), _select(instance, conditions)
         names = {c.name for part in conditions for c in part.find_all(exp.Column)}
-        asked = table.select([n for n in table.column_names if n in names and n != ROW])
+        inputs = table.select([n for n in table.column_names if n in names and n != ROW])
         if ROW in names:
-            asked = asked.append_column(ROW, table[ROW])
-        asked = asked.append_column(AT, numbers_of(count_up(len(table))))
-        order = numbers_in(self.ask(select, **{LEFT: asked})[AT])
-        if (np.diff(order) < 0).any():
+            inputs = inputs.append_column(ROW, table[ROW])
+        inputs = inputs.append_column(AT, numbers_of(count_up(len(table))))
+        order = numbers_in(self.run_statement(select, **{LEFT: inputs})[AT])
+        if (np.diff(order) < 0).any():  # DuckDB's threads may return rows out of order
             order = np.sort(order)
-        kept = table if len(order) == len(table) else table.take(numbers_of(order))
-        self.run.note("where", instance.table, len(table), len(kept), started)
-        return kept
+        rows = table if len(order) == len(table) else table.take(numbers_of(order))
+        self.run.add_step("where", instance.table, len(table), len(rows), started)
+        return rows
 
-    def _staged(self, instance: Instance, table: pa.Table) -> pa.Table:
-        """Apply the conditions that need islands, in the order written; stop when rows are enough.
+    def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
+        """Apply the conditions on precomputed columns in order; stop when there are enough rows.
 
-        The last is left to the query where all rows are to be looked at anyway.
+        If all rows and columns have been computed before the last condition, the query applies it
+        itself, which saves a statement.
         """
         if not instance.staged:
             return table
-        kept: list[pa.Table] = []
+        filtered: list[pa.Table] = []
         for part in _parts(table, instance.enough):
-            for at, (condition, islands) in enumerate(instance.staged):
-                for name in islands:
-                    part = self._with_island(part, instance, name)
-                done = set(part.column_names) >= instance.islands.keys()
-                if instance.enough is not None or not done or at + 1 < len(instance.staged):
-                    part = self._filtered(instance, part, [condition])
-            kept.append(part)
-            if instance.enough is not None and sum(map(len, kept)) >= instance.enough:
+            for at, (condition, columns) in enumerate(instance.staged):
+                for name in columns:
+                    part = self._with_column(part, instance, name)
+                is_complete = set(part.column_names) >= instance.precomputed.keys()
+                if instance.enough is not None or not is_complete or at + 1 < len(instance.staged):
+                    part = self._filter(instance, part, [condition])
+            filtered.append(part)
+            if instance.enough is not None and sum(map(len, filtered)) >= instance.enough:
                 break
-        return pa.concat_tables(kept)
+        return pa.concat_tables(filtered)
 
-    def _with_island(self, table: pa.Table, instance: Instance, name: str) -> pa.Table:
-        """Compute an island for a table's rows, unless it has it."""
+    def _with_column(self, table: pa.Table, instance: Instance, name: str) -> pa.Table:
+        """Return a table with a precomputed column, which is computed unless it is there."""
         if name in table.column_names:
             return table
-        started, tree, source = time.perf_counter(), instance.islands[name], instance.source
+        started, tree, source = time.perf_counter(), instance.precomputed[name], instance.source
         rows, before = numbers_in(table[ROW]), source.tally.bytes
         text = instance.texts[name]
         values = evaluate(
@@ -140,12 +142,12 @@ class Staging:
             lambda done: self.bar.show(text, done, len(rows)),
         )
         read = source.tally.bytes - before
-        self.run.note(name, instance.table, len(rows), len(rows), started, read)
+        self.run.add_step(name, instance.table, len(rows), len(rows), started, read)
         return table.append_column(name, as_arrow(values, tree.type.dtype))
 
 
 def _parts(table: pa.Table, enough: int | None) -> Iterator[pa.Table]:
-    """Cut a table into parts that grow; into one where all rows are needed."""
+    """Cut a table into parts of growing size, or yield it whole if all rows are needed."""
     size, start = len(table) if enough is None else STAGED_ROWS, 0
     yield table.slice(0, size)
     while (start := start + size) < len(table):
@@ -154,7 +156,7 @@ def _parts(table: pa.Table, enough: int | None) -> Iterator[pa.Table]:
 
 
 def _select(instance: Instance, conditions: Sequence[exp.Expr]) -> exp.Select:
-    """Return the statement that gives the numbers of a table's rows that pass."""
+    """Return a statement that selects the numbers of the rows that pass all conditions."""
     select = exp.Select(expressions=[exp.column(AT, table=instance.table)])
     alias = exp.alias_(exp.to_table(LEFT), instance.table, table=True)
     select.set("from_", exp.From(this=alias))

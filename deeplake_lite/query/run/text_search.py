@@ -1,8 +1,8 @@
-"""Which texts are about some words: BM25, exact, over all texts of a column.
+"""Text search with exact BM25 scores over all strings of a column.
 
-Steps: texts become words, words an inverted index in arrays (`TextIndex`), which is kept with the
-columns of its version, and the index scores. An index that is stored beside its version would take
-the place of `TextIndex.build`, and nothing else.
+Strings are split into words, and the words make an inverted index of arrays (`TextIndex`), which is
+cached with the columns of its version and computes the scores. To use an index stored with the
+version instead, only `TextIndex.build` would have to be replaced.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 K1 = 1.2
-"""How soon more of one word counts for little."""
+"""BM25's k1: the smaller it is, the sooner further occurrences of a word stop to count."""
 
 B = 0.75
-"""How much the length of a text counts against it."""
+"""BM25's b, from 0 to 1: how much the length of a string lowers its score."""
 
 NO_WORD = r"[^\pL\pM\pN_]+"
-"""What stands between words: anything but letters, marks, digits and ``_``."""
+"""Separates words: matches anything but letters, marks, digits and ``_``."""
 
 BLOCK_TEXTS = 65_536
-"""Texts that are taken apart at a time."""
+"""Number of strings that are split at a time."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, case-folded and in compatibility form (NFKC).
+    """Return the words of a string, case-folded and in compatibility form (NFKC).
 
     >>> words("Straße & STRASSE, nº 5")
     ['strasse', 'strasse', 'no', '5']
@@ -53,7 +53,9 @@ def _folded(word: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TextIndex:
-    """Per word, the texts that have it and how often: postings, back to back by word.
+    """An inverted index: for each word its postings, that is, the strings that have it.
+
+    Strings are numbered by their position. The postings of all words are concatenated.
 
     Examples
     --------
@@ -63,33 +65,34 @@ class TextIndex:
     """
 
     numbers: dict[str, int]
-    """Number of each word."""
+    """The words, each with its number."""
     starts: NDArray[np.int64]
-    """Where each word's postings begin, and the last ones end, (words + 1,)."""
+    """Where the postings of each word begin, and where the last ones end, (words + 1,)."""
     texts: NDArray[np.int32]
-    """Position of the text of each posting, ascending within a word."""
+    """String of each posting, (postings,), ascending within a word."""
     counts: NDArray[np.int32]
-    """How often the word is in it."""
+    """Number of times that the word occurs in it, (postings,)."""
     lengths: NDArray[np.int32]
-    """Words of each text, (texts,)."""
+    """Number of words of each string, (strings,)."""
     present: NDArray[np.bool_]
-    """Which texts are not null, (texts,)."""
+    """Whether each string is not null, (strings,)."""
 
     @property
     def nbytes(self) -> int:
-        """Size in memory, about."""
+        """Approximate size in memory."""
         arrays = (self.starts, self.texts, self.counts, self.lengths, self.present)
         return sum(a.nbytes for a in arrays) + 120 * len(self.numbers)
 
     @classmethod
     def build(cls, texts: pa.Array) -> TextIndex:
-        """Take texts apart, (n,) of Arrow's text."""
+        """Build the index of a column of strings, (n,)."""
         numbers: dict[str, int] = {}
-        parts = list(_numbered(texts, numbers))
-        found = np.concatenate([p for p, _ in parts]) if parts else np.empty(0, np.int64)
-        lengths = np.concatenate([n for _, n in parts]) if parts else np.empty(0, np.int32)
-        keys = found * len(texts) + np.repeat(np.arange(len(texts)), lengths)
-        keys.sort()  # by word, and by text within
+        blocks = list(_split_words(texts, numbers))
+        occurrences = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
+        lengths = np.concatenate([n for _, n in blocks]) if blocks else np.empty(0, np.int32)
+        # One integer for each occurrence: sorting them sorts by word, and then by string.
+        keys = occurrences * len(texts) + np.repeat(np.arange(len(texts)), lengths)
+        keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         word, text = np.divmod(keys[starts], max(len(texts), 1))
         return cls(
@@ -102,14 +105,14 @@ class TextIndex:
         )
 
     def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return how well texts match the words of a query, 0 where none is in them.
+        """Return the scores of strings for the words of a query, 0 where they have none of them.
 
         Parameters
         ----------
         query : str
-            Words; one that comes twice counts twice.
+            Words; a word that occurs twice counts twice.
         rows : ndarray, (n,) int64, optional
-            Positions of the texts that are the whole collection; all that are not null without it.
+            Positions of the strings that make up the collection; by default all.
 
         Notes
         -----
@@ -133,21 +136,24 @@ class TextIndex:
     def _postings(
         self, word: int, rows: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return which of the rows have a word, and how often."""
+        """Return the rows that have a word, as indices into `rows`, and how often they have it."""
         span = slice(self.starts[word], self.starts[word + 1])
         if rows is None:
             return self.texts[span].astype(np.int64), self.counts[span].astype(np.float64)
-        every = np.zeros(len(self.lengths), np.int32)
-        every[self.texts[span]] = self.counts[span]
-        counts = every[rows]
-        found = np.flatnonzero(counts)
-        return found, counts[found].astype(np.float64)
+        by_text = np.zeros(len(self.lengths), np.int32)
+        by_text[self.texts[span]] = self.counts[span]
+        counts = by_text[rows]
+        matches = np.flatnonzero(counts)
+        return matches, counts[matches].astype(np.float64)
 
 
-def _numbered(
+def _split_words(
     texts: pa.Array, numbers: dict[str, int]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield the words of blocks of texts as numbers, and how many words each text has."""
+    """Yield the words of blocks of strings as numbers, and the number of words of each string.
+
+    Words that are new are added to `numbers`.
+    """
     import pyarrow.compute as pc
 
     for start in range(0, len(texts), BLOCK_TEXTS):
@@ -156,22 +162,25 @@ def _numbered(
         encoded = parts.flatten().dictionary_encode()
         at = [numbers.setdefault(_folded(w), len(numbers)) if w else -1
               for w in encoded.dictionary.to_pylist()]  # fmt: skip
-        found = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
+        occurrences = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
         owner = np.repeat(np.arange(len(block)), pc.list_value_length(parts).to_numpy())
-        real = found >= 0
-        yield found[real], np.bincount(owner[real], minlength=len(block)).astype(np.int32)
+        is_word = occurrences >= 0  # splitting leaves empty strings at the ends
+        yield (
+            occurrences[is_word],
+            np.bincount(owner[is_word], minlength=len(block)).astype(np.int32),
+        )
 
 
 def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
-    """Return the scores of a source's rows, masked where the text is null.
+    """Return the scores of a source's rows, masked where the string is null.
 
-    They are computed once per source, however many blocks of rows ask for them.
+    They are computed once per query, although they are needed for each block of rows.
     """
     key = ("scores", f.id, query)
     if key not in source.memo:
         index, slots = source.text_index(f)
-        found = index.scores(query, slots)
+        computed = index.scores(query, slots)
         present = index.present if slots is None else index.present[slots]
-        source.memo[key] = found if present.all() else np.ma.MaskedArray(found, ~present)
-    scored: NDArray[np.float64] = source.memo[key]
-    return scored
+        source.memo[key] = computed if present.all() else np.ma.MaskedArray(computed, ~present)
+    result: NDArray[np.float64] = source.memo[key]
+    return result

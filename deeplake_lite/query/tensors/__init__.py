@@ -1,1 +1,1 @@
-"""Tensors of a query, computed by NumPy in blocks of rows."""
+"""The tensor part of a query, which NumPy computes in blocks of rows."""

@@ -1,7 +1,7 @@
-"""The tensor part of a query: trees over rows, computed by NumPy in blocks.
+"""Evaluating trees with NumPy in blocks of rows.
 
-Where all leaves have one shape, a block of rows is computed at once, stacked along a first axis.
-Otherwise rows go one by one (`rowwise`). What a block reads and gives is bounded in bytes.
+If all leaves have a fixed shape, the rows of a block are stacked along a first axis and computed
+together. Otherwise `rowwise` takes over. Blocks are limited in bytes, for inputs and results.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from deeplake_lite.query.run.sources import BLOCK_BYTES
 from deeplake_lite.query.tensors import rowwise
 from deeplake_lite.query.tensors.trees import (
     as_array,
-    as_given,
     cells,
     constant_index,
+    from_sql,
     is_dense,
     masked,
-    outside,
+    out_of_range,
     row_bytes,
     rows_of,
 )
@@ -46,37 +46,42 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 BLOCK_ROWS = 65_536
-"""Rows of a block at the most."""
+"""Most rows of a block."""
 
 
 def evaluate(
-    tree: Tree, env: Env, count: int, note: Callable[[int], None] | None = None
+    tree: Tree, env: Env, count: int, report: Callable[[int], None] | None = None
 ) -> NDArray[Any] | list[Any]:
     """Return a tree's values for `count` rows.
+
+    Parameters
+    ----------
+    report : callable, optional
+        Called after each block with the number of rows computed so far.
 
     Returns
     -------
     ndarray, (count, *shape)
-        Where all rows have one shape; masked where some are null.
+        If all rows have the same shape; a masked array if some are null.
     list
-        Otherwise; None where null.
+        Otherwise, with None for null.
     """
     parts, done = [], 0
     for part in blocks(tree, env, count):
         interrupt.check()
         parts.append(part)
         done += len(part)
-        if note:
-            note(done)
+        if report:
+            report(done)
     if len(parts) == 1:
         return cast("NDArray[Any]", parts[0])
     if not parts:
         return np.empty((0, *(n or 0 for n in tree.type.shape or ())), _dtype(tree))
-    return _joined(parts)
+    return _join(parts)
 
 
 def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
-    """Yield a tree's values, block of rows by block."""
+    """Yield a tree's values in blocks of rows."""
     if not stacks(tree) and not _gives_lists(tree):
         yield from rowwise.blocks(tree, env, count, blocks)
         return
@@ -86,24 +91,24 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
         part = {key: values[start:stop] for key, values in env.items()}
         try:
             with np.errstate(all="ignore"):
-                found = _stacked(tree, part)
-        except TooMany:
+                values = _stack(tree, part)
+        except TooMany:  # the block's results take too much memory: retry with half as many rows
             size, stop = (stop - start) // 2, start
             continue
-        if isinstance(found, list):
-            yield found if len(found) == stop - start else found * (stop - start)
+        if isinstance(values, list):
+            yield values if len(values) == stop - start else values * (stop - start)
             continue
-        found = np.asanyarray(found)
-        if len(found) != stop - start:  # the same for all rows
-            found = np.repeat(found, stop - start, axis=0)
-        yield found
+        values = np.asanyarray(values)
+        if len(values) != stop - start:  # one value for all rows
+            values = np.repeat(values, stop - start, axis=0)
+        yield values
 
 
 def _dtype(tree: Tree) -> Any:
     return object if tree.type.dtype in ("str", "bytes", "object") else tree.type.dtype
 
 
-def _joined(parts: list[Any]) -> NDArray[Any] | list[Any]:
+def _join(parts: list[Any]) -> NDArray[Any] | list[Any]:
     if all(isinstance(p, np.ndarray) for p in parts) and len({p.shape[1:] for p in parts}) == 1:
         join = np.ma.concatenate if any(map(np.ma.isMaskedArray, parts)) else np.concatenate
         return join(parts)
@@ -111,20 +116,20 @@ def _joined(parts: list[Any]) -> NDArray[Any] | list[Any]:
 
 
 def _block_rows(tree: Tree) -> int:
-    """Return how many rows to take at a time."""
+    """Return the number of rows of a block."""
     widest = max((row_bytes(cell) for cell in cells(tree)), default=8)
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // max(8, widest)))
 
 
 def _gives_lists(tree: Tree) -> bool:
-    """Tell whether a tree is a call that takes a block of rows at once, and gives a list."""
+    """Tell whether a tree is a call that takes a block of rows at once and returns a list."""
     return isinstance(tree, Call) and tree.bound.lists and all(map(stacks, tree.args))
 
 
 def stacks(tree: Tree) -> bool:
-    """Tell whether a block of rows can be computed at once.
+    """Tell whether a block of rows can be stacked and computed at once.
 
-    Rows without elements cannot, as a mask of theirs has no place for a null.
+    Rows without elements cannot be stacked, because a mask has no element to mark a null with.
     """
     if 0 in (tree.type.shape or ()):
         return False
@@ -134,8 +139,8 @@ def stacks(tree: Tree) -> bool:
         case Grouped():
             return False
         case Choice(options=options, type=type_):
-            same = type_.is_of_one_shape and all(o.type.shape == type_.shape for o in options)
-            return same and all(map(stacks, options))
+            is_same = type_.is_of_one_shape and all(o.type.shape == type_.shape for o in options)
+            return is_same and all(map(stacks, options))
         case Meta(type=type_):
             return None not in (type_.shape or ())
         case Call(bound=bound, args=args) if bound.lists:
@@ -150,7 +155,8 @@ def stacks(tree: Tree) -> bool:
             return True
 
 
-def _stacked(tree: Tree, env: Env) -> Any:
+def _stack(tree: Tree, env: Env) -> Any:
+    """Return a block of values stacked along a first axis, of length 1 if all are the same."""
     match tree:
         case Cell(key, source, field):
             rows, null = rows_of(env[key])
@@ -158,71 +164,73 @@ def _stacked(tree: Tree, env: Env) -> Any:
         case Meta():
             return metadata(tree, env[tree.key])
         case Given(key, type_):
-            return as_given(env[key], type_)
+            return from_sql(env[key], type_)
         case Literal_(value):
             return as_array(value)[None]
         case Call(bound=bound, args=args):
-            kept = _aside(tree, env)
-            given = {} if kept is None else {"aside": kept}
-            return bound.compute(*(_of_rows(a, env) for a in args), lead=1, **given)
+            auxiliary = _auxiliary(tree, env)
+            options = {} if auxiliary is None else {"auxiliary": auxiliary}
+            return bound.compute(*(_argument(a, env) for a in args), lead=1, **options)
         case Index():
-            return _indexed(tree, env)
+            return _index(tree, env)
         case Choice():
-            return _chosen(tree, env)
+            return _choose(tree, env)
     raise AssertionError(tree)
 
 
-def _chosen(tree: Choice, env: Env) -> Any:
-    """Return the rows of each tree where it counts; there alone has it what it reads."""
+def _choose(tree: Choice, env: Env) -> Any:
+    """Evaluate each option for its own rows: its inputs are valid in these rows only."""
     tags = np.asarray(env[tree.key])
     shape = tuple(n or 0 for n in tree.type.shape or ())
     out = np.ma.zeros((len(tags), *shape), tree.type.dtype)
     for number, option in enumerate(tree.options):
         if (here := tags == number).any():
             part = {key: values[here] for key, values in env.items()}
-            out[here] = _stacked(option, part)
+            out[here] = _stack(option, part)
     return out if np.ma.getmaskarray(out).any() else np.ma.getdata(out)
 
 
-def _of_rows(tree: Tree, env: Env) -> Any:
-    """Return an argument of a block: what is the same for all rows stands in each, but no constant.
+def _argument(tree: Tree, env: Env) -> Any:
+    """Return the values of an argument, broadcast to all rows of the block unless it is constant.
 
-    Functions know constants themselves.
+    Functions know the values of constants already.
     """
-    found = _stacked(tree, env)
+    values = _stack(tree, env)
     rows = max(map(len, env.values()), default=1)
-    if isinstance(tree, Literal_) or len(found) == rows:
-        return found
-    if isinstance(found, list):
-        return found * rows
-    values = np.broadcast_to(np.ma.getdata(found), (rows, *found.shape[1:]))
-    if not np.ma.isMaskedArray(found):
+    if isinstance(tree, Literal_) or len(values) == rows:
         return values
-    return np.ma.MaskedArray(values, np.broadcast_to(np.ma.getmaskarray(found), values.shape))
+    if isinstance(values, list):
+        return values * rows
+    data = np.broadcast_to(np.ma.getdata(values), (rows, *values.shape[1:]))
+    if not np.ma.isMaskedArray(values):
+        return data
+    return np.ma.MaskedArray(data, np.broadcast_to(np.ma.getmaskarray(values), data.shape))
 
 
-def _aside(tree: Call, env: Env) -> Any:
-    """Return what a function keeps of the column that it is called with."""
-    if tree.bound.aside is None:
+def _auxiliary(tree: Call, env: Env) -> Any:
+    """Return the auxiliary array that a function caches for the column it is called with."""
+    if tree.bound.auxiliary is None:
         return None
     [cell, *others] = [arg for arg in tree.args if not isinstance(arg, Literal_)]
     if others or not isinstance(cell, Cell):
         return None
     rows, null = rows_of(env[cell.key])
-    return None if null is not None else cell.source.aside(cell.field, tree.bound.aside, rows)
+    return (
+        None if null is not None else cell.source.auxiliary(cell.field, tree.bound.auxiliary, rows)
+    )
 
 
-def _indexed(tree: Index, env: Env) -> Any:
-    """Return an index of a block; of a stored column, by reading no more than it needs."""
+def _index(tree: Index, env: Env) -> Any:
+    """Index a block of values; read no more of a stored column than the index needs."""
     index = constant_index(tree)
     assert index is not None
     if isinstance(tree.base, Cell) and all(isinstance(i, int | slice) or i is ... for i in index):
         rows, null = rows_of(env[tree.base.key])
-        found = tree.base.source.part(tree.base.field, rows, index)
-        if found is not None:
-            return masked(found, null)
-    values = _stacked(tree.base, env)
+        part = tree.base.source.part(tree.base.field, rows, index)
+        if part is not None:
+            return masked(part, null)
+    values = _stack(tree.base, env)
     try:
         return values[(slice(None), *index)]
     except IndexError as error:
-        raise outside(tree.text, error, values.shape[1:]) from error
+        raise out_of_range(tree.text, error, values.shape[1:]) from error

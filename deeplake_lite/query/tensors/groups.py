@@ -1,7 +1,6 @@
-"""A tensor over the rows of a group: all its values, or one, aggregated element by element.
+"""Tensors of a group: the list of its values, or an aggregate, element by element.
 
-A value is kept for as long as the query's sources are: joined with other rows, a group is met again
-and again.
+Values are cached for the duration of a query, because a join may repeat the same group many times.
 """
 
 from __future__ import annotations
@@ -19,63 +18,63 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.database.convert import Members
+    from deeplake_lite.query.database.convert import GroupRows
     from deeplake_lite.query.tensors.trees import Env
     from deeplake_lite.query.values import Grouped, Tree
 
 type Blocks = Callable[[Tree, Env, int], Iterator[Any]]
-"""Computes a tree for some rows, block by block: what the trees within groups go through."""
+"""Evaluates a tree in blocks of rows. It is passed in, since `evaluate` imports this module."""
 
-KEPT_VALUES = 1024
-"""Groups whose values are kept, at the most."""
+CACHED_VALUES = 1024
+"""Most groups whose values are cached."""
 
-KEPT_BYTES = 64 * 2**10
-"""Size of a group's value, at the most, that is kept."""
+CACHED_BYTES = 64 * 2**10
+"""Most bytes of a value that is cached."""
 
 _ORDERED: dict[str, Callable[..., Any]] = {"MIN": np.min, "MAX": np.max, "MEDIAN": np.median}
-"""Aggregates that compare."""
+"""Aggregates that compare values."""
 
 _ADDED: dict[str, Callable[..., Any]] = {"SUM": np.sum, "MEAN": np.sum, "PROD": np.prod}
-"""Aggregates that add or multiply, in numbers wide enough for all rows; MEAN divides at the end."""
+"""Aggregates that add or multiply in a wide dtype. MEAN is divided at the end."""
 
 _SPREAD: dict[str, Callable[..., Any]] = {"STD": np.std, "VAR": np.var}
-"""Aggregates of the differences from the mean, in such numbers, too."""
+"""Aggregates of the differences from the mean, in a wide dtype, too."""
 
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
-"""Aggregates that need a block of the values at a time: how two blocks' become one."""
+"""Aggregates that are computed block by block, with the function that combines two blocks."""
 
 
-def value(leaf: Grouped, members: Members | None, inner: Blocks) -> Any:
-    """Return the values of a group's rows, or their aggregate; None of no group."""
-    if members is None:
+def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> Any:
+    """Return the list of a group's values, or their aggregate; None if there is no group."""
+    if rows is None:
         return None
     source = next((cell.source for cell in cells(leaf.inner)), None)
     if source is None or leaf.aggregate == "LIST":
-        return _computed(leaf, members, inner)
-    kept = source.memo.setdefault("groups", {})
-    if (leaf, members.digest) in kept:
-        return kept[leaf, members.digest]
-    found = _computed(leaf, members, inner)
-    if len(kept) < KEPT_VALUES and getattr(found, "nbytes", 0) <= KEPT_BYTES:
-        kept[leaf, members.digest] = found
-    return found
+        return _compute(leaf, rows, inner)
+    cache = source.memo.setdefault("groups", {})
+    if (leaf, rows.digest) in cache:
+        return cache[leaf, rows.digest]
+    value = _compute(leaf, rows, inner)
+    if len(cache) < CACHED_VALUES and getattr(value, "nbytes", 0) <= CACHED_BYTES:
+        cache[leaf, rows.digest] = value
+    return value
 
 
-def _computed(leaf: Grouped, members: Members, inner: Blocks) -> Any:
-    blocks = inner(leaf.inner, members.env, len(members))
+def _compute(leaf: Grouped, rows: GroupRows, inner: Blocks) -> Any:
+    blocks = inner(leaf.inner, rows.env, len(rows))
     if leaf.aggregate == "LIST":
-        return [_unmasked(v) if _is_there(v) else None for part in blocks for v in part]
-    parts = ([_unmasked(v) for v in part if _is_there(v)] for part in blocks)
+        return [_unmasked(v) if _is_present(v) else None for part in blocks for v in part]
+    parts = ([_unmasked(v) for v in part if _is_present(v)] for part in blocks)
     if leaf.aggregate in _STREAMED:
-        return _streamed(leaf, parts)
+        return _reduce_blocks(leaf, parts)
     values = [value for part in parts for value in part]
     if not values:
         return None
-    return _reduced(leaf, _stack(leaf, values)).astype(leaf.type.dtype)
+    return _reduce(leaf, _stack(leaf, values)).astype(leaf.type.dtype)
 
 
-def _reduced(leaf: Grouped, stack: NDArray[Any]) -> Any:
-    """Return the aggregate of some rows' values; of MEAN their sum."""
+def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
+    """Return the aggregate of stacked values; for MEAN, their sum."""
     if leaf.aggregate in _ORDERED:
         return _ORDERED[leaf.aggregate](stack, axis=0)
     wide = accumulator(stack.dtype, floats=leaf.type.dtype[0] in "fc")
@@ -84,8 +83,11 @@ def _reduced(leaf: Grouped, stack: NDArray[Any]) -> Any:
     return _ADDED[leaf.aggregate](stack, axis=0, dtype=wide)
 
 
-def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
-    """Return an aggregate, block of values by block: never are all of them in memory."""
+def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
+    """Return an aggregate with only one block of values in memory at a time.
+
+    Each block is stacked with the first value, so that shapes that differ between blocks are found.
+    """
     first: Any = None
     total, count = None, 0
     for part in parts:
@@ -93,7 +95,7 @@ def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
             continue
         stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
         first = first if first is not None else part[0]
-        one = _reduced(leaf, stack)
+        one = _reduce(leaf, stack)
         total = one if total is None else _STREAMED[leaf.aggregate](total, one)
         count += len(stack)
     if total is None:
@@ -105,25 +107,25 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
     shapes = {np.shape(v) for v in values}
     if len(shapes) > 1:
         raise QueryError(
-            f"{leaf.aggregate} over a group takes tensors of equal shape, but those of "
-            f"{_named(leaf)} are {' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them "
-            f"first, or reduce each row's: {leaf.aggregate}(AMEAN(x))."
+            f"{leaf.aggregate} over a group needs tensors of equal shape, but {_columns(leaf)} has "
+            f"{' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce "
+            f"each of them: {leaf.aggregate}(AMEAN(x))."
         )
     return np.stack(values)
 
 
-def _named(leaf: Grouped) -> str:
+def _columns(leaf: Grouped) -> str:
     """Return the columns that an aggregate reads, with their types."""
     names = {f"{c.field.name} ({c.field.htype})": None for c in cells(leaf.inner)}
     return ", ".join(names) or "the group"
 
 
-def _is_there(value: Any) -> bool:
+def _is_present(value: Any) -> bool:
     return value is not None and value is not np.ma.masked and not _is_masked(value)
 
 
 def _unmasked(value: Any) -> Any:
-    """Return a value of a masked array as one of none: what is not finite would be masked there."""
+    """Return a plain array: NumPy would mask results that are not finite in a masked array."""
     return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 
 

@@ -1,4 +1,4 @@
-"""Indices of one row's value: what a row does not have is null."""
+"""Indexing one row's value; an index out of range gives null."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.tensors.trees import objects, outside
+from deeplake_lite.query.tensors.trees import objects, out_of_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Index, Tree
 
 
-def indexed(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
-    """Return an index of a row's value: None where it lies beyond it, or either is null."""
+def apply_index(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
+    """Index a row's value; return None if the index is out of range, or if either is null."""
     if isinstance(value, list):
         value = objects(value)
     if value is None or index is None or lies_beyond(index, np.shape(value)):
@@ -24,11 +24,14 @@ def indexed(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
     try:
         return value[index]
     except IndexError as error:
-        raise outside(text, error, np.shape(value)) from error
+        raise out_of_range(text, error, np.shape(value)) from error
 
 
 def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | None:
-    """Return a row's index as NumPy's, of the values of its trees; None where one is null."""
+    """Return the index of a row for NumPy; None if a part of it is null.
+
+    `value_of` returns the row's value of each tree in the index.
+    """
     out: list[Any] = []
     for item in tree.items:
         if item is ... or item is None:
@@ -40,38 +43,38 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
             out.append(
                 _slice([None if e is None else _whole(e, tree.text) for e in ends], tree.text)
             )
-        elif (found := value_of(item)) is None:
+        elif (position := value_of(item)) is None:
             return None
         else:
-            value = np.asarray(found)
+            value = np.asarray(position)
             out.append(_whole(value, tree.text) if value.ndim == 0 else value)
     return tuple(out)
 
 
 def _slice(ends: list[int | None], text: str) -> slice:
-    """Return a slice. Raises ValueError for a step of 0, which those who know the row name."""
+    """Return a slice. Raises ValueError for a step of 0; the caller adds the row to it."""
     if ends[2] == 0:
         raise ValueError(
-            f"the step of a slice must not be 0, but in {text} it is. Leave such rows out, as "
-            "WHERE step <> 0 does"
+            f"the step of a slice must not be 0, but in {text} it is. Exclude such rows: "
+            "WHERE step <> 0"
         )
     return slice(*ends)
 
 
 def _whole(value: Any, text: str) -> int:
-    """Return a position. Raises QueryTypeError for what is none."""
+    """Return a position as an int. Raises QueryTypeError if it is not an integer."""
     if np.ndim(value):
         raise QueryTypeError(
-            f"{text}: an end of a slice is one whole number, not an array of shape "
+            f"{text}: an end of a slice must be an integer, but it is an array of shape "
             f"{np.shape(value)}."
         )
     if not float(value).is_integer():
-        raise QueryTypeError(f"{text}: {value} is no whole number.")
+        raise QueryTypeError(f"{text}: an index must be an integer, but it is {value}.")
     return int(value)
 
 
 def lies_beyond(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Tell whether an index names an axis, or a position, that a shape does not have.
+    """Tell whether an index needs an axis or a position that a shape does not have.
 
     >>> lies_beyond((2, 0), (2, 4)), lies_beyond((..., 3), (2, 4)), lies_beyond((0, 0, 0), (2, 4))
     (True, False, True)
@@ -88,7 +91,7 @@ def lies_beyond(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 
 
 def _axes(item: Any) -> int:
-    """Return how many axes a part of an index is of."""
+    """Return the number of axes that a part of an index consumes."""
     if item is ... or item is None:
         return 0
     is_mask = isinstance(item, np.ndarray) and item.dtype == bool

@@ -1,8 +1,7 @@
-"""Trees whose rows differ in shape: shape by shape where they are small, else row by row.
+"""Evaluating trees whose rows differ in shape: by shape if they are small, otherwise row by row.
 
-A picture is decoded, reduced and forgotten before the next, in a few threads; the stored bytes of
-one block of rows are read while those of the block before are decoded. Blocks are bounded in bytes,
-not in rows.
+An image is decoded, reduced and released before the next one, in a few threads. While a block of
+rows is decoded, the stored bytes of the next block are read. Blocks are limited in bytes.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.functions.guard import listed
 from deeplake_lite.query.functions.room import TooMany
 from deeplake_lite.query.run.metadata import metadata
-from deeplake_lite.query.tensors import alike, groups
-from deeplake_lite.query.tensors.indexing import index_of, indexed
+from deeplake_lite.query.tensors import by_shape, groups
+from deeplake_lite.query.tensors.indexing import apply_index, index_of
 from deeplake_lite.query.tensors.trees import (
     as_array,
-    as_given,
     cells,
+    from_sql,
     is_dense,
     masked,
     row_bytes,
@@ -57,61 +56,62 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 BLOCK_BYTES = 32 * 2**20
-"""What is read for a block, or what a block's values take, about."""
+"""Approximate size of the bytes that are read for a block, or of its values."""
 
 ROW_BYTES = 1024
-"""What a row takes at least, in Python's objects."""
+"""Size that is assumed for the Python objects of a row."""
 
 WINDOW_ROWS = 65_536
-"""Rows whose sizes are looked at to make blocks of them."""
+"""Number of rows whose sizes are looked up at a time to plan blocks."""
 
 SMALL_BYTES = 16 * 2**10
-"""Rows of a block that are no larger, on average, are computed shape by shape."""
+"""Blocks whose rows have at most this size on average are computed by shape."""
 
 PART_ROWS = 32
-"""Rows that a thread takes at a time."""
+"""Number of rows that a thread takes at a time."""
 
 FILE_BYTES = 4 << 20
-"""What a link's value is taken to need when blocks are planned: its file is not read for that."""
+"""Size that is assumed for a linked file when blocks are planned."""
 
 
 def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[Any]:
-    """Yield a tree's values, None where null, block of rows by block."""
+    """Yield a tree's values in blocks of rows, None for null."""
 
     def read(span: slice) -> Callable[[], Any]:
         part = {key: values[span] for key, values in env.items()}
         rows = span.stop - span.start
         if _are_small(tree, part, rows):
-            return lambda: list(_alike(tree, part, rows))
-        return lambda: [_rows(tree, _Reader(tree, part, inner), rows)]
+            return lambda: list(_compute_by_shape(tree, part, rows))
+        return lambda: [_compute_rows(tree, _Reader(tree, part, inner), rows)]
 
     for compute in _ahead(read, _spans(tree, env, count)):
         yield from compute()
 
 
-def _alike(tree: Tree, env: Env, count: int) -> Iterator[Any]:
-    """Yield values of small rows, in halves where results are too large for all of them at once."""
+def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+    """Yield the values of small rows; split the rows in halves if the results are too large."""
     try:
-        yield alike.compute(tree, env, count)
+        yield by_shape.compute(tree, env, count)
     except TooMany:
         for half in (slice(count // 2), slice(count // 2, count)):
             part = {key: values[half] for key, values in env.items()}
-            yield from _alike(tree, part, len(range(count)[half]))
+            yield from _compute_by_shape(tree, part, len(range(count)[half]))
 
 
 def _are_small(tree: Tree, env: Env, count: int) -> bool:
-    """Tell whether rows, decoded, take so little that they are better computed many at once.
+    """Tell whether decoded rows are so small that it is faster to compute many of them at once.
 
-    A user's function may be slow, and is to be stopped between two rows.
+    Trees that call a user's function do not count: it may be slow, and an interrupt should stop it
+    between two rows.
     """
     if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or calls_users(tree):
         return False
-    sizes = (_decoded(cell, _present(env[cell.key])) for cell in cells(tree))
+    sizes = (_decoded_size(cell, _present(env[cell.key])) for cell in cells(tree))
     return sum(sizes) <= SMALL_BYTES * count
 
 
-def _decoded(cell: Cell, rows: NDArray[np.int64]) -> float:
-    """Return what rows of a column take once decoded, bytes; infinity where that is not known."""
+def _decoded_size(cell: Cell, rows: NDArray[np.int64]) -> float:
+    """Return the size of decoded rows of a column in bytes; infinity if it is unknown."""
     htype = cell.field.htype
     layout = htype.layout
     if isinstance(layout, Dense) and cell.type.is_number:
@@ -138,24 +138,24 @@ def _present(positions: Any) -> NDArray[np.int64]:
 
 
 def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
-    """Yield what is made of items, each made in another thread while the one before is in use."""
+    """Yield the results of `make` for items; the next is made in a thread while one is in use."""
     head = list(islice(items, 2))
     if len(head) < 2:
         yield from map(make, head)
         return
     with Pool(1) as pool:
-        made = pool.submit(make, head[0])
+        job = pool.submit(make, head[0])
         try:
             for item in chain(head[1:], items):
-                ready, made = made.result(), pool.submit(make, item)
+                ready, job = job.result(), pool.submit(make, item)
                 yield ready
-            yield made.result()
+            yield job.result()
         finally:
-            made.wait()  # nothing is computed any more when this has ended
+            job.wait()  # after an error or an interrupt, no thread must still be reading
 
 
 def _spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
-    """Cut rows into blocks that are not too large to be held."""
+    """Divide rows into blocks of about `BLOCK_BYTES`."""
     for window in chunks.spans(count, WINDOW_ROWS):
         part = {key: values[window] for key, values in env.items()}
         ends = np.cumsum(_sizes(tree, part, window.stop - window.start))
@@ -167,36 +167,39 @@ def _spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
 
 
 def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
-    """Return what each row takes, bytes: what is read of it, or its value if that has axes."""
-    found = np.full(count, ROW_BYTES, np.int64)
+    """Return the size of each row in bytes: of its stored bytes, or of its value if it has axes."""
+    sizes = np.full(count, ROW_BYTES, np.int64)
     for cell in cells(tree):
         rows, null = rows_of(env[cell.key])
         present = slice(None) if null is None else ~null
         if is_dense(cell):
-            found += row_bytes(cell)
+            sizes += row_bytes(cell)
         elif tree.type.ndim == 0:
-            found[present] += cell.source.sizes(cell.field, rows[present])
+            sizes[present] += cell.source.sizes(cell.field, rows[present])
         elif not cell.field.htype.stores_shapes:
-            found[present] += FILE_BYTES
+            sizes[present] += FILE_BYTES
         else:
             shapes = cell.source.shapes(cell.field, rows[present]).astype(np.int64)
             item = np.dtype(cell.type.dtype).itemsize if cell.type.is_number else 8
-            found[present] += item * np.where(shapes < 0, 1, shapes).prod(axis=1)
-    return found
+            sizes[present] += item * np.where(shapes < 0, 1, shapes).prod(axis=1)
+    return sizes
 
 
-def _rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
-    """Compute rows one by one, parts of them in threads; groups use the threads within."""
+def _compute_rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
+    """Compute rows one by one, several parts of them in threads.
+
+    Rows with groups are computed without threads here, because their groups use the same pool.
+    """
     if count <= PART_ROWS or any(isinstance(leaf, Grouped) for leaf in leaves(tree)):
-        return _part(tree, read, 0, count)
+        return _compute_part(tree, read, 0, count)
     starts = range(0, count, PART_ROWS)
     pool = decode_pool()
-    jobs = [pool.submit(_part, tree, read, a, min(a + PART_ROWS, count)) for a in starts]
+    jobs = [pool.submit(_compute_part, tree, read, a, min(a + PART_ROWS, count)) for a in starts]
     try:
         return [row for job in jobs for row in _result(job)]
     finally:
         for job in jobs:
-            job.cancel()  # an error, or an interrupt, ends the block
+            job.cancel()  # after an error or an interrupt, the rest of the block is not needed
 
 
 def _result(job: Job[list[Any]]) -> list[Any]:
@@ -204,12 +207,12 @@ def _result(job: Job[list[Any]]) -> list[Any]:
     return job.result()
 
 
-def _part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]:
+def _compute_part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]:
     out = []
     with np.errstate(all="ignore"):
         for row in range(start, stop):
             try:
-                out.append(_own(_row(tree, read, row)))
+                out.append(_without_base(_compute_row(tree, read, row)))
             except LakeError:
                 raise
             except (IndexError, ValueError, TypeError) as error:
@@ -217,8 +220,8 @@ def _part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]:
     return out
 
 
-def _own(value: Any) -> Any:
-    """Return a value that keeps nothing larger alive."""
+def _without_base(value: Any) -> Any:
+    """Return a value; copy a small view of a large array, which it would keep in memory."""
     base = getattr(value, "base", None)
     if isinstance(value, np.ndarray) and isinstance(base, np.ndarray):
         return value.copy() if value.nbytes * 2 < base.nbytes else value
@@ -226,7 +229,7 @@ def _own(value: Any) -> Any:
 
 
 class _Reader:
-    """Values of the leaves, row by row; what is encoded is decoded when asked for."""
+    """Reads the leaves of a tree for single rows, and decodes them when they are needed."""
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
@@ -246,16 +249,16 @@ class _Reader:
                 array = np.asarray(value) if leaf.type.is_number else value
                 return lambda _: array
             case Given(key, type_):
-                scalars = as_given(self.env[key], type_)
+                scalars = from_sql(self.env[key], type_)
                 return lambda row: _unmasked(scalars[row])
             case Meta():
-                known = metadata(leaf, self.env[leaf.key])
-                return lambda row: trimmed(known[row])
+                entries = metadata(leaf, self.env[leaf.key])
+                return lambda row: trimmed(entries[row])
             case Choice(key, options):
                 return self._choice(self.env[key], options)
             case Grouped():
-                members = self.env[leaf.key]
-                return lambda row: groups.value(leaf, members[row], self._inner)
+                group_rows = self.env[leaf.key]
+                return lambda row: groups.group_value(leaf, group_rows[row], self._inner)
             case Cell(key, source, field):
                 if not is_dense(leaf):
                     return source.decoder(field, self.env[key])
@@ -269,52 +272,52 @@ class _Reader:
 
         def read(row: int) -> Any:
             tag = int(tags[row])
-            return _whole(options[tag], _row(options[tag], readers[tag], row))
+            return _as_array(options[tag], _compute_row(options[tag], readers[tag], row))
 
         return read
 
 
 def _unmasked(value: Any) -> Any:
-    """Return a row's value, None where it is null; an array without a mask."""
+    """Return a row's value without a mask; None if any of it is masked, that is, null."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.any() else np.ma.getdata(value)
 
 
-def _row(tree: Tree, read: _Reader, row: int) -> Any:
+def _compute_row(tree: Tree, read: _Reader, row: int) -> Any:
     match tree:
         case Call(name, bound, args):
-            values = [_row(arg, read, row) for arg in args]
+            values = [_compute_row(arg, read, row) for arg in args]
             if name in COUNT_ITEMS and isinstance(values[0], list):
                 return len(values[0])  # nulls among them count, too
             values = [
-                _whole(arg, value, typed=not bound.lists)
+                _as_array(arg, value, typed=not bound.lists)
                 for arg, value in zip(args, values, strict=True)
             ]
             return bound.compute(*values, lead=0)
         case Index(base, text=text):
-            index = index_of(tree, lambda item: _row(item, read, row))
-            found = _row(base, read, row)
+            index = index_of(tree, lambda item: _compute_row(item, read, row))
+            value = _compute_row(base, read, row)
             if index is not None and not (len(index) == 1 and isinstance(index[0], int)):
-                found = _whole(base, found)
-            return indexed(found, index, text)
+                value = _as_array(base, value)
+            return apply_index(value, index, text)
         case _:
             return read(tree, row)
 
 
 COUNT_ITEMS = {"LEN", "LENGTH"}
-"""Functions that look at a list's length alone."""
+"""Functions that need only the length of a list."""
 
 
-def _whole(tree: Tree, value: Any, *, typed: bool = True) -> Any:
-    """Return a list of numbers, or of arrays of one shape, as the array that it is to functions.
+def _as_array(tree: Tree, value: Any, *, typed: bool = True) -> Any:
+    """Return a list of numbers, or of arrays of one shape, as an array for functions.
 
-    One that DuckDB gives gets the dtype of its type, unless it is not to be `typed`.
+    A list that DuckDB computed gets the dtype of its type if `typed` is true.
 
     Raises
     ------
     QueryError
-        Where some items are null.
+        If some items are null.
     """
     if not isinstance(value, list) or not tree.type.is_number or not value:
         return value
@@ -322,8 +325,8 @@ def _whole(tree: Tree, value: Any, *, typed: bool = True) -> Any:
         return listed(value, tree.type)
     if nulls := sum(item is None for item in value):
         raise QueryError(
-            f"A list of arrays is an array where none of them is null, got {nulls} of {len(value)} "
-            "that are. Leave them out: LIST(x) FILTER (WHERE x IS NOT NULL)."
+            f"A list of arrays with nulls cannot be used as an array, but {nulls} of {len(value)} "
+            "are null. Exclude them: LIST(x) FILTER (WHERE x IS NOT NULL)."
         )
     array = as_array(value)
     return value if array.dtype == object else array

@@ -1,4 +1,4 @@
-"""What one needs to know of trees to compute them: their leaves, and how those are read."""
+"""Helpers for evaluating trees: their leaves, sizes, null masks and constant indices."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.value_type import Type
 
 type Env = Mapping[str, Any]
-"""Per key, an array of one entry per row: positions (masked where null) or scalars."""
+"""An array for each key, with one entry per row: positions (masked where null) or scalars."""
 
 
 def keys(tree: Tree) -> set[str]:
-    """Return the keys by which a tree of one row reads it: none within groups and choices."""
+    """Return the keys of a tree, without those within groups and choices."""
     return {leaf.key for leaf in leaves(tree) if isinstance(leaf, Cell | Given | Meta)}
 
 
 def cells(tree: Tree) -> Iterator[Cell]:
-    """Yield the columns that a row's value is read from."""
+    """Yield the cells that a tree reads, including those of choices."""
     for leaf in leaves(tree):
         if isinstance(leaf, Cell):
             yield leaf
@@ -40,30 +40,30 @@ def cells(tree: Tree) -> Iterator[Cell]:
 
 
 def reads(tree: Tree) -> bool:
-    """Tell whether a tree looks at values, and not only at what is known of them."""
-    known = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
-    return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in known)
+    """Tell whether a tree reads values, and not only metadata such as shapes."""
+    metadata = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
+    return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in metadata)
 
 
 def is_dense(leaf: Cell) -> bool:
-    """Tell whether all rows of a column have one shape."""
+    """Tell whether a column of numbers has a fixed shape."""
     return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
 
 
 def row_bytes(leaf: Cell) -> int:
-    """Return the size of each value of a column of one shape, bytes."""
+    """Return the size in bytes of each value of a column of fixed shape."""
     return np.dtype(leaf.type.dtype).itemsize * math.prod(n or 0 for n in leaf.type.shape or ())
 
 
 def rows_of(positions: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return positions, and where they are null; None where they are nowhere."""
+    """Return positions as int64, and a mask of the null ones, or None if there are none."""
     rows = np.asarray(np.ma.getdata(positions), np.int64)
     null = np.ma.getmaskarray(positions) if np.ma.isMaskedArray(positions) else None
     return rows, None if null is None or not null.any() else null
 
 
 def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
-    """Return rows of values, masked where their positions are null, too."""
+    """Return values, (rows, *shape), masked also in the rows that are null."""
     if null is None:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
@@ -71,19 +71,19 @@ def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
 
 
 def objects(items: Sequence[Any]) -> NDArray[Any]:
-    """Return an array of objects, one per item, whatever shapes the items have.
+    """Return an array of objects, one for each item; the items may have any shapes.
 
     >>> objects([np.zeros(2), np.ones(2)]).shape
     (2,)
     """
     out = np.empty(len(items), object)
-    for place, item in enumerate(items):
-        out[place] = item
+    for index, item in enumerate(items):
+        out[index] = item
     return out
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """Return a value as an array; lists that differ in length as one of objects.
+    """Return a value as an array; lists of different lengths become an array of objects.
 
     >>> as_array([[1, 2], [3]])
     array([list([1, 2]), list([3])], dtype=object)
@@ -94,50 +94,56 @@ def as_array(value: Any) -> NDArray[Any]:
         return objects(value)
 
 
-def as_given(values: Any, type_: Type) -> Any:
-    """Return values of DuckDB's as functions take them: JSON as the value that it stands for.
+def from_sql(values: Any, type_: Type) -> Any:
+    """Return values that DuckDB computed as functions take them.
 
-    Durations come as numbers of microseconds.
+    JSON documents are parsed, and int64 microseconds become durations.
     """
     if type_.dtype == "timedelta64[us]" and values.dtype == np.int64:
         return values.astype("m8[us]")
     if type_.dtype != "object" or not values.dtype.hasobject:
         return values
-    return objects([_given(value, type_) for value in values])
+    return objects([_parse_json(value, type_) for value in values])
 
 
-def _given(value: Any, type_: Type) -> Any:
-    """Return a row's value, in a list each of its items."""
+def _parse_json(value: Any, type_: Type) -> Any:
+    """Return the value of a JSON document, or of each document in a list."""
     if value is None or type_.dtype != "object":
         return value
     if type_.items is None:
         return json.loads(value)
-    return objects([_given(item, type_.items.of) for item in value])
+    return objects([_parse_json(item, type_.items.of) for item in value])
 
 
 def trimmed(value: Any) -> Any:
-    """Return a shape without the axes that it does not have; None of a null."""
+    """Return a shape without the masked axes that pad it; None if all are masked, that is, null."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.all() else value.compressed()
 
 
-def outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
-    """Return the error for an index that a row does not have."""
+def out_of_range(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
+    """Build the error for an index that NumPy refuses for values of a shape."""
     return QueryError(f"{text}: {error}; a row has shape {shape}.")
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:
-    """Return an index as NumPy's where it is the same for all rows, and stacks; else None."""
+    """Return an index for NumPy that is the same for all rows, and can be applied to a stack.
+
+    Return None if it is not.
+    """
     parts = (p for item in tree.items for p in (item if isinstance(item, tuple) else (item,)))
     if not all(p is ... or isinstance(p, Literal_ | None) for p in parts):
         return None
     index = tuple(_constant(item) for item in tree.items)
-    return index if _is_together(index) else None
+    return index if _is_adjacent(index) else None
 
 
-def _is_together(index: tuple[Any, ...]) -> bool:
-    """Tell whether arrays of indices stand side by side: otherwise their axes come first."""
+def _is_adjacent(index: tuple[Any, ...]) -> bool:
+    """Tell whether all integers and arrays are adjacent.
+
+    If they are not, NumPy moves their axes to the front, ahead of the axis of the rows.
+    """
     if not any(isinstance(item, np.ndarray) for item in index):
         return True
     at = [n for n, item in enumerate(index) if isinstance(item, int | np.ndarray)]

@@ -118,7 +118,7 @@ SELECT DOT(vec, (SELECT vec FROM dataset WHERE id = 2)) AS d FROM dataset
 
 -- a tensor of many rows
 SELECT COSINE_SIMILARITY(emb, (SELECT emb FROM dataset)) AS c FROM dataset
-=> error QueryError: A query in place of a value gives one row, got 60 from (SELECT emb FROM dataset) | ORDER BY … LIMIT 1
+=> error QueryError: A subquery in place of a value must give one row, but (SELECT emb FROM dataset) gives 60 | ORDER BY … LIMIT 1
 
 -- boxes of a subquery keep their format
 SELECT IOU(boxes, (SELECT predicted FROM dataset WHERE id = 7)) AS i FROM dataset

@@ -372,7 +372,7 @@ SELECT bytes[0.5] AS a FROM dataset
 
 -- an index that is computed, and no whole number
 SELECT emb[id / 2] AS a FROM dataset WHERE id = 1
-=> error QueryError: 0.5 is no whole number
+=> error QueryError: an index must be an integer, but it is 0.5
 
 -- positions that are no whole numbers
 SELECT grid[emb] AS a FROM dataset

@@ -148,7 +148,7 @@ SELECT id, AREA(predicted * 2) AS a, IOU(ROUND(predicted + [0, 0, 1, 1]), boxes)
 
 -- boxes of two formats do not add up
 SELECT boxes - predicted AS d FROM dataset
-=> error QueryTypeError: boxes are xywh and xyxy; BOX_CONVERT one of them
+=> error QueryTypeError: boxes must have the same format, but they are xywh and xyxy
 
 -- CASE of boxes of two formats
 SELECT CASE WHEN flag THEN boxes ELSE predicted END AS b FROM dataset

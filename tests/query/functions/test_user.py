@@ -72,15 +72,15 @@ def test_nulls_are_not_handed_on_and_none_is_null():
 @pytest.mark.parametrize(
     ("returns", "value", "match"),
     [
-        ("int32", 0.5, r"ODD must give int32, got float64 \(\) for row 0 of its block"),
-        ("int8", 300, r"must give int8, got int64, out of its range for row 0"),
+        ("int32", 0.5, r"ODD must return int32, but it returned float64 \(\) for row 0 of"),
+        ("int8", 300, r"must return int8, but it returned int64 out of its range for row 0"),
         ("uint8", -1, "out of its range"),
-        ("float32", "a", "must give float32, got <U1"),
-        ("bool", 1, "must give bool, got int64"),
-        (("float32", (2,)), [1, 2, 3], r"must give float32 \(2,\), got int64 \(3,\) for row 0"),
-        (("float32", (2,)), 1, r"must give float32 \(2,\), got int64 \(\)"),
-        ("str", 1, "must give str, got int for row 0"),
-        (Boxes(), [[1, 2]], r"must give float32 \(\?, 4\), got int64 \(1, 2\)"),
+        ("float32", "a", "must return float32, but it returned <U1"),
+        ("bool", 1, "must return bool, but it returned int64"),
+        (("float32", (2,)), [1, 2, 3], r"it returned int64 \(3,\) for row 0"),
+        (("float32", (2,)), 1, r"must return float32 \(2,\), but it returned int64 \(\)"),
+        ("str", 1, "must return str, but it returned int for row 0"),
+        (Boxes(), [[1, 2]], r"must return float32 \(\?, 4\), but it returned int64 \(1, 2\)"),
     ],
 )
 def test_a_result_of_another_type_is_an_error(returns, value, match):
@@ -113,24 +113,24 @@ def test_an_error_of_the_function_tells_the_row():
 
 def test_a_block_gives_a_result_for_each_row():
     function(returns="float64", per="block", name="odd")(lambda x: x[:1])
-    with pytest.raises(QueryTypeError, match="ODD must give a result for each of 2 rows, got 1"):
+    with pytest.raises(QueryTypeError, match="each of 2 rows, but it returned 1"):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
     function(returns="float64", per="block", name="odd")(lambda x: x.sum())
-    with pytest.raises(QueryTypeError, match="each of 2 rows, got int64"):
+    with pytest.raises(QueryTypeError, match="each of 2 rows, but it returned int64"):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
 
 
 def test_arguments_are_counted_when_it_is_bound():
     function(returns="float64", name="odd")(lambda x: x)
-    with pytest.raises(QueryTypeError, match=re.escape("Call it as ODD(x): too many")):
+    with pytest.raises(QueryTypeError, match=re.escape("A call must match ODD(x): too many")):
         call("ODD", IMAGE, IMAGE)
 
 
 def test_a_built_in_function_is_replaced_on_request_and_comes_back():
-    with pytest.raises(ExistsError, match="a function MAX already"):
+    with pytest.raises(ExistsError, match="already is a function MAX"):
         function(returns="int64", name="max")(np.max)
     function(returns="int64", name="max", override=True)(lambda x: 1)  # noqa: ARG005
-    with pytest.raises(ExistsError, match="a function MAX already"):
+    with pytest.raises(ExistsError, match="already is a function MAX"):
         function(returns="int64", name="max")(lambda x: 2)  # noqa: ARG005
     function(returns="int64", name="max", override=True)(lambda x: 2)  # noqa: ARG005
     assert call("MAX", IMAGE).compute(ROWS[0], lead=0) == 2
@@ -144,7 +144,7 @@ def test_a_built_in_function_is_replaced_on_request_and_comes_back():
     ("options", "match"),
     [
         ({"returns": "flota"}, "returns must be a dtype"),
-        ({"returns": "int8", "name": "a b"}, "letters, digits and _, got 'A B'"),
+        ({"returns": "int8", "name": "a b"}, "letters, digits and _, but it is 'A B'"),
         ({"returns": "int8", "name": ""}, "letters, digits and _"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from deeplake_lite import htypes
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
-from deeplake_lite.query.functions.value_type import PictureNumbers
+from deeplake_lite.query.functions.value_type import ImageNumbers
 
 ANY_PICTURE = Arg("image", Type("uint8", None, htypes.Image()))
 ANY_ARRAY = Arg("x", Type("uint8", None, htypes.Array("uint8", None)))
@@ -46,7 +46,7 @@ def test_a_sequence_is_an_array_where_its_items_have_one_shape_and_a_list_otherw
         ("MEAN", {}, Type("float64")),
         ("MEAN", {"axis": 2}, Type("float64", (None, None))),
         ("MEAN", {"axis": 0}, Type("float64", None)),
-        ("NEG", {}, Type("int64", None, PictureNumbers())),
+        ("NEG", {}, Type("int64", None, ImageNumbers())),
         ("FLATTEN", {}, Type("uint8", (None,))),
         ("NDIM", {}, Type("int64")),
     ],
@@ -60,7 +60,7 @@ def test_arrays_of_any_axes_are_not_taken_for_pictures():
     assert REGISTRY["MEAN"].bind(ANY_ARRAY, axis=2).type == Type("float64", None)
     for others in ([ANY_PICTURE], [[1.0]], [Arg("y", Type("float32", (None, 4)))]):
         assert REGISTRY["+"].bind(ANY_ARRAY, *others).type.shape is None
-        assert not REGISTRY["+"].bind(ANY_ARRAY, *others).type.is_picture
+        assert not REGISTRY["+"].bind(ANY_ARRAY, *others).type.is_like_image
 
 
 def test_what_is_the_same_for_grey_and_coloured_pictures_is_known():

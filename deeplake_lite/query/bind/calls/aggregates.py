@@ -14,7 +14,7 @@ from deeplake_lite.query.bind.expressions.digests import digest_of_rows
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, key_of, kind_of, ordering
 from deeplake_lite.query.functions import Arg, Type
-from deeplake_lite.query.functions.binding import box_numbers, picture_numbers
+from deeplake_lite.query.functions.binding import box_numbers, image_numbers
 from deeplake_lite.query.functions.sums import wide_dtype
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import (
@@ -93,7 +93,7 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
             dtype = (wide_dtype(np.dtype(inner.dtype)) or np.dtype(inner.dtype)).name
         arg = Arg(text, inner)
         known = inner.shape is not None
-        meaning = box_numbers(dtype, inner.shape, arg) if known else picture_numbers(arg)
+        meaning = box_numbers(dtype, inner.shape, arg) if known else image_numbers(arg)
         type_ = Type(dtype, inner.shape, meaning)
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
 

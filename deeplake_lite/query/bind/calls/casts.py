@@ -12,7 +12,7 @@ from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars.json_values import json_text
 from deeplake_lite.query.bind.scalars.kinds import as_text
 from deeplake_lite.query.bind.scalars.moments import floored
-from deeplake_lite.query.database.spans import moment_beside
+from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.dialect import WRITTEN, text_of
 from deeplake_lite.query.values import (
     ANY,
@@ -51,7 +51,7 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         return low.call("CAST", [found], {"type": _dtype(to, found)}, e)
     is_text = to.this in exp.DataType.TEXT_TYPES
     if to.this in _MOMENTS and isinstance(found, Constant) and isinstance(found.value, str):
-        moment = moment_beside(found.value, "datetime64[ns]")  # its offset, which SQL ignores
+        moment = exact_timestamp(found.value, "datetime64[ns]")  # its offset, which SQL ignores
         found = found if moment is None else constant(moment)
     node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
     if to.this in _COARSE:

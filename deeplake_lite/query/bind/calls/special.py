@@ -200,7 +200,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
         found = low.as_tensor(found, text_of(e))
     if isinstance(found, Tensor) and is_numpys(found):
-        is_open = found.type.shape is None and not found.type.is_picture  # may equal a number
+        is_open = found.type.shape is None and not found.type.is_like_image  # may equal a number
         return digest(with_names(found), low, stored=not is_open, null=True)  # names, as by `=`
     if kind_of(found).name == "list" and not lists_structs(kind_of(found)):
         return digest(low.as_tensor(by_name(found), text_of(e)), low, null=True)

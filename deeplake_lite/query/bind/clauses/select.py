@@ -458,10 +458,10 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
     if of_others or node.find(exp.Select, exp.Window) is not None:
         instance.is_filtered_later = True
         return
-    islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
+    islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.precomputed))
     if islands:
         instance.staged.append((node, islands))
-        instance.staged.sort(key=lambda part: any(reads(instance.islands[n]) for n in part[1]))
+        instance.staged.sort(key=lambda part: any(reads(instance.precomputed[n]) for n in part[1]))
     elif columns:
         instance.cheap.append(node)
 

@@ -171,7 +171,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
         plain = Plain(source, f, row)
         kind = kind_of_htype(f.htype)
         if kind is not None:
-            kind = source.sharpened(f, kind)
+            kind = source.narrow_kind(f, kind)
             instance.scalars[f"x{number}"] = f
             _note(binder, table, f"x{number}", kind)
             columns[f.name] = Sql(exp.column(f"x{number}", table=table), kind, plain)

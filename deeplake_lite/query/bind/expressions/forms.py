@@ -278,5 +278,5 @@ def _both(a: Type, b: Type) -> Type:
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
-    named = names_of(a) == names_of(b) and (shape is not None or a.is_picture == b.is_picture)
+    named = names_of(a) == names_of(b) and (shape is not None or a.is_like_image == b.is_like_image)
     return replace(a, shape=shape, meaning=a.meaning if named else None)

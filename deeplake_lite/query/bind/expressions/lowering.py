@@ -305,9 +305,9 @@ class Lowering:
             return found
         instance = self._instance_of(tensor, scope)
         if instance is not None:
-            name = f"i{len(instance.islands)}"
+            name = f"i{len(instance.precomputed)}"
             self.types.note(instance.table, name, tensor.type.dtype)
-            instance.islands[name] = tensor.tree
+            instance.precomputed[name] = tensor.tree
             instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
         udf = Udf(f"lake_f{next(_udf_numbers)}", tensor.tree, tuple(tensor.env), tensor.text)
@@ -318,7 +318,7 @@ class Lowering:
         """Return what gives a tree's value, if something does already."""
         instance = self._instance_of(tensor, scope)
         if instance is not None:
-            known = (name for name, tree in instance.islands.items() if tree == tensor.tree)
+            known = (name for name, tree in instance.precomputed.items() if tree == tensor.tree)
             name = next(known, None)
             return None if name is None else exp.column(name, table=instance.table)
         for udf in self.udfs.values():

@@ -20,7 +20,7 @@ from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import fraction, said
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_order, json_text
 from deeplake_lite.query.database.convert import json_document
-from deeplake_lite.query.database.spans import moment_beside
+from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
 from deeplake_lite.query.values import (
     ANY,
@@ -136,7 +136,7 @@ def agree(value: Value, other: Value) -> Value:
         return constant(class_number(value.value, theirs))
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
         dtype = theirs.time_dtype
-        moment = moment_beside(value.value, dtype)
+        moment = exact_timestamp(value.value, dtype)
         if moment is None and dtype.startswith("datetime64"):
             _check_moment(value.value)
         return value if moment is None else constant(moment)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from deeplake_lite.query.bind.calls.catalog import casts_moments
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
 from deeplake_lite.query.bind.scalars.kinds import kind_of
-from deeplake_lite.query.database.spans import read_moment
+from deeplake_lite.query.database.times import read_timestamp
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
 
@@ -162,7 +162,7 @@ def _moment(value: Value) -> np.datetime64 | None:
     """Return a constant as a moment in microseconds; None for one of another form."""
     found = value.value if isinstance(value, Constant) else None
     if isinstance(found, str):
-        found = read_moment(found)
+        found = read_timestamp(found)
     is_moment = isinstance(found, dt.date | np.datetime64)
     return np.datetime64(found, "us") if is_moment else None
 

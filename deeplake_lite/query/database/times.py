@@ -1,8 +1,9 @@
-"""Spans of time and moments between Arrow and DuckDB, exactly or not at all.
+"""Exact conversion of durations and timestamps between Arrow and DuckDB.
 
-DuckDB counts a span in months, days and microseconds. It rounds nanoseconds on the way in, and on
-the way out it gives Arrow the rest as nanoseconds in int64, which overflow after 292 years. So
-spans come in only where microseconds hold them, and leave as int64 microseconds.
+DuckDB stores a duration as an INTERVAL of months, days and microseconds. It rounds nanoseconds on
+the way in. On the way out, it converts the microseconds to int64 nanoseconds, which overflow after
+292 years. So only durations of whole microseconds are accepted, and they come back as int64
+microseconds.
 """
 
 from __future__ import annotations
@@ -20,44 +21,44 @@ if TYPE_CHECKING:
     import duckdb
 
 MONTH_DAYS = 30
-"""Days of a month in a span of time, as in DuckDB's comparisons."""
+"""Days of a month in an INTERVAL, as in DuckDB's comparisons."""
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
-"""Microseconds of each unit of Arrow's that is no finer."""
+"""Microseconds in each of Arrow's coarser units."""
 
 
-_MOMENT = re.compile(
+_TIMESTAMP = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
     re.ASCII,
 )
-"""The form of a moment that DuckDB and NumPy read in the same way, but for its offset from UTC."""
+"""Timestamps that DuckDB and NumPy read in the same way, except for the offset from UTC."""
 
-_IN_ZONE = re.compile(_MOMENT.pattern + r"\s*(?P<rest>[+-]\d.*|[A-Za-z].*)", re.ASCII)
-"""A moment in a zone that has no such form."""
+_IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|[A-Za-z].*)", re.ASCII)
+"""Timestamps with a time zone of another form."""
 
 
-def read_moment(text: str) -> np.datetime64 | None:
-    """Return the moment that a text gives, in UTC; None for another form, or no such day.
+def read_timestamp(text: str) -> np.datetime64 | None:
+    """Read a timestamp and return it in UTC; return None if the form or the date is not valid.
 
     Raises
     ------
     QueryTypeError
-        For a time zone that is no offset from UTC.
+        For a time zone that is not an offset from UTC.
 
-    >>> read_moment("2026-01-02 03:04"), read_moment("2026-02-30"), read_moment("yesterday")
+    >>> read_timestamp("2026-01-02 03:04"), read_timestamp("2026-02-30"), read_timestamp("now")
     (np.datetime64('2026-01-02T03:04'), None, None)
-    >>> read_moment("2026-01-02T03:04+01:00")
+    >>> read_timestamp("2026-01-02T03:04+01:00")
     np.datetime64('2026-01-02T02:04')
     """
-    match = _MOMENT.fullmatch(text)
+    match = _TIMESTAMP.fullmatch(text)
     if match is None:
         _check_zone(text)
         return None
     try:
         time = np.datetime64(match["time"].replace(" ", "T", 1))
-    except ValueError:  # no day of the calendar
+    except ValueError:  # the calendar has no such day
         return None
     if match["sign"]:
         minutes = 60 * int(match["hours"]) + int(match["minutes"])
@@ -66,43 +67,44 @@ def read_moment(text: str) -> np.datetime64 | None:
 
 
 def _check_zone(text: str) -> None:
-    """Refuse a moment in a zone that is no offset. Raises QueryTypeError."""
+    """Refuse a timestamp whose time zone is not an offset. Raises QueryTypeError."""
     match = _IN_ZONE.fullmatch(text)
     if match is not None:
         raise QueryTypeError(
-            "The time zone of a moment in quotes is its offset from UTC, such as +01:00, or Z, but "
-            f"it is {brief(match['rest'], 30)}. Write the moment in UTC, or pass a datetime with "
-            "its tzinfo as a parameter."
+            "The time zone of a quoted time must be Z or an offset from UTC such as +01:00, but it "
+            f"is {brief(match['rest'], 30)}. Write the time in UTC, or pass a datetime with a "
+            "tzinfo as a parameter."
         )
 
 
-def moment_beside(text: str, dtype: str) -> np.datetime64 | None:
-    """Return the moment that a text gives where DuckDB would read another; None otherwise.
+def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
+    """Return the timestamp in a string if DuckDB would read another one, otherwise None.
 
-    It would round a moment that is finer than times of a dtype, and ignore the offset from UTC.
+    DuckDB would round it to the unit of the times that it is compared with, which have a dtype,
+    and would ignore the offset from UTC.
 
-    >>> moment_beside("2026-01-02 03:04:05.6", "datetime64[s]")
+    >>> exact_timestamp("2026-01-02 03:04:05.6", "datetime64[s]")
     np.datetime64('2026-01-02T03:04:05.600')
-    >>> moment_beside("2026-01-02 03:04:05.6", "datetime64[ms]")
-    >>> moment_beside("2026-01-02 03:04:05Z", "datetime64[ms]")
+    >>> exact_timestamp("2026-01-02 03:04:05.6", "datetime64[ms]")
+    >>> exact_timestamp("2026-01-02 03:04:05Z", "datetime64[ms]")
     np.datetime64('2026-01-02T03:04:05')
     """
-    moment = read_moment(text)
-    if moment is None:
+    timestamp = read_timestamp(text)
+    if timestamp is None:
         return None
     unit = dtype if dtype.startswith("datetime64") else "datetime64[D]"
-    has_zone = _MOMENT.fullmatch(text)["zone"] is not None  # type: ignore[index]
-    return moment if has_zone or moment.astype(unit) != moment else None
+    has_zone = _TIMESTAMP.fullmatch(text)["zone"] is not None  # type: ignore[index]
+    return timestamp if has_zone or timestamp.astype(unit) != timestamp else None
 
 
 def check_times(array: pa.Array, name: str) -> None:
-    """Refuse durations and moments that SQL would change; arrays of anything else pass.
+    """Refuse durations and timestamps that DuckDB would change; arrays of other types pass.
 
     Raises
     ------
     QueryTypeError
-        For durations that are finer than microseconds, or too long for them; for the first and
-        the last moment of a unit, which DuckDB takes for infinity.
+        For durations with nanoseconds, or too long for int64 microseconds; for the first and the
+        last timestamp of a unit, which mean infinity to DuckDB.
 
     >>> check_times(pa.array([2_000, 1_500], pa.duration("ns")), "took")
     Traceback (most recent call last):
@@ -124,35 +126,35 @@ def check_times(array: pa.Array, name: str) -> None:
     if wrong.any():
         raise QueryTypeError(
             "SQL computes with durations in whole microseconds, up to 292,271 years, but "
-            f"{name} has {values[wrong][0]!r}. Round it, or keep it as a count in an int64 column."
+            f"{name} has {values[wrong][0]!r}. Round it, or store a count in an int64 column."
         )
 
 
-def _check_finite(moments: pa.Array, name: str) -> None:
-    """Refuse the moments that stand for infinity: the greatest count of their unit, either way."""
-    counts = moments.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+def _check_finite(times: pa.Array, name: str) -> None:
+    """Refuse timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
+    counts = times.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
-        moment = counts[ends][0].view(f"datetime64[{moments.type.unit}]")
+        timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
         raise QueryTypeError(
-            f"SQL takes {moment}, the first or last moment of its unit, for infinity, but {name} "
-            "has it. Store null where there is no moment: ds.set_nullable(…)."
+            f"{timestamp} is the first or last timestamp of its unit, which means infinity in SQL, "
+            f"but {name} has it. Store null for a missing time: ds.set_nullable(…)."
         )
 
 
 def durations_of(array: pa.Array) -> pa.Array:
-    """Return spans in DuckDB's own form, within 292 years, as durations in microseconds."""
-    spans = [None if v is None else _microseconds(v) for v in array.to_pylist()]
-    return pa.array(spans, pa.duration("us"))
+    """Return INTERVALs of DuckDB's, of at most 292 years, as durations in microseconds."""
+    counts = [None if v is None else _microseconds(v) for v in array.to_pylist()]
+    return pa.array(counts, pa.duration("us"))
 
 
-def _microseconds(span: Any) -> int:
-    days = MONTH_DAYS * span.months + span.days
-    return int(days * 86_400_000_000 + span.nanoseconds // _PER_MICROSECOND)
+def _microseconds(interval: Any) -> int:
+    days = MONTH_DAYS * interval.months + interval.days
+    return int(days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
 
 
 def without_intervals(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation | None:
-    """Return a relation with spans as int64 microseconds; None where it has no spans."""
+    """Return a relation with int64 microseconds for INTERVALs, or None if it has no INTERVALs."""
     if not any(map(_has_interval, relation.types)):
         return None
     pairs = zip(relation.columns, relation.types, strict=True)
@@ -160,7 +162,10 @@ def without_intervals(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelat
 
 
 def with_durations(table: pa.Table, types: list[Any]) -> pa.Table:
-    """Return the table of such a relation, with int64 microseconds as the spans that they are."""
+    """Return the result of such a relation with durations for int64 microseconds.
+
+    `types` are those of the relation before `without_intervals`.
+    """
     columns = [
         column.cast(_duration(column.type, type_)) if _has_interval(type_) else column
         for column, type_ in zip(table.columns, types, strict=True)
@@ -186,7 +191,7 @@ def _quoted(name: str) -> str:
 
 
 def _count(node: str, type_: Any, depth: int = 0) -> str:
-    """Return the SQL of a value with its spans as microseconds."""
+    """Return SQL for a value with microseconds for the INTERVALs in it."""
     if not _has_interval(type_):
         return node
     if type_.id == "interval":
@@ -199,20 +204,20 @@ def _count(node: str, type_: Any, depth: int = 0) -> str:
                 + _count(f"struct_extract({node}, '{name.replace("'", "''")}')", part, depth)
                 for name, part in parts
             )
-            found = f"struct_pack({', '.join(fields)})"
+            counted = f"struct_pack({', '.join(fields)})"
         case "map":
             keys, values = (
                 f"[{_count(item, part, depth + 1)} FOR {item} IN map_{which}({node})]"
                 for (_, part), which in zip(parts, ("keys", "values"), strict=True)
             )
-            found = f"map({keys}, {values})"
+            counted = f"map({keys}, {values})"
         case _:
-            found = f"[{_count(item, parts[0][1], depth + 1)} FOR {item} IN {node}]"
-    return f"CASE WHEN {node} IS NOT NULL THEN {found} END"
+            counted = f"[{_count(item, parts[0][1], depth + 1)} FOR {item} IN {node}]"
+    return f"CASE WHEN {node} IS NOT NULL THEN {counted} END"
 
 
 def _duration(kind: pa.DataType, type_: Any) -> pa.DataType:
-    """Return an Arrow type with durations where DuckDB's has spans."""
+    """Return an Arrow type with durations where DuckDB's type has INTERVALs."""
     if not _has_interval(type_):
         return kind
     if type_.id == "interval":

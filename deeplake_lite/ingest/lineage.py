@@ -1,0 +1,113 @@
+"""The commits that led to a version, without those that a restore has undone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.versions.history import Graph
+from deeplake_lite.storage.edits import RESTORED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.storage.repo import Commit
+
+
+@dataclass(frozen=True)
+class Step:
+    """A commit on the line of versions that led to a state."""
+
+    commit: Commit
+    before: str | None
+    """The version that it is based on: its parent, or the version that it restored."""
+    joined: str | None = None
+    """The version that it merged into that one."""
+
+    @property
+    def is_restore(self) -> bool:
+        """Whether it replaced its parent by an older version."""
+        return self.before != self.commit.parent
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The versions that a lake descends from, including restored ones of other branches.
+
+    A restore continues from the older version, not from the one that it replaced. Commits that
+    others made while the restore was staged are kept, as if they were merged. If a vacuum has
+    deleted the older version, the restore counts as an ordinary commit.
+    """
+
+    graph: Graph
+
+    @classmethod
+    def of(cls, ds: Dataset) -> Lineage:
+        """Read the history of a lake's version."""
+        starts = [ds.version]
+        while True:
+            graph = Graph.read(ds.rows.lake.repository, starts)
+            restores = map(_restored, graph.commits.values())
+            more = {older for _, older in filter(None, restores)} - graph.commits.keys() - {*starts}
+            if not more:
+                return cls(graph)
+            starts += more
+
+    def line(self, version: str) -> Iterator[Step]:
+        """Yield the commits that led to a version, newest first, without merged branches."""
+        while version in self.graph.commits:
+            step = self._step(self.graph.commits[version])
+            yield step
+            version = str(step.before)
+
+    def commits(self, version: str) -> list[Commit]:
+        """Return the commits that led to a version, including those of merged branches."""
+        versions, todo = set[str](), [version]
+        while todo:
+            version = todo.pop()
+            if version in versions or version not in self.graph.commits:
+                continue
+            versions.add(version)
+            commit = self.graph.commits[version]
+            if (restore := self._restore(commit)) is None:
+                todo += self.graph.parents[version]
+            else:
+                replaced, older = restore
+                meanwhile = self.graph.ancestors(self.graph.parents[version])
+                versions |= meanwhile - self.graph.ancestors([replaced])
+                todo.append(older)
+        return [self.graph.commits[version] for version in versions]
+
+    def bases(self, step: Step) -> list[str]:
+        """Return the merge bases of a step that joins a version."""
+        restore = self._restore(step.commit)
+        if restore is not None:
+            return [restore[0]]
+        return self.graph.bases([str(step.before)], str(step.joined))
+
+    def _step(self, commit: Commit) -> Step:
+        restore = self._restore(commit)
+        if restore is None:
+            return Step(commit, commit.parent, self._if_known(commit.metadata.get("merge")))
+        replaced, older = restore
+        return Step(
+            commit, older, self._if_known(commit.parent if commit.parent != replaced else None)
+        )
+
+    def _if_known(self, version: str | None) -> str | None:
+        """Return a version, or None if a vacuum has deleted it."""
+        return version if version in self.graph.commits else None
+
+    def _restore(self, commit: Commit) -> tuple[str, str] | None:
+        """Return the replaced and the older version of a restore whose older version exists."""
+        restore = _restored(commit)
+        return restore if restore is not None and restore[1] in self.graph.commits else None
+
+
+def _restored(commit: Commit) -> tuple[str, str] | None:
+    """Return the version that a restore replaced, and the older one; None for other commits."""
+    match commit.metadata.get(RESTORED):
+        case [str(replaced), str(older)]:
+            return replaced, older
+    return None

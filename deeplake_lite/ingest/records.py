@@ -1,0 +1,167 @@
+"""Records in the metadata of commits: which rows an ingest took, and how far it got."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.errors import LakeError
+from deeplake_lite.ingest.files import are_same_state
+from deeplake_lite.ingest.lineage import Lineage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.storage.repo import Commit
+
+METADATA_KEY = "ingest"
+"""Key of the record in a commit's metadata."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of one commit of an ingest."""
+
+    source: str | None
+    """Fingerprint of the source, None for data in memory."""
+
+    rows: int
+    """Number of rows of the source that were read so far."""
+
+    done: bool
+    """Whether these are all rows."""
+
+    columns: Sequence[str]
+    """Names of the ingested columns, sorted."""
+
+    content: str | None = None
+    """Digest of the rows that were appended without a key, once the ingest is complete."""
+
+    skipped: Sequence[tuple[int, int]] = ()
+    """Rows of the source that were skipped so far, as runs of (first row, end)."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record as it is stored.
+
+        >>> record = Record("5f3a", 10, done=False, columns=["x"], skipped=[(7, 8)])
+        >>> list(record.to_json().values())
+        ['5f3a', 10, False, ['x'], None, [(7, 8)]]
+        """
+        return asdict(self)
+
+    def has_columns(self, columns: Sequence[str]) -> bool:
+        """Tell whether exactly these columns were ingested."""
+        return list(self.columns) == list(columns)
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """Numbers of the skipped rows.
+
+        >>> Record("5f3a", 9, done=True, columns=["x"], skipped=[(2, 4), (7, 8)]).missing
+        array([2, 3, 7])
+        """
+        return np.concatenate([np.empty(0, np.int64), *(np.arange(a, b) for a, b in self.skipped)])
+
+
+class Content:
+    """The digest of rows, column by column, independent of how they are divided into blocks.
+
+    >>> whole, parts = Content(), Content()
+    >>> whole.add({"a": np.array([1, 2], "u8")})
+    >>> parts.add({"a": np.array([1], "u8")})
+    >>> parts.add({"a": np.array([2], "u8")})
+    >>> whole.hexdigest() == parts.hexdigest()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, xxhash.xxh3_64] = {}
+
+    def add(self, digests: Mapping[str, NDArray[np.uint64]]) -> None:
+        """Add the digests of the cells of some rows, by column name."""
+        for column, values in digests.items():
+            self._columns.setdefault(column, xxhash.xxh3_64()).update(values.tobytes())
+
+    def hexdigest(self) -> str:
+        """Return the digest of all rows so far."""
+        parts = (f"{c} {d.hexdigest()}" for c, d in sorted(self._columns.items()))
+        return xxhash.xxh3_64_hexdigest("\n".join(parts).encode())
+
+
+def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return the runs of consecutive row numbers as (first row, end).
+
+    >>> runs_of(np.array([2, 3, 7]))
+    [(2, 4), (7, 8)]
+    """
+    parts = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else []
+    return [(int(part[0]), int(part[-1]) + 1) for part in parts]
+
+
+class Records:
+    """The records of all ingests into a version, and into the branches that were merged into it.
+
+    A record counts as long as any row of its ingest exists. Once people have deleted all of them,
+    the rows may be ingested again. Commits that a restore has undone do not count.
+
+    Parameters
+    ----------
+    ds : Dataset
+        The lake at that version.
+    """
+
+    def __init__(self, ds: Dataset) -> None:
+        self._ds = ds
+        commits = Lineage.of(ds).commits(ds.version)
+        self._commits = [
+            (commit, Record(**commit.metadata[METADATA_KEY]))
+            for commit in sorted(commits, key=lambda commit: commit.time, reverse=True)
+            if METADATA_KEY in commit.metadata
+        ]
+
+    def last(self, matches: Callable[[Record], object]) -> tuple[str, Record] | None:
+        """Return the newest version whose record matches and still counts, and the record."""
+        for at, (commit, record) in enumerate(self._commits):
+            if matches(record) and self._counts(at):
+                return commit.id, record
+        return None
+
+    def _counts(self, at: int) -> bool:
+        """Tell whether any row exists that an ingest has added up to one of its records.
+
+        A record counts also if its ingest has added no rows, or if that is unknown since a vacuum.
+        """
+        has_added = False
+        for commit in self._parts(at):
+            added = self._added(commit)
+            if added is None or (self._ds.handle.table.find(added) >= 0).any():
+                return True
+            has_added |= len(added) > 0
+        return not has_added
+
+    def _parts(self, at: int) -> Iterator[Commit]:
+        """Yield the commits of an ingest up to one of its records, newest first.
+
+        An ingest of a source without a fingerprint is a single commit.
+        """
+        newest, last = self._commits[at]
+        yield newest
+        for commit, record in self._commits[at + 1 :] if last.source else ():
+            if are_same_state(record.source, last.source) and record.has_columns(last.columns):
+                yield commit
+
+    def _added(self, commit: Commit) -> NDArray[np.int64] | None:
+        """Return the ids of the rows that a commit added; None if a vacuum has deleted the data."""
+        try:
+            new, old = (
+                self._ds.handle.open(str(version)) for version in (commit.id, commit.parent)
+            )
+            return new.ids(np.arange(old.state.slots, new.state.slots))
+        except LakeError:
+            return None

@@ -1,0 +1,268 @@
+"""Translation of DuckDB's error messages into messages that fit the query and suggest a fix."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deeplake_lite.query.parse.parsing import TOO_DEEP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LONGEST = 2_000
+"""Most characters of a message; the middle of a longer one is left out."""
+
+_DATE = "A date must be 'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
+
+
+_RULES: tuple[tuple[str, str], ...] = (
+    (r"(?:timestamp|date|time) field value out of range: \"(.*?)\"", _DATE),
+    (r"invalid (?:timestamp|date|time) field format: \"(.*?)\"", _DATE),
+    (
+        r"Could not parse string \"(.*?)\" according to format specifier \"(.*?)\"",
+        (
+            "The string '{0}' does not have the date format '{1}'. TRY_STRPTIME gives null for "
+            "such strings."
+        ),
+    ),
+    (
+        r"specifier \"(.*?)\" not recognized",
+        (
+            "There is no unit of time '{0}'. Use 'year', 'quarter', 'month', 'week', 'day', "
+            "'hour', 'minute', 'second', 'millisecond' or 'microsecond'."
+        ),
+    ),
+    (
+        (
+            r"(?:Failed to parse format specifier|Unrecognized format for strftime/strptime:?) "
+            r"([^\s:]+)"
+        ),
+        "A time format must consist of codes such as %Y, %m, %d, %H, %M and %S, but it is '{0}'.",
+    ),
+    (
+        r"(?i)invalid type specifier \"(.*?)\"|invalid (?:format specifier|format string)",
+        (
+            "A format string does not match the type of a value. Use {{}} or %s for strings, %d "
+            "for integers and %f for floats."
+        ),
+    ),
+    (
+        (
+            r"^(missing [)\]].*|no argument for repetition operator.*|invalid escape sequence.*"
+            r"|bad repetition operator.*|invalid perl operator.*|invalid character class.*"
+            r"|unexpected \).*|invalid (?:repetition|named capture).*|trailing \\.*)"
+        ),
+        (
+            "A pattern is not a valid regular expression: {0}. Use REGEXP_ESCAPE('…') to match "
+            "its characters literally."
+        ),
+    ),
+    (
+        r"Type with name (\S+) does not exist",
+        (
+            "There is no type {0}. Use a type of SQL or NumPy, such as INT, DOUBLE, TEXT, DATE, "
+            "uint8 or float32."
+        ),
+    ),
+    (
+        r"Could not convert string '(.*?)' to (\w+)",
+        (
+            "The string '{0}' cannot be converted to {1}. TRY_CAST(x AS {1}) gives null for such "
+            "strings."
+        ),
+    ),
+    (
+        r"Type (\w+) with value (.*?) can't be cast",
+        (
+            "A value is out of range or cannot be converted: {1}, which is {0}. Use TRY_CAST or a "
+            "wider type."
+        ),
+    ),
+    (
+        r"Unimplemented type for cast \((.*?) -> BOOLEAN\)",
+        (
+            "A condition must be true or false, but this one has type {0}. Compare it with a "
+            "value, or write x IS NOT NULL."
+        ),
+    ),
+    (
+        r"Unimplemented type for cast \((.*?) -> (.*?)\)",
+        (
+            "Values of type {0} cannot be converted to {1}. Use values of the same type, or a "
+            "function that converts them."
+        ),
+    ),
+    (
+        r"'\+\((?:VARCHAR|STRING_LITERAL)\b.*?\)'|'\+\(.*?, (?:VARCHAR|STRING_LITERAL)\)'",
+        "+ adds numbers. Write || to join strings, or CAST a string to a number.",
+    ),
+    (
+        r"window expressions cannot be volatile",
+        (
+            "PARTITION BY and ORDER BY within OVER cannot call a function that checks the length "
+            "of its result, such as REPEAT, REPLACE or RANGE. Call it in a subquery: FROM (SELECT "
+            "*, REPEAT(…) AS x FROM …)."
+        ),
+    ),
+    (
+        r"'(?:array_extract|struct_extract)\(MAP\(",
+        "A map does not take subscripts. Use MAP_EXTRACT_VALUE(m, key).",
+    ),
+    (
+        r"(?:given name and argument types|function call) ['\"](.*?)\((.*?)\)['\"]",
+        "{0} does not take values of types {1}. CAST them, or use another function.",
+    ),
+    (
+        r"Cannot (?:compare|combine) (?:values|types) of types? (\S+) and (?:of )?(?:type )?(\S+)",
+        "Values of types {0} and {1} cannot be compared. CAST one of them.",
+    ),
+    (
+        r"Cannot (?:mix|combine) (?:values|types) of type (\S+) and (\S+)",
+        "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
+    ),
+    (
+        r"inferred to be: - '(.*?)', from .*?- '(.*?)', which is incompatible",
+        "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
+    ),
+    (
+        r"(?i)collations are only supported for type",
+        "COLLATE takes strings. CAST the value AS TEXT.",
+    ),
+    (
+        r"(?i)max expression depth|maximum recursion depth|stack overflow",
+        f"{TOO_DEEP}.",
+    ),
+    (
+        r"(?i)out of memory|failed to allocate|could not allocate|failed to offload",
+        "A query needs more memory than the limit. Select fewer rows or columns, or aggregate.",
+    ),
+    (
+        r"(?i)more than one row returned by a subquery",
+        (
+            "A subquery in place of a value must give one row, but it gives more. Add LIMIT 1, an "
+            "aggregate or a condition, or use IN to compare with any of the rows."
+        ),
+    ),
+    (
+        r"(?i)overflow in ([\w ]+?)(?: of (\w+))?\b.*",
+        "A number does not fit into 64 bits: overflow in {0}. CAST an operand AS DOUBLE.",
+    ),
+    (
+        r"must appear in the GROUP BY clause",
+        (
+            "A column of a grouped query must be in GROUP BY or within an aggregate. Write "
+            "LIST(x), FIRST(x) or another aggregate."
+        ),
+    ),
+    (
+        r"(?i)clause cannot contain (?:aggregate|window)|aggregate function calls cannot",
+        (
+            "GROUP BY, ON and WHERE see one row at a time, so they cannot contain aggregates or "
+            "windows. Compute those in a subquery, FROM (SELECT …), or use HAVING."
+        ),
+    ),
+    (
+        r"window \"(.*?)\" does not exist",
+        "There is no window {0}. Define it with WINDOW {0} AS (…), or write OVER (…).",
+    ),
+    (
+        r"(?i)UNNEST.*not supported here|nested UNNEST",
+        (
+            "UNNEST must be in the select list, at most once in each item. To use its values "
+            "elsewhere, name them in a subquery: FROM (SELECT UNNEST(x) AS item FROM …) WHERE "
+            "item > 0."
+        ),
+    ),
+    (
+        (
+            r"A query (?:makes values of at most|computes values of 2,048) .*"
+            r"|A column of integers and floats holds .*"
+            r"|SQL computes with (?:durations in whole|JSON in) .*"
+        ),
+        "{0}",
+    ),
+)
+"""Patterns of DuckDB's messages and the messages that replace them. The last one lets messages of
+our own pass, which DuckDB's function `error` raises."""
+
+_OTHERWISE = {
+    "Binder": "The operands have the wrong types. CAST them, or use another function.",
+    "Parser": "This is not a valid SQL expression. Write it in another way.",
+    "Out of Range": "A number is out of range here. Use smaller numbers, or TRY_CAST.",
+    "Invalid Input": "A value is not valid here. Exclude such rows with a condition.",
+    "Conversion": "A value cannot be converted. TRY_CAST(x AS …) gives null for such values.",
+}
+"""Messages for all other errors, by the kind of DuckDB's error."""
+
+_KINDS = (
+    "Binder", "Conversion", "Invalid Input", "Parser", "Catalog", "Out of Range", "INTERNAL",
+    "Not implemented", "Mismatch Type", "Syntax",
+)  # fmt: skip
+
+_TYPES = {
+    "VARCHAR": "TEXT", "STRING_LITERAL": "TEXT", "INTEGER_LITERAL": "INTEGER", "INT8": "TINYINT",
+    "INT16": "SMALLINT", "INT32": "INTEGER", "INT64": "BIGINT", "INT128": "HUGEINT",
+    "BOOL": "BOOLEAN",
+}  # fmt: skip
+"""Names of types in messages that users would not write, and the usual names."""
+
+_FUNCTIONS = {
+    "~~": "LIKE", "!~~": "NOT LIKE", "~~~": "GLOB", "~~*": "ILIKE", "!~~*": "NOT ILIKE",
+    "like_escape": "LIKE … ESCAPE", "timezone": "AT TIME ZONE", "date_part": "EXTRACT",
+    "list_value": "[…]", "array_extract": "A subscript", "array_slice": "A slice",
+    "struct_extract": "A key",
+}  # fmt: skip
+"""Names of functions in messages that users would not write, and the usual names."""
+
+
+def explain_error(error: BaseException) -> str:
+    """Return a message that explains an error of DuckDB's to the user.
+
+    >>> explain_error(RuntimeError("Catalog Error: Type with name foo does not exist!"))[:22]
+    'There is no type foo. '
+    >>> explain_error(RuntimeError("Conversion Error: something new"))[:28]
+    'A value cannot be converted.'
+    """
+    text = bare(error)
+    for pattern, meaning in _RULES:
+        if match := re.search(pattern, text, re.DOTALL):
+            groups = _with_usual_types(match.groups() or [match[0]])
+            if meaning.startswith("{0} does not take"):
+                groups[0] = _FUNCTIONS.get(match[1], match[1].upper())
+            return shortened(meaning.format(*groups))
+    kind = str(error).split(" Error: ")[0]
+    return _OTHERWISE.get(kind, _OTHERWISE["Invalid Input"])
+
+
+def shortened(message: str) -> str:
+    """Return a message without its middle if it is long because it quotes a query or a value.
+
+    >>> len(shortened("x" * 100_000)) < 3_000
+    True
+    """
+    half = LONGEST // 2
+    return message if len(message) <= LONGEST else f"{message[:half]} … {message[-half:]}"
+
+
+def bare(error: BaseException) -> str:
+    """Return the message of an error without its kind, its advice, and its place in our SQL."""
+    text = re.split(r"\n+LINE|\n\t?Candidate|\n+Possible solutions|\n\* SET", str(error))[0]
+    text = " ".join(text.split()).split(' Use "SET ')[0].split(" You might need to add")[0]
+    for kind in _KINDS:
+        text = text.removeprefix(f"{kind} Error: ")
+    return text
+
+
+def gist(complaint: str) -> str:
+    """Return a message up to the first value in it, so that messages of one cause are equal.
+
+    >>> gist("Could not convert string 'a' to INT32")
+    'Could not convert string '
+    """
+    return re.split(r"['\"\d(]", complaint)[0]
+
+
+def _with_usual_types(groups: Sequence[str | None]) -> list[str]:
+    rename: Callable[[re.Match[str]], str] = lambda m: _TYPES.get(m[0], m[0])  # noqa: E731
+    return [re.sub(r"\w+", rename, group or "") for group in groups]

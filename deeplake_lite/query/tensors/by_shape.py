@@ -1,0 +1,333 @@
+"""Evaluating trees whose rows are small and differ in shape: rows of one shape are stacked.
+
+Boxes, tags and the like have few shapes in many rows. The values of a block of rows are held as
+`ByShape`: parts that consist of the rows of one shape, stacked. Functions are applied to one part
+at a time. If two arguments are divided into different parts, the intersections of the parts are
+used. Results of functions that take one row at a time, or whose shape depends on values (such as a
+mask as an index), are divided into parts again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.query.database import interrupt
+from deeplake_lite.query.functions.guard import listed, null_rows
+from deeplake_lite.query.functions.room import STACK_BYTES, TooMany
+from deeplake_lite.query.run.metadata import metadata
+from deeplake_lite.query.tensors.indexing import apply_index, index_of, lies_beyond
+from deeplake_lite.query.tensors.trees import (
+    constant_index,
+    from_sql,
+    is_dense,
+    masked,
+    out_of_range,
+    rows_of,
+    trimmed,
+)
+from deeplake_lite.query.values import Call, Cell, Choice, Given, Index, Literal_, Meta, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.value_type import Type
+    from deeplake_lite.query.tensors.trees import Env
+
+type Rows = NDArray[np.int64]
+"""Numbers of rows within a block."""
+
+type Parts = tuple[Rows, ...]
+"""Row numbers, ascending in each part. Each row of the block is in exactly one part."""
+
+
+@dataclass(frozen=True, eq=False)
+class ByShape:
+    """The values of all rows of a block, divided into parts of one shape."""
+
+    rows: Parts
+    values: tuple[Any, ...]
+    """For each part an array, (rows, *shape), a list if they are not numbers, or None for nulls."""
+
+    @classmethod
+    def of(cls, values: Sequence[Any], rows: NDArray[np.int64]) -> ByShape:
+        """Divide the values of rows by their shapes; None is null.
+
+        >>> ByShape.of([np.zeros(2), None, np.ones(2)], np.arange(3)).rows
+        (array([0, 2]), array([1]))
+        """
+        indices: dict[Any, list[int]] = {}
+        for index, value in enumerate(values):
+            indices.setdefault(_form(value), []).append(index)
+        stacks = tuple(_stack([values[i] for i in at], form) for form, at in indices.items())
+        if len(stacks) == 1:
+            return cls((rows,), stacks)
+        return cls(tuple(rows[at] for at in indices.values()), stacks)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ByShape]) -> ByShape:
+        """Join the values of disjoint sets of rows."""
+        rows = tuple(r for part in parts for r in part.rows)
+        return cls(rows, tuple(v for part in parts for v in part.values))
+
+    def over(self, rows: Parts) -> tuple[Any, ...]:
+        """Return the values for other parts, each of which lies within one of these parts."""
+        if rows is self.rows:
+            return self.values
+        number = self.number()
+        return tuple(
+            _take(self.values[number[part[0]]], self.rows[number[part[0]]], part) for part in rows
+        )
+
+    def number(self) -> NDArray[np.int64]:
+        """Return the number of the part of each row, (rows,)."""
+        out = np.empty(sum(map(len, self.rows)), np.int64)
+        for number, part in enumerate(self.rows):
+            out[part] = number
+        return out
+
+
+def compute(tree: Tree, env: Env, count: int) -> NDArray[Any] | list[Any]:
+    """Return a tree's values.
+
+    Returns
+    -------
+    ndarray, (count,)
+        For numbers without axes, masked where they are null.
+    list
+        Otherwise, with None for null.
+
+    Raises
+    ------
+    TooMany
+        If the results of these rows take too much memory together.
+    """
+    with np.errstate(all="ignore"):
+        result = _Walk(env, count)(tree)
+    if tree.type.ndim == 0 and tree.type.is_number:
+        return _as_numbers(result, tree.type, count)
+    out: list[Any] = [None] * count
+    for rows, values in zip(result.rows, result.values, strict=True):
+        for row, value in zip(rows.tolist(), () if values is None else values, strict=False):
+            out[row] = value
+    return out
+
+
+def _as_numbers(result: ByShape, type_: Type, count: int) -> NDArray[Any]:
+    out, null = np.zeros(count, type_.dtype), np.zeros(count, bool)
+    for rows, values in zip(result.rows, result.values, strict=True):
+        if values is None:
+            null[rows] = True
+        else:
+            out[rows] = values
+    return np.ma.MaskedArray(out, null) if null.any() else out
+
+
+class _Walk:
+    """Evaluates trees over one block; a tree that occurs twice is computed once."""
+
+    def __init__(self, env: Env, count: int) -> None:
+        self._env, self._every = env, np.arange(count)
+        self._whole: Parts = (self._every,)
+        self._results: dict[Tree, ByShape] = {}
+        self._held = 0  # bytes
+
+    def __call__(self, tree: Tree) -> ByShape:
+        """Return a tree's values for all rows."""
+        if tree not in self._results:
+            interrupt.check()
+            self._results[tree] = self._compute(tree)
+        return self._results[tree]
+
+    def _compute(self, tree: Tree) -> ByShape:
+        match tree:
+            case Call(bound=bound, args=args):
+                values = [self(arg) for arg in args]
+                return self._each(_common(values, self._whole), values, partial(_call, bound))
+            case Index():
+                return self._index(tree)
+            case Literal_(value) if tree.type.is_number:
+                array = np.asarray(value)
+                return ByShape(
+                    self._whole, (np.broadcast_to(array, (len(self._every), *array.shape)),)
+                )
+            case Literal_(value):
+                return ByShape(self._whole, ([value] * len(self._every),))
+            case Choice(key, options):
+                return self._choose(self._env[key], options)
+            case Cell(key, source, field) if is_dense(tree):
+                rows, null = rows_of(self._env[key])
+                return self._split(masked(source.dense(field, rows), null))
+            case Cell(key, source, field):
+                return ByShape.of(source.each(field, self._env[key]), self._every)
+            case Given(key):
+                return self._from_sql(self._env[key], tree.type)
+            case Meta(key) if tree.type.ndim:
+                return ByShape.of([trimmed(v) for v in metadata(tree, self._env[key])], self._every)
+            case Meta(key):
+                return self._split(metadata(tree, self._env[key]))
+        raise AssertionError(tree)
+
+    def _from_sql(self, values: Any, type_: Type) -> ByShape:
+        if values.dtype != object:
+            return self._split(from_sql(values, type_))
+        if not type_.is_number:
+            return ByShape.of(from_sql(values, type_), self._every)
+        return ByShape.of([listed(value, type_) for value in values], self._every)
+
+    def _split(self, values: Any) -> ByShape:
+        parts = _divide(values, self._every)
+        return ByShape(self._whole if len(parts.rows) == 1 else parts.rows, parts.values)
+
+    def _choose(self, tags: Any, options: tuple[Tree, ...]) -> ByShape:
+        parts = []
+        for tag, option in enumerate(options):
+            rows = np.flatnonzero(np.asarray(tags) == tag)
+            if len(rows):
+                env = {key: values[rows] for key, values in self._env.items()}
+                values = _Walk(env, len(rows))(option)
+                parts.append(ByShape(tuple(rows[part] for part in values.rows), values.values))
+        return ByShape.joined(parts)
+
+    def _index(self, tree: Index) -> ByShape:
+        base, index = self(tree.base), constant_index(tree)
+        if index is not None:
+            return self._each(base.rows, [base], partial(_index, index, tree.text))
+        items: dict[Tree, ByShape] = {}
+
+        def add_item(item: Tree) -> int:
+            items[item] = self(item)
+            return 1
+
+        index_of(tree, add_item)  # collects the trees of the index; its result is not used
+
+        def index_row(values: tuple[Any, ...]) -> Any:
+            row = dict(zip(items, values[1:], strict=True))
+            return apply_index(values[0], index_of(tree, row.__getitem__), tree.text)
+
+        inputs = [base, *items.values()]
+        return self._each(_common(inputs, self._whole), inputs, partial(_one_by_one, index_row))
+
+    def _each(
+        self, rows: Parts, inputs: Sequence[ByShape], apply: Callable[[tuple[Any, ...], Rows], Any]
+    ) -> ByShape:
+        """Apply a function to the values and the row numbers of each part.
+
+        If no part is divided further, the result has the same `rows` object as the input, so that
+        `over` and `_common` can compare by identity.
+        """
+        parts, is_same = [], True
+        values = [by_shape.over(rows) for by_shape in inputs]
+        for at, part in enumerate(rows):
+            result = apply(tuple(v[at] for v in values), part)
+            self._add_size(result)
+            parts.append(_divide(result, part))
+            is_same = is_same and parts[-1].rows[0] is part
+        out = ByShape.joined(parts)
+        return ByShape(rows, out.values) if is_same and len(out.rows) == len(rows) else out
+
+    def _add_size(self, result: Any) -> None:
+        """Count the memory of results, which are held until the block ends. Raises `TooMany`."""
+        items = result if isinstance(result, list) else [result]
+        self._held += sum(item.nbytes for item in items if isinstance(item, np.ndarray))
+        if self._held > STACK_BYTES and len(self._every) > 1:
+            raise TooMany
+
+
+def _call(bound: Any, values: tuple[Any, ...], rows: Rows) -> Any:
+    """Apply a function to a part, at once if it can be."""
+    if any(v is None for v in values):
+        if not bound.sees_null:
+            return None
+    elif bound.lists or (bound.stacks and not any(isinstance(v, list) for v in values)):
+        result = bound.compute(*values, lead=1)
+        return result if len(result) == len(rows) else np.repeat(result, len(rows), axis=0)
+    return _one_by_one(lambda row: bound.compute(*row, lead=0), values, rows)
+
+
+def _one_by_one(
+    apply: Callable[[tuple[Any, ...]], Any], values: tuple[Any, ...], rows: Rows
+) -> list[Any]:
+    """Apply a function to each row of a part. Raises QueryError with the row if it fails."""
+    columns = [[None] * len(rows) if v is None else v for v in values]
+    out = []
+    for row, args in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
+        try:
+            out.append(apply(args))
+        except LakeError:
+            raise
+        except (IndexError, ValueError, TypeError) as error:
+            raise QueryError(f"row {row} of a block: {error}.") from error
+    return out
+
+
+def _index(index: tuple[Any, ...], text: str, values: tuple[Any, ...], rows: Rows) -> Any:
+    """Index a part; the result is null if the index is out of range for its shape."""
+    [stack] = values
+    if isinstance(stack, list):
+        return _one_by_one(lambda row: apply_index(row[0], index, text), values, rows)
+    if stack is None or lies_beyond(index, stack.shape[1:]):
+        return None
+    try:
+        return stack[(slice(None), *index)]
+    except IndexError as error:
+        raise out_of_range(text, error, stack.shape[1:]) from error
+
+
+# ---- parts
+
+
+def _common(inputs: Sequence[ByShape], whole: Parts) -> Parts:
+    """Return the coarsest parts each of which lies within one part of every input."""
+    different = {id(one.rows): one for one in inputs if len(one.rows) > 1}
+    if not different:
+        return inputs[0].rows if inputs else whole
+    if len(different) == 1:
+        return next(iter(different.values())).rows
+    numbers = np.stack([one.number() for one in different.values()])
+    _, which = np.unique(numbers, axis=1, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    return tuple(np.split(order, np.flatnonzero(np.diff(which[order])) + 1))
+
+
+def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> Any:
+    """Return the values of a subset of the rows of a part."""
+    if values is None or len(rows) == len(subset):
+        return values
+    at = np.searchsorted(rows, subset)
+    return [values[i] for i in at.tolist()] if isinstance(values, list) else values[at]
+
+
+def _divide(values: Any, rows: NDArray[np.int64]) -> ByShape:
+    """Divide the result for a part: lists by shape, and arrays into values and nulls."""
+    if isinstance(values, list):
+        return ByShape.of(values, rows)
+    if not isinstance(values, np.ma.MaskedArray):
+        return ByShape((rows,), (values,))
+    null, data = null_rows(values), np.ma.getdata(values)
+    if not null.any():
+        return ByShape((rows,), (data,))
+    parts = ((rows[~null], data[~null]), (rows[null], None))
+    nonempty = [(r, v) for r, v in parts if len(r)]
+    return ByShape(tuple(r for r, _ in nonempty), tuple(v for _, v in nonempty))
+
+
+def _form(value: Any) -> Any:
+    """Return a key that is equal for values that can be stacked; None for null."""
+    if value is None or value is np.ma.masked:
+        return None
+    return (value.shape, value.dtype) if isinstance(value, np.ndarray | np.generic) else list
+
+
+def _stack(values: list[Any], form: Any) -> Any:
+    if form is None:
+        return None
+    if form is list or form[1].hasobject:
+        return values
+    return np.stack(values) if form[0] else np.array(values, form[1])
