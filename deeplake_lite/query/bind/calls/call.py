@@ -25,7 +25,7 @@ from deeplake_lite.query.bind.calls.growth import bounded
 from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.expressions.constants import items_of, option
-from deeplake_lite.query.bind.expressions.digests import counted
+from deeplake_lite.query.bind.expressions.digests import count_argument
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import fraction
 from deeplake_lite.query.bind.scalars.json_values import (
@@ -241,7 +241,9 @@ def _of_tensors(
         )
     if name == "COUNT" and isinstance(first, Tensor):
         scope.aggregated = True
-        return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
+        return Sql(
+            exp.Anonymous(this="COUNT", expressions=[count_argument(first, low, scope)]), NUMBER
+        )
     if name in known.BY_ANOTHER and len(args) > 2:
         raise QueryTypeError(
             f"{name} of a tensor takes one row's, but it is {text_of(e)}. For several rows, write "
@@ -251,7 +253,7 @@ def _of_tensors(
         scope.aggregated = scope.aggregated or name not in known.WINDOWS
         rest = [ordering(a, low, scope) for a in args[1:]]
         if name in known.PASSES_NULLS:
-            present = counted(first, low, scope)
+            present = count_argument(first, low, scope)
             first = rewritten(first, lambda row: _where_present(row, present), text_of(e))
         return picked(first, name, rest, given.order, text_of(e))
     if name in known.LISTS and isinstance(first, Tensor):

@@ -106,7 +106,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
         return value
     if isinstance(value, Tensor):
         by = digest_of_rows(value, low) if is_numpys(value) else value
-        node = low.known_island(by, scope)
+        node = low.find_precomputed(by, scope)
         if node is not None and node.sql("duckdb") in keys:
             return picked(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
         if plain:

@@ -33,7 +33,7 @@ from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.expressions.lowering import Lowering
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, kind_of
-from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, as_source, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.tensors.trees import reads
@@ -213,7 +213,7 @@ class Binder:
         """Return a query in parentheses with clauses behind them."""
         name = self.new_name("t")
         self.low.types.note_query(name, inner.sql)
-        columns = imported(inner.columns.items(), name, self.count)
+        columns = relation_columns(inner.columns.items(), name, self.count)
         source = self.as_relation(inner.sql, name)
         relation = Relation("", name, columns, source=source)
         outer = exp.Select(expressions=[exp.Star()])

@@ -24,7 +24,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     is_numpys,
     kind_of,
 )
-from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, select_from
 from deeplake_lite.query.values import (
     REAL,
@@ -150,7 +150,7 @@ def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
     table = binder.new_name("u")
     binder.relations[table] = lowered.sql
     binder.low.types.note_query(table, lowered.sql)
-    return _Side(lowered, table, imported(lowered.columns.items(), table, at))
+    return _Side(lowered, table, relation_columns(lowered.columns.items(), table, at))
 
 
 class _Columns:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.calls.aggregates import rewritten
-from deeplake_lite.query.bind.effort import ANSWER
+from deeplake_lite.query.bind.effort import SUBQUERY_COST
 from deeplake_lite.query.bind.expressions.constants import as_array, null_tensor
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.parse.dialect import select_from, text_of
@@ -94,7 +94,7 @@ def _of_rows(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
 
 def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
     """Return the value of a query that looks at nothing outside."""
-    binder.low.effort.spend(ANSWER)
+    binder.low.effort.spend(SUBQUERY_COST)
     inner = type(binder)(
         text_of(tree),
         binder.open_source,

@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.expressions.digests import are_alike, counted
+from deeplake_lite.query.bind.expressions.digests import compare_digests, count_argument
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, unified
-from deeplake_lite.query.bind.scope import OWN, Relation, imported
+from deeplake_lite.query.bind.scope import OWN, Relation, relation_columns
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.run.sources import kind_of as kind_of_htype
@@ -105,7 +105,9 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         name = binder.new_name("t")
         columns = renamed(dict(lowered.columns), e.args.get("alias"))
         binder.low.types.note_query(name, lowered.sql)
-        scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
+        scope.add(
+            Relation(e.alias or name, name, relation_columns(columns.items(), name, binder.count))
+        )
         return binder.as_relation(lowered.sql, name)
     if isinstance(e, exp.Unnest):
         raise QueryError(
@@ -127,7 +129,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             inner, lowered = names[name]
             own = binder.new_name("t")
             binder.low.types.note_query(own, lowered.sql)
-            columns = imported(lowered.columns.items(), own, binder.count)
+            columns = relation_columns(lowered.columns.items(), own, binder.count)
             scope.add(Relation(alias, own, renamed(columns, e.args.get("alias"))))
             binder.relations[own] = lowered.sql
             return exp.alias_(exp.to_table(inner), own, table=True)
@@ -267,14 +269,14 @@ def using(
 def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return whether two values are the same: of tensors, as a whole."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a) and is_numpys(b):
-        return are_alike(exp.EQ, a, b, low, scope)
+        return compare_digests(exp.EQ, a, b, low, scope)
     return low.compare(exp.EQ, a, b, scope)
 
 
 def _either(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
     """Return the first of two values that is not null."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a):
-        is_there = exp.not_(exp.Is(this=counted(a, low, scope), expression=exp.null()))
+        is_there = exp.not_(exp.Is(this=count_argument(a, low, scope), expression=exp.null()))
         return case_of_tensors(low, [is_there], [a, b], exp.column(name))
     values, kind = unified([a, b], low, scope)
     node = func("coalesce", *(low.as_sql(value, scope) for value in values))
