@@ -27,7 +27,7 @@ from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.expressions.constants import items_of, option
 from deeplake_lite.query.bind.expressions.digests import count_argument
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.exact import fraction
+from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import (
     as_exact_number,
     as_number,
@@ -53,11 +53,11 @@ from deeplake_lite.query.bind.scalars.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.scalars.list_order import nan_last
+from deeplake_lite.query.bind.scalars.list_order import sort_nan_last
 from deeplake_lite.query.bind.scalars.moments import (
     IN_MICROSECONDS,
     as_timestamp,
-    floored,
+    floor_to_microseconds,
     in_microseconds,
     is_fine,
     takes_microseconds,
@@ -337,14 +337,14 @@ def _of_scalars(
     else:
         kind = _result_kind(name, called, args)
         if takes_no_text(called):
-            args = [fraction(a) for a in args]
+            args = [parse_fraction(a) for a in args]
     nodes = [_argument(name, a, low, scope) for a in args]
     if name in IN_MICROSECONDS:
         nodes = [
             in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
         ]
     elif takes_microseconds(called, args):
-        nodes = [floored(n, a) for n, a in zip(nodes, args, strict=True)]
+        nodes = [floor_to_microseconds(n, a) for n, a in zip(nodes, args, strict=True)]
     if takes_nanoseconds(called):
         nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
     nodes = bounded(called, args, nodes, e, scope.lengths)
@@ -362,7 +362,7 @@ def _of_scalars(
         nodes[-1] = exp.Order(this=nodes[-1], expressions=given.order)
     if name == "LOG" and len(nodes) == 2:  # with a base
         called = name
-    return Sql(nan_last(name, args, exp.Anonymous(this=called, expressions=nodes)), kind)
+    return Sql(sort_nan_last(name, args, exp.Anonymous(this=called, expressions=nodes)), kind)
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
@@ -430,7 +430,7 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
     if not seeks:
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
-    return [fraction(a) for a in args] if of_numbers else args
+    return [parse_fraction(a) for a in args] if of_numbers else args
 
 
 def _items(name: str, at: int, value: Value) -> list[Value]:

@@ -11,7 +11,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars.json_values import json_text
 from deeplake_lite.query.bind.scalars.kinds import as_text
-from deeplake_lite.query.bind.scalars.moments import floored
+from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.spans import moment_beside
 from deeplake_lite.query.parse.dialect import WRITTEN, text_of
 from deeplake_lite.query.values import (
@@ -55,7 +55,7 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         found = found if moment is None else constant(moment)
     node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
     if to.this in _COARSE:
-        node = floored(node, found)
+        node = floor_to_microseconds(node, found)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else _kind_of_type(to)

@@ -27,7 +27,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.list_order import with_name
+from deeplake_lite.query.bind.scalars.list_order import bind_name
 from deeplake_lite.query.bind.scope import Parameter
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Tensor, Value
@@ -263,7 +263,7 @@ def _over(
     if not grows(body.this):
         return func(name, node, *arguments)
     called = _list_at(_depth(scope) + 1)
-    return with_name(called, node, func(name, called.copy(), *arguments))
+    return bind_name(called, node, func(name, called.copy(), *arguments))
 
 
 def _lambda(names: list[str], body: exp.Expr) -> exp.Lambda:

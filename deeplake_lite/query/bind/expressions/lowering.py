@@ -55,8 +55,8 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.moments import beside_coarser, beyond, is_fine
-from deeplake_lite.query.bind.scalars.nan import but_nan
+from deeplake_lite.query.bind.scalars.moments import beside_coarser, compare_out_of_range, is_fine
+from deeplake_lite.query.bind.scalars.nan import exclude_nan
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance, Udf
@@ -460,7 +460,7 @@ class Lowering:
             return compare_json(kind, left, right, self, scope)
         if kind is not exp.EQ:
             check_ordered(left, right)
-        if (always := beyond(kind, left, right)) is not None:
+        if (always := compare_out_of_range(kind, left, right)) is not None:
             side = left if is_fine(left) else right
             present = exp.not_(exp.Is(this=self.as_sql(side, scope), expression=exp.null()))
             constant = exp.true() if always else exp.false()
@@ -472,8 +472,8 @@ class Lowering:
         kinds = kind_of(left), kind_of(right)
         node = beside_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
         if beside_floats.are_mixed(*kinds):
-            node = beside_floats.compared(kind, (a, b), kinds)
-        return but_nan(node, [(a, left), (b, right)])
+            node = beside_floats.compare(kind, (a, b), kinds)
+        return exclude_nan(node, [(a, left), (b, right)])
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:
         """Return a value as a condition. Raises QueryTypeError for a value that cannot be one."""

@@ -26,7 +26,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     settled,
 )
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit
-from deeplake_lite.query.bind.scalars.nan import but_nan, is_nan, is_null, is_present
+from deeplake_lite.query.bind.scalars.nan import exclude_nan, is_nan, is_null, is_present
 from deeplake_lite.query.parse.dialect import paired, select_from, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
 
@@ -78,7 +78,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         this, options = by_name(this), [by_name(value) for value in values]
     a = low.as_sql(agree(this, options[0]), scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
-    return Sql(but_nan(node, [(a, this)]), BOOL)
+    return Sql(exclude_nan(node, [(a, this)]), BOOL)
 
 
 def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
@@ -148,7 +148,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     rows = select_from(columns, query, _SUBQUERY)
     if len(sides) > 1:
         condition = exp.In(this=exp.Tuple(expressions=sides), query=exp.Subquery(this=rows))
-        return Sql(but_nan(condition, plain), BOOL)
+        return Sql(exclude_nan(condition, plain), BOOL)
     condition = exp.In(this=sides[0], query=exp.Subquery(this=rows))
     if not kind_of(values[0]).real:
         return Sql(condition, BOOL)

@@ -16,7 +16,7 @@ from deeplake_lite.query.bind.expressions import comparisons
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.exact import fraction
+from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
@@ -26,20 +26,20 @@ from deeplake_lite.query.bind.scalars.kinds import (
     by_name,
     check_bytes,
     check_column,
-    fractions,
     has_axes,
     is_json,
     is_null_constant,
     is_numpys,
     kind_of,
     kind_of_two,
+    parse_fractions,
     settled,
     unified,
 )
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
     as_timestamp,
-    floored,
+    floor_to_microseconds,
     sum_of_moments,
 )
 from deeplake_lite.query.functions.user import OWN
@@ -97,7 +97,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Lower ``[a, b]``, a constant if all parts are; classes become their names."""
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
-    parts = fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+    parts = parse_fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
     check_column(map(by_name, parts))
     parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
@@ -131,7 +131,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         _refuse_bytes(part, value, e)
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
-    left, right = fraction(left), fraction(right)
+    left, right = parse_fraction(left), parse_fraction(right)
     sides = [_number(low.as_sql(v, scope), v, e) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
@@ -405,7 +405,7 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     value = low.value(e.expression, scope)
     moment = as_timestamp(low.as_sql(value, scope), value)
     if e.name.lower() not in FINE_UNITS:
-        moment = floored(moment, value)
+        moment = floor_to_microseconds(moment, value)
     node = exp.Extract(this=e.this.copy(), expression=moment)
     return Sql(node, NUMBER)
 
