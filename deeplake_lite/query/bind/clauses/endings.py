@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls.aggregates import sorted_by
+from deeplake_lite.query.bind.calls.aggregates import sort_term
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.parse import dialect
@@ -41,14 +41,14 @@ def _terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> 
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
         scope.check_word("all", meaning, 'ORDER BY "all"', others)
-        return [sorted_by(item, term, binder.low, scope) for item in items]
+        return [sort_term(item, term, binder.low, scope) for item in items]
     if is_number(e):
         value = items[item_number(e, len(items), "ORDER BY")]
     elif isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
         value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
     else:
         value = binder.low.value(e, scope)
-    return [sorted_by(value, term, binder.low, scope)]
+    return [sort_term(value, term, binder.low, scope)]
 
 
 def is_number(e: exp.Expr) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.calls.aggregates import grouped, no_position, picked
+from deeplake_lite.query.bind.calls.aggregates import aggregate_group, not_positional, pick_row
 from deeplake_lite.query.bind.clauses.endings import is_number, item_number
 from deeplake_lite.query.bind.expressions.digests import comparable, digest_of_rows
 from deeplake_lite.query.bind.expressions.names import in_brackets
@@ -71,9 +71,9 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     scope.aggregated = was
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
-        return no_position(node)
+        return not_positional(node)
     if isinstance(value, Tensor) and is_numpys(value):
-        as_group: Value = picked(value, "FIRST")
+        as_group: Value = pick_row(value, "FIRST")
     elif is_json(value):
         as_group = _first(value, low, scope)
         scope.keys |= dict.fromkeys(_spellings(e, scope), as_group)
@@ -108,9 +108,9 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
         by = digest_of_rows(value, low) if is_numpys(value) else value
         node = low.find_precomputed(by, scope)
         if node is not None and node.sql("duckdb") in keys:
-            return picked(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
+            return pick_row(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
         if plain:
-            return grouped(value, "LIST", text_of(e))
+            return aggregate_group(value, "LIST", text_of(e))
         if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
             raise QueryError(
                 f"Over a group, {text_of(e)} has a value per row. Write LIST({text_of(e)}), "

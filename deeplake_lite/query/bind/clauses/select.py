@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.calls.aggregates import no_position, window_parts
-from deeplake_lite.query.bind.calls.special import is_sequence, unnested
+from deeplake_lite.query.bind.calls.aggregates import not_positional, window_parts
+from deeplake_lite.query.bind.calls.special import is_sequence, unnest
 from deeplake_lite.query.bind.clauses import row_order
 from deeplake_lite.query.bind.clauses.endings import (
     clauses,
@@ -290,7 +290,7 @@ class Binder:
                 if on is not None
                 else values.values()
             )
-            terms = [no_position(comparable(v, low, scope)) for v in by]
+            terms = [not_positional(comparable(v, low, scope)) for v in by]
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=terms)))
         if order := tree.args.get("order"):
             terms = order_by(self, order, scope, list(values.values()))
@@ -380,7 +380,7 @@ class Binder:
         out = []
         for name, value, e in items:
             if is_sequence(value) if split else e in parts or exp.column(name) in parts:
-                value = unnested(self.low, value, e, scope)
+                value = unnest(self.low, value, e, scope)
                 scope.aliases[name] = func("UNNEST", e.copy())  # what ORDER BY sorts by
             out.append((name, value))
         return out

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.calls.aggregates import rewritten
+from deeplake_lite.query.bind.calls.aggregates import map_rows
 from deeplake_lite.query.bind.effort import SUBQUERY_COST
 from deeplake_lite.query.bind.expressions.constants import as_array, null_tensor
 from deeplake_lite.query.functions import Type
@@ -88,7 +88,7 @@ def _of_rows(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
         item = exp.column(column.name, table="one")
         return exp.Subquery(this=select_from([item], lowered.sql.copy(), "one"))
 
-    moved = rewritten(tensor, found, f"({text_of(tree)})")
+    moved = map_rows(tensor, found, f"({text_of(tree)})")
     return Tensor(moved.tree, moved.env, moved.text)
 
 

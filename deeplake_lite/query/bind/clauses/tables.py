@@ -54,7 +54,7 @@ def read_from(
         )
     else:
         return None, []
-    return source, [joined(binder, join, scope) for join in joins]
+    return source, [join_relation(binder, join, scope) for join in joins]
 
 
 def _reads(tree: exp.Select) -> bool:
@@ -215,7 +215,7 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
     return exp.Table(this=node, alias=as_table)
 
 
-def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
+def join_relation(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     """Return a join."""
     left = list(scope.relations)
     if nested := join.this.args.get("joins"):

@@ -131,7 +131,7 @@ HANDLERS: dict[str, Handler] = {
     "trycast": casts.cast,
     "anonymous": call.call,
     "window": aggregates.window,
-    "filter": aggregates.filtered,
+    "filter": aggregates.filter_,
     "withingroup": aggregates.within_group,
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),

@@ -307,7 +307,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
             check_bytes(first, value)
         blobs = [low.as_sql(value, scope) for value in values]
         return Sql(_chain(blobs), BYTES)
-    nodes = growth.joined(
+    nodes = growth.check_joined(
         values, [as_text(value, low, scope) for value in values], e, scope.lengths
     )
     kinds = {kind_of(by_name(value), plain=True) for value in values}

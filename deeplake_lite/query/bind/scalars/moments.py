@@ -95,7 +95,7 @@ def sum_of_moments(
         return None
     a, b = low.as_sql(left, scope), low.as_sql(right, scope)
     if isinstance(e, exp.Add):
-        return _shift(exp.Add, a, b) if fine[0] else _shifted(exp.Add, b, a)
+        return _shift(exp.Add, a, b) if fine[0] else _shift(exp.Add, b, a)
     if fine[0] and _is_span(right):
         return _shift(exp.Sub, a, b)
     if _dtype(left).startswith("datetime64") and _dtype(right).startswith("datetime64"):
