@@ -116,7 +116,7 @@ def aggregate_group(
         if not inner.is_number:
             raise QueryTypeError(
                 f"{aggregate} over a group is computed element by element from numbers, but "
-                f"{text} takes {inner}. FIRST, LIST and COUNT take any values."
+                f"{text} is given {inner}. FIRST, LIST and COUNT take any values."
             )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
