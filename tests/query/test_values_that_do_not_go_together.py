@@ -121,5 +121,5 @@ def test_a_time_in_quotes_is_a_time_in_set_operations(ds: dl.Dataset, query: str
 def test_a_text_that_is_no_time_says_how_times_are_written(
     ds: dl.Dataset, form: str, text: str
 ) -> None:
-    refused(ds, f"SELECT id WHERE {form.format(text)}", "is written '2026-01-31'")
-    refused(ds, f"SELECT d UNION SELECT '{text}'", "is written '2026-01-31'")
+    refused(ds, f"SELECT id WHERE {form.format(text)}", "must be a time, such as '2026-01-31'")
+    refused(ds, f"SELECT d UNION SELECT '{text}'", "must be a time, such as '2026-01-31'")

@@ -379,8 +379,8 @@ class Lakes(DuckDB):
         def parse(self, raw_tokens: list[Any], sql: str) -> Any:
             """Parse after correcting the types of some tokens.
 
-            ALL in ``SELECT ALL(x)`` is a function, AS right after SELECT is an error that the
-            parser would overlook, and ``@`` must not be read as AS.
+            ALL in ``SELECT ALL(x)`` is a function, AS right after SELECT, which the base class
+            skips, is a name, and ``@`` must not be read as AS.
             """
             kinds = [token.token_type for token in raw_tokens]
             for at, token in enumerate(raw_tokens[1:], 1):
