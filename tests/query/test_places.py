@@ -62,7 +62,7 @@ PLACES = {
     "SELECT id, ^RESIZE(image, 100000, 100000)": "may take up to 2 GiB",
     "SELECT MEAN(^RESIZE(image, 100000, 100000))": "may take up to 2 GiB",
     "SELECT text, COUNT(*) ^GROUP BY ROLLUP(text)": "GROUP BY must be followed by expressions",
-    "SELECT text, COUNT(*) ^GROUP BY GROUPING SETS ((text), ())": "GROUP BY must be followed by expressions",
+    "SELECT text, COUNT(*) ^GROUP BY GROUPING SETS ((text), ())": "followed by expressions",
     "SELECT text ^LIMIT NULL": "LIMIT must be a whole number",
     "SELECT text LIMIT 1 ^OFFSET NULL": "OFFSET must be a whole number",
     "SELECT text ^USING SAMPLE 10%": "Write SAMPLE BY 1 LIMIT 10",
