@@ -165,9 +165,9 @@ HINTS = {
     "SELECT id WHERE text LIKE 'a%' || text LIKE 'b%'": r"Write text LIKE 'a%' OR text LIKE 'b%'",
     "SELECT id WHERE n IS NULL || flag": r"Expected AND or OR: \|\| joins strings",
     "SELECT id WHERE id IN (1, 2) || flag": r"Expected AND or OR: \|\| joins strings",
-    "SELECT id WHERE 1 < id < 3": r"write 1 < id AND id < 3",
+    "SELECT id WHERE 1 < id < 3": r"Write 1 < id AND id < 3",
     "SELECT id WHERE text IS 'fox'": r"IS must be followed by NULL, TRUE, FALSE, NAN",
-    "SELECT * LIKE 'a%'": r"\* stands alone",
+    "SELECT * LIKE 'a%'": r"\* must be alone",
 }
 
 

@@ -130,7 +130,7 @@ def planned(tree: exp.Query, ds: dl.Dataset) -> str:
     """Return what would be done for a tree, or the error."""
     try:
         sources = Sources(ds, None)
-        binder = Binder("", sources, Params((), tree), sources.default, 1, answer=only_value)
+        binder = Binder("", sources, Params((), tree), sources.default, 1, run_subquery=only_value)
         plan = binder.plan(tree)
     except Exception as error:
         return repr(error)

@@ -309,7 +309,7 @@ def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
 
 def _too_much(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        "A query computes the values of 2,048 rows at once, which may take at most "
+        "A query computes values of 2,048 rows at once, which may take at most "
         f"{MOST_BYTES >> 30} GiB, but those of {text_of(e)} would take more. Make them shorter, or "
         "compute them in Python."
     )
@@ -317,6 +317,6 @@ def _too_much(e: exp.Expr) -> QueryTypeError:
 
 def _too_long(e: exp.Expr, size: str, most: str) -> QueryTypeError:
     return QueryTypeError(
-        f"A query may make values of at most {most}, but {text_of(e)} would be {size}. Make it "
+        f"A query makes values of at most {most}, but {text_of(e)} would be {size}. Make it "
         "shorter, or compute it in Python."
     )

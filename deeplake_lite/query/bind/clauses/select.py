@@ -515,9 +515,9 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
     if of_others or node.find(exp.Select, exp.Window) is not None:
         instance.is_filtered_later = True
         return
-    islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
-    if islands:
-        instance.staged.append((node, islands))
+    precomputed = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
+    if precomputed:
+        instance.staged.append((node, precomputed))
         instance.staged.sort(key=lambda part: any(reads(instance.islands[n]) for n in part[1]))
     elif columns:
         instance.cheap.append(node)

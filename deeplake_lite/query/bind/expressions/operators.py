@@ -328,7 +328,7 @@ def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _with_or(e: exp.DPipe) -> str:
-    """Return the text of ``a < b || c < d`` with OR in place of ``||``, which binds tighter."""
+    """Return the text of ``a < b || c < d`` with OR in place of ``||``."""
     left, right, around = e.this, e.expression, e.parent
     if isinstance(around, exp.Binary) and around.this is e:
         right = type(around)(this=right.copy(), expression=around.expression.copy())

@@ -34,8 +34,8 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
         The expression that uses the number, for the message.
     """
     message = (
-        f"SQL computes with JSON numbers as floats, but {text} has an integer that a float would "
-        "round. CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
+        f"SQL computes with JSON in floats, but {text} has an integer that a float would round. "
+        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
     )
     number, whole = as_number(node), whole_number(node)
     is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
