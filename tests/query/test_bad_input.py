@@ -192,7 +192,7 @@ UNKNOWN = {
     "SELECT id WHERE CONTAINS(tags, 'skyy')": (QueryTypeError, "Did you mean 'sky'"),
     "SELECT id WHERE ANY(mask = 'kar')": (QueryTypeError, "Did you mean 'car'"),
     "SELECT id FROM dataset AS a JOIN dataset AS b ON a.id = b.id": (QueryError, "'a' and 'b'"),
-    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "'a' is there twice"),
+    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "there twice"),
 }  # fmt: skip
 
 

@@ -376,7 +376,7 @@ SELECT emb[id / 2] AS a FROM dataset WHERE id = 1
 
 -- positions that are no whole numbers
 SELECT grid[emb] AS a FROM dataset
-=> error QueryTypeError: got float32 (4,) in grid[emb]
+=> error QueryTypeError: in grid[emb] it is float32 (4,)
 
 -- a list with an index outside
 SELECT emb[[0, 5]] AS a FROM dataset

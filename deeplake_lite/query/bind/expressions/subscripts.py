@@ -113,7 +113,7 @@ def subscript(
     if isinstance(at, Constant) and isinstance(at.value, str):
         if kind.name in _WITHOUT_KEYS:
             raise QueryTypeError(
-                f"Only JSON values have keys, but in {text_of(e)}, {text_of(e.this)} is "
+                f"Only JSON values have keys, but {text_of(e)} takes a key of "
                 f"{_WITHOUT_KEYS[kind.name]}."
             )
         return Sql(func("struct_extract", node, at.node.copy()), kind_of_part(kind, at.value))
