@@ -151,7 +151,7 @@ def _make_plan(question: Question, sources: Sources) -> Plan:
     params = Params(question.params, tree)
     try:
         binder = Binder(
-            question.text, sources, params, sources.default, question.seed, answer=only_value
+            question.text, sources, params, sources.default, question.seed, run_subquery=only_value
         )
         plan = binder.plan(tree)
     except RecursionError:

@@ -245,7 +245,7 @@ def test_a_list_within_itself_is_refused(ds):
 
 
 def test_a_value_without_axes_is_no_list_of_parameters(ds):
-    with pytest.raises(QueryTypeError, match="Parameters are a list with a value per"):
+    with pytest.raises(QueryTypeError, match="Parameters must be a list with a value per"):
         ds.query("SELECT k WHERE k = ?", np.array(3))
 
 

@@ -75,7 +75,7 @@ def test_over_takes_them_or_says_what_to_do(ds, call, part):
     if call.startswith(TAKEN):
         assert len(ds.query(query)) == 2
         return
-    with pytest.raises(QueryTypeError, match="Compute it in a query within"):
+    with pytest.raises(QueryTypeError, match="Compute it in a subquery"):
         ds.query(query)
 
 

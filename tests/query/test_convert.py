@@ -63,7 +63,7 @@ def test_complex_numbers_are_numpys(ds):
 
 def test_complex_numbers_are_grouped_but_not_sorted(ds):
     assert len(ds.query("SELECT c, COUNT(*) AS n GROUP BY c")) == 3
-    with pytest.raises(dl.QueryTypeError, match=r"real numbers.*c is complex64. HASH\(c\)"):
+    with pytest.raises(dl.QueryTypeError, match=r"real numbers.*c is complex64. Use HASH\(c\)"):
         ds.query("SELECT h ORDER BY c")
 
 

@@ -109,10 +109,14 @@ def test_ungroup_by_split_undoes_group_by(ds):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("SELECT id UNGROUP BY numbers", QueryError, "columns of the select list, or SPLIT"),
-        ("SELECT id UNGROUP BY id", QueryTypeError, "UNNEST takes lists and tensors, but id"),
+        ("SELECT id UNGROUP BY numbers", QueryError, "columns of the select list, or by SPLIT"),
+        ("SELECT id UNGROUP BY id", QueryTypeError, "UNNEST takes a list or a tensor, but id"),
         ("SELECT id UNGROUP BY", QuerySyntaxError, "Expected columns, or SPLIT"),
-        ("SELECT id ORDER BY id UNGROUP BY id", QuerySyntaxError, "UNGROUP BY stands before ORDER"),
+        (
+            "SELECT id ORDER BY id UNGROUP BY id",
+            QuerySyntaxError,
+            "UNGROUP BY must come before ORDER",
+        ),
     ],
 )
 def test_ungroup_by_takes_lists_that_are_selected(ds, text, error, message):
@@ -159,11 +163,11 @@ HINTS = {
     "SELECT id WHERE (id > 3) || flag": r"Write \(id > 3\) OR flag",
     "SELECT id WHERE id > 3 || flag": r"Write id > 3 OR flag",
     "SELECT id WHERE text LIKE 'a%' || text LIKE 'b%'": r"Write text LIKE 'a%' OR text LIKE 'b%'",
-    "SELECT id WHERE n IS NULL || flag": r"Expected AND or OR: \|\| joins texts",
-    "SELECT id WHERE id IN (1, 2) || flag": r"Expected AND or OR: \|\| joins texts",
-    "SELECT id WHERE 1 < id < 3": r"write 1 < id AND id < 3",
-    "SELECT id WHERE text IS 'fox'": r"IS takes NULL, TRUE, FALSE, NAN",
-    "SELECT * LIKE 'a%'": r"\* stands alone",
+    "SELECT id WHERE n IS NULL || flag": r"Expected AND or OR: \|\| joins strings",
+    "SELECT id WHERE id IN (1, 2) || flag": r"Expected AND or OR: \|\| joins strings",
+    "SELECT id WHERE 1 < id < 3": r"Write 1 < id AND id < 3",
+    "SELECT id WHERE text IS 'fox'": r"IS must be followed by NULL, TRUE, FALSE, NAN",
+    "SELECT * LIKE 'a%'": r"\* must be alone",
 }
 
 

@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError, QuerySyntaxError
 from deeplake_lite.query import api
 from deeplake_lite.query.bind.expressions import lowering
 
-TOO_LONG = "has at most 200,000 parts, and more"
+TOO_LONG = "may have at most 200,000 parts, and more"
 
 
 def nested(form: str, times: int, of: str = "id") -> str:
@@ -98,7 +98,7 @@ def test_long_queries_may_have_as_many_parts_as_they_need(ds):
 def test_the_error_says_how_to_write_it():
     ds = dl.create("memory://effort", {"id": "int64"}, overwrite=True)
     ds.append({"id": [1]})
-    with pytest.raises(QueryError, match=r"Compute the inner ones in FROM"):
+    with pytest.raises(QueryError, match=r"Compute the inner expressions in FROM"):
         ds.query(f"SELECT {nested('(# BETWEEN 0 AND 1)', 20)} AS x")
     text = "SELECT id AS x"
     for _ in range(40):

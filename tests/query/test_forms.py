@@ -145,7 +145,7 @@ def test_name_gives_the_names_of_several_labels():
     assert [list(v) for v in ds.query("SELECT NAME(x) AS n")["n"][:]] == [
         ["cat", "dog"], ["dog", "owl"], ["owl", "cat"],
     ]  # fmt: skip
-    with pytest.raises(dl.errors.QueryTypeError, match="NAME gives the name of a class"):
+    with pytest.raises(dl.errors.QueryTypeError, match="NAME returns the name of a class"):
         ds.query("SELECT NAME(k) AS n")
 
 

@@ -119,7 +119,7 @@ def test_values_are_sought_among_json(ds: dl.Dataset, condition: str, rows: list
 
 @pytest.mark.parametrize("other", ["[y.t]", "[y.k]", "['x', y.t]"])
 def test_lists_of_json_go_with_lists_of_json_alone(ds: dl.Dataset, other: str) -> None:
-    with pytest.raises(QueryTypeError, match="go with lists of JSON alone"):
+    with pytest.raises(QueryTypeError, match="combined only with lists of JSON"):
         dl.query(f"SELECT x.k FROM x JOIN y ON [x.j] = {other}", sources={"x": ds, "y": ds})
 
 

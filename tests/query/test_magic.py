@@ -91,7 +91,9 @@ def test_a_query_in_a_cell_of_python_shows_the_line_that_asked(shell, capsys):
     assert text.splitlines()[0] == "line 2: ds.query('SELECT y')"
     text = message(shell, capsys, "a = 1\nds.query('SELECT x WHERE v > 1')\nb = 2")
     assert text.splitlines()[0] == "line 2: ds.query('SELECT x WHERE v > 1')"
-    assert text.splitlines()[1].startswith("QueryTypeError: A condition has one value per row")
+    assert text.splitlines()[1].startswith(
+        "QueryTypeError: A condition must have one value per row"
+    )
 
 
 def test_a_function_that_fails_shows_its_own_lines(shell, capsys):

@@ -35,7 +35,7 @@ def ds() -> dl.Dataset:
         ("SELECT DATE_PART('nope', d) AS x", "There is no unit of time 'nope'"),
         ("SELECT id USING SAMPLE 2", "Write SAMPLE BY 1 LIMIT 10"),
         ("SELECT id FROM dataset TABLESAMPLE 50%", "Write SAMPLE BY 1 LIMIT 10"),
-        ("SELECT id SAMPLE BY 1 SEED 'a'", "SEED is a whole number, 0 or more"),
+        ("SELECT id SAMPLE BY 1 SEED 'a'", "SEED must be a whole number from 0"),
         ("SELECT a.id FROM ds a JOIN ds b ON a.id = b.nope", "There is no column 'b.nope'"),
     ],
 )  # fmt: skip
@@ -55,7 +55,7 @@ def test_numbers_of_rows_show_the_value_of_a_parameter(
 ) -> None:
     shown = re.escape(repr(value))
     for mark, params in (("$p", {"p": value}), ("?", [value])):
-        message = rf"0 or more .* but it is {re.escape(mark)}, which is {shown}\.(.|\n)*\^"
+        message = rf"from 0 .* but it is {re.escape(mark)}, which is {shown}\.(.|\n)*\^"
         with pytest.raises(dl.QueryTypeError, match=message):
             ds.query(f"SELECT id {clause.format(mark)}", params)
 
@@ -86,12 +86,12 @@ def test_the_complement_of_numbers_says_what_to_write(dtype: str) -> None:
     x = np.array([[0, 1, 7]], dtype)
     ds = dl.create(f"memory://complement-{dtype}", {"x": dl.Array(dtype, (3,))})
     ds.append({"x": x})
-    with pytest.raises(dl.QueryTypeError, match=r"~ turns a condition .* NOT x for") as caught:
+    with pytest.raises(dl.QueryTypeError, match=r"~ negates a condition.* NOT x to") as caught:
         ds.query("SELECT ~x AS y")
     if dtype.startswith("float"):
         assert "bits" not in str(caught.value)
         return
-    [way] = re.findall(r"zero, or (.*) for numbers with their bits", str(caught.value))
+    [way] = re.findall(r"zeros, or (.*) to invert the bits", str(caught.value))
     assert ds.query(f"SELECT {way} AS y")["y"][0].tolist() == (~x[0]).tolist()
 
 

@@ -84,7 +84,9 @@ def plain(value):
 def test_our_own_clauses_behind_parentheses(ds, clause, ids):
     assert ds.query(f"(SELECT *) {clause}")["id"][:].tolist() == ids
     for within, behind in product((f"SELECT * {clause}", f"(SELECT *) {clause}"), BEHIND[1:]):
-        with pytest.raises(QueryError, match="BY ends a query, and cannot stand within"):
+        with pytest.raises(
+            QueryError, match="BY must end the outermost query, but it is in a subquery"
+        ):
             ds.query(f"({within}) {behind}")
 
 

@@ -130,7 +130,7 @@ def planned(tree: exp.Query, ds: dl.Dataset) -> str:
     """Return what would be done for a tree, or the error."""
     try:
         sources = Sources(ds, None)
-        binder = Binder("", sources, Params((), tree), sources.default, 1, answer=only_value)
+        binder = Binder("", sources, Params((), tree), sources.default, 1, run_subquery=only_value)
         plan = binder.plan(tree)
     except Exception as error:
         return repr(error)
@@ -203,14 +203,14 @@ def test_what_is_asked_is_joined_where_from_is_left_out(ds: dl.Dataset, query: s
     [
         ("SELECT id JOIN nope b ON b.x = id", "There is no lake at 'nope'"),
         ("SELECT id LEFT JOIN nope USING (id)", "There is no lake at 'nope'"),
-        ("SELECT id LEFT JOIN dataset b", "A join says which rows go together"),
+        ("SELECT id LEFT JOIN dataset b", "A join must have a condition"),
         ("SELECT id NATURAL JOIN nope", "There is no lake at 'nope'"),
         ("SELECT id ASOF JOIN dataset b ON 1 = 1", "ASOF JOIN is not part of the language"),
-        ("(SELECT id FROM dataset) JOIN nope b ON 1 = 1", "A join is of sources in FROM"),
-        ("SELECT id WHERE id IN ((SELECT id FROM dataset) JOIN nope)", "of sources in FROM"),
+        ("(SELECT id FROM dataset) JOIN nope b ON 1 = 1", "A join must be in FROM"),
+        ("SELECT id WHERE id IN ((SELECT id FROM dataset) JOIN nope)", "A join must be in FROM"),
         ("SELECT a.id FROM dataset a JOIN dataset b JOIN dataset c ON c.id = b.id ON a.id = b.id",
-         "Joins stand one after another"),
-        ("SELECT * FROM ((SELECT id FROM dataset) SAMPLE BY id) t", "SAMPLE BY ends a query"),
+         "Joins must follow one another"),
+        ("SELECT * FROM ((SELECT id FROM dataset) SAMPLE BY id) t", "SAMPLE BY must end the outermost query"),
     ],
 )  # fmt: skip
 def test_joins_that_mean_nothing_are_refused(ds: dl.Dataset, query: str, message: str) -> None:

@@ -1,7 +1,8 @@
-"""From a syntax tree to a plan: what names mean, what DuckDB computes and what NumPy does.
+"""Turn a syntax tree into a plan: resolve names, and split the work between DuckDB and NumPy.
 
-`select` lowers a SELECT, with its sources (`tables`), its end (`endings`) and set operations
-(`sets`); `lowering` turns expressions into values, with a handler for each kind of node.
+`clauses.select` lowers a SELECT, with its sources (`tables`), its last clauses (`endings`) and its
+set operations (`sets`). `expressions.lowering` turns expressions into values, with one handler for
+each kind of node.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""How long a query may get while it is lowered.
+"""The limit on how long a query may grow while it is lowered.
 
-Some functions repeat their arguments in what DuckDB is asked, so that calls within calls get
-longer by powers.
+Some functions repeat their arguments in the SQL for DuckDB, so nested calls grow exponentially.
 """
 
 from __future__ import annotations
@@ -14,32 +13,32 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.sources import Source
 
 MOST_NODES = 200_000
-"""Parts of expressions that are made for a short query, at the most: a few seconds."""
+"""Most SQL nodes for a short query; that many take a few seconds."""
 
 PER_CHARACTER = 2_000
-"""How many more there may be per character of the text, up to `LONG` of them."""
+"""Additional nodes for each of the first `LONG` characters of the query."""
 
 LONG = 5_000
-"""Characters of a text that is nested; more are a list or a chain, with a few parts each."""
+"""Characters that may be nested calls; a longer query is a list or a chain of short parts."""
 
 PER_CHARACTER_OF_LISTS = 200
-"""How many more there may be per character beyond those."""
+"""Additional nodes for each character after those."""
 
 PER_COLUMN = 10_000
-"""How many more there may be per column of each source, as ``*`` stands for all of them."""
+"""Additional nodes for each column of a source, since ``*`` stands for all of them."""
 
 PER_VALUE = 50
-"""How many more there may be per value of the parameters."""
+"""Additional nodes for each value in the parameters."""
 
-EXPRESSION = 100
-"""As how many of them the lowering of an expression counts, which takes as long."""
+EXPRESSION_COST = 100
+"""Nodes that take as long as lowering one expression."""
 
-ANSWER = 5_000
-"""As how many of them a query within it counts that is answered meanwhile."""
+SUBQUERY_COST = 5_000
+"""Nodes that take as long as running a subquery whose value is needed during lowering."""
 
 
 class Effort:
-    """The parts of expressions that are made for one query.
+    """The number of SQL nodes that one query may still create.
 
     Parameters
     ----------
@@ -55,22 +54,22 @@ class Effort:
         self._sources: set[int] = set()
 
     def allow_values(self, count: int) -> None:
-        """Let there be more for the values of the parameters."""
+        """Raise the limit for `count` values in the parameters."""
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:
-        """Let there be more for the columns of a source, once however often it is named."""
+        """Raise the limit for the columns of a source, once however often the source is named."""
         if id(source) not in self._sources:
             self._sources.add(id(source))
             self._left += PER_COLUMN * len(source.fields)
 
     def spend(self, nodes: int) -> None:
-        """Count some more. Raises QueryError when they are too many."""
+        """Count `nodes` new nodes. Raises QueryError when the limit is exceeded."""
         self._left -= nodes
         if self._left < 0:
             raise QueryError(
-                f"What DuckDB is asked has at most {MOST_NODES:,} parts, and more if the query is "
-                "long. This one has more, because some functions repeat their arguments, or names "
-                "stand for long expressions. Compute the inner ones in FROM: SELECT f(part) FROM "
-                "(SELECT g(x) AS part FROM dataset)."
+                f"The SQL for DuckDB may have at most {MOST_NODES:,} parts, and more if the query "
+                "is long. This query needs more, because some functions repeat their arguments, or "
+                "names stand for long expressions. Compute the inner expressions in FROM: SELECT "
+                "f(part) FROM (SELECT g(x) AS part FROM dataset)."
             )

@@ -1,4 +1,4 @@
-"""Where in the text of a query an error is."""
+"""Find the place in a query's text where an error is, and add it to the error."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ if TYPE_CHECKING:
 
 
 def start_of(e: exp.Expr) -> int | None:
-    """Return where the first word of an expression is in the query; None for what we made."""
+    """Return the position of an expression's first word in the query.
+
+    None for an expression that the lowering created.
+    """
     starts = (node.meta["start"] for node in e.walk() if "start" in (node._meta or ()))
     return min(starts, default=None)
 
 
 @contextmanager
 def placed(text: str, e: exp.Expr | None) -> Iterator[None]:
-    """Give errors of a part of a query their place in the text."""
+    """Add the place of `e` in the query `text` to errors that are raised within the block."""
     try:
         yield
     except (QueryError, NotFoundError) as error:
-        put(error, text, e)
+        add_place(error, text, e)
         raise
 
 
-def put(error: QueryError | NotFoundError, text: str, e: exp.Expr | None) -> None:
-    """Give an error its place, unless it has one, and shorten a message that echoes the query."""
+def add_place(error: QueryError | NotFoundError, text: str, e: exp.Expr | None) -> None:
+    """Add a place to an error that has none, and shorten a message that repeats the query."""
     if error.args:
         error.args = (shortened(str(error.args[0])), *error.args[1:])
     if error.place is not None or isinstance(error, QuerySyntaxError) or e is None:

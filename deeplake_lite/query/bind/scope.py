@@ -1,4 +1,4 @@
-"""What names mean at a place of a query: relations in FROM, and what the SELECT calls things."""
+"""Scopes: the relations, aliases and parameters that names refer to at a place of a query."""
 
 from __future__ import annotations
 
@@ -18,83 +18,90 @@ if TYPE_CHECKING:
 
 
 SELF = ("dataset", "ds", "this", "self")
-"""Names of the view that the query is asked of."""
+"""Names of the view whose `query` method runs the query."""
 
 OWN = "dataset"
-"""Name of that view where FROM is left out."""
+"""Alias of that view when the query has no FROM."""
 
 
 @dataclass(eq=False)
 class Relation:
-    """Something in FROM: a source, or a query in parentheses or under a name."""
+    """An item of FROM: a source, a subquery, or a query that WITH names."""
 
     alias: str
-    """As users call it."""
+    """Name that users write."""
     table: str
-    """As DuckDB calls it."""
+    """Name in the SQL for DuckDB."""
     columns: dict[str, Value]
-    """Its columns, in order, by the names that users see."""
+    """Columns in order, by the names that users see."""
     instance: Instance | None = None
-    """The source, if it is one."""
+    """The source, if the relation is one."""
     source: exp.Expr | None = None
-    """What FROM has for it, to which a column of positions can be added."""
+    """The subquery in FROM, to which a column of row positions can be added."""
     tested: bool = False
-    """Whether a SEMI or ANTI join only tests its rows, which do not come out."""
+    """Whether the relation is the right side of a SEMI or ANTI join, which returns no rows."""
     hidden: set[str] = field(default_factory=set)
-    """Columns that ``*`` leaves out: those of USING come from the left."""
+    """Columns that ``*`` leaves out, since those of USING come from the left side."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A lambda's parameter."""
+    """A parameter of a lambda."""
 
     value: Sql
     depth: int
-    """How many lambdas it lies within, its own among them."""
+    """Number of lambdas around it, including its own."""
     in_aggregate: bool
-    """Whether the lambda stands within an aggregate."""
+    """Whether the lambda is within an aggregate."""
 
 
 @dataclass(eq=False)
 class Scope:
-    """One SELECT."""
+    """The names that are visible in one SELECT, and the state of its lowering."""
 
     relations: list[Relation] = field(default_factory=list)
     parent: Scope | None = None
     merged: dict[str, Value] = field(default_factory=dict)
     """Columns of USING."""
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
-    """What the select list calls things."""
+    """Expressions of the select list, by alias."""
     grouped: bool = False
-    """Whether there is GROUP BY, and we are behind it."""
+    """Whether the query has GROUP BY, and the clause being lowered sees its groups."""
     keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
-    """What GROUP BY computes, over a group; None for its columns."""
+    """Values of GROUP BY's expressions over a group; None for plain columns."""
     unfolding: tuple[str, ...] = ()
-    """Names of the select list that we are within the expressions of, where they mean others."""
+    """Aliases whose expressions are being lowered; within these, the names mean columns."""
     names_first: bool = False
-    """Whether what the select list calls so comes before a column of the name, as in HAVING."""
+    """Whether an alias takes precedence over a column of that name, as in HAVING."""
     aggregated: bool = False
-    """Whether an aggregate was met."""
+    """Whether an aggregate has been lowered."""
     in_aggregate: bool = False
-    """Whether we are within one."""
+    """Whether the current expression is within an aggregate."""
     in_window: bool = False
-    """Whether we are before or within OVER, where aggregates may go over others."""
+    """Whether the current expression is part of a window, where aggregates may be nested."""
     parameters: dict[str, Parameter] = field(default_factory=dict)
-    """Those of the lambdas that we are within."""
+    """Parameters of the lambdas around the current expression, by name."""
     lengths: tuple[exp.Expr, ...] = ()
-    """How many items the lists of those have of which a lambda makes long values."""
+    """Lengths of those lambdas' lists, where a lambda makes long values of their items."""
 
     def add(self, relation: Relation) -> None:
-        """Add what FROM names. Raises QueryError where its name is taken."""
+        """Add a relation of FROM. Raises QueryError when its alias is taken."""
         if relation.alias in [r.alias for r in self.relations]:
             raise QueryError(
-                f"Sources in FROM have names of their own, got {relation.alias!r} twice. Write "
-                f"FROM {relation.alias} AS a JOIN {relation.alias} AS b."
+                f"Sources in FROM must have different names, but {relation.alias!r} is there "
+                f"twice. Write FROM {relation.alias} AS a JOIN {relation.alias} AS b."
             )
         self.relations.append(relation)
 
     def find(self, name: str, table: str | None) -> Value | None:
-        """Return what a column's name means; None when it means nothing.
+        """Return the value of a column, here or in a query around this one; None without a match.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+        table : str or None
+            Name of its relation, if the query has one in front of the column.
 
         Raises
         ------
@@ -106,23 +113,26 @@ class Scope:
         if table in SELF and table not in self.tables():
             table = OWN
         name = self._spelled(name, table)
-        found = [
+        matches = [
             relation.columns[name]
             for relation in self.relations
             if name in relation.columns and table in (None, relation.alias)
         ]
-        if len(found) > 1:
+        if len(matches) > 1:
             owners = [r.alias for r in self.relations if name in r.columns]
             raise QueryError(
-                f"A column's name says which source it is of where several have it: {name!r} is "
-                f"in {' and '.join(map(repr, owners))}. Write {owners[0]}.{name}."
+                f"A column that several sources have must be written with its source, but {name!r} "
+                f"is in {' and '.join(map(repr, owners))}. Write {owners[0]}.{name}."
             )
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
         return self.parent.find(name, table) if self.parent else None
 
     def _spelled(self, name: str, table: str | None) -> str:
-        """Return the one column that a name means regardless of case, if it means none as it is."""
+        """Return the spelling of the one column that `name` matches in another case.
+
+        A name that is a column or an alias, or that matches several columns, stays as it is.
+        """
         known = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
         if name in known or name in self.aliases:
             return name
@@ -130,17 +140,17 @@ class Scope:
         return alike.pop() if len(alike) == 1 else name
 
     def names(self, table: str | None = None) -> list[str]:
-        """Return the names of all columns, or of those of one source."""
+        """Return the names of all visible columns, or of those of one relation."""
         relations = [r for r in self.relations if table in (None, r.alias)]
         own = [name for relation in relations for name in relation.columns]
         return list(dict.fromkeys([*own, *(self.parent.names(table) if self.parent else ())]))
 
     def unknown(self, name: str, table: str | None) -> ColumnNotFoundError | QueryError:
-        """Return the error for a name that means nothing here."""
+        """Return the error for a name that matches no column."""
         if not self.tables():
             return QueryError(
-                f"A query that is asked of no dataset names one: SELECT … FROM 'url', got {name!r} "
-                "without FROM."
+                "A query that is not run on a dataset must name one in FROM, but it uses "
+                f"{name!r} without FROM. Write SELECT … FROM 'url'."
             )
         if table is not None and table not in (known := self.tables()):
             near = get_close_matches(table, known, n=1)
@@ -154,14 +164,16 @@ class Scope:
         return error
 
     def check_word(self, word: str, meaning: str, column: str, other: str) -> None:
-        """Refuse a word of the language that is also the name of a column here.
+        """Refuse a keyword that is also the name of a column here.
 
         Parameters
         ----------
+        word : str
+            The keyword, in lower case.
         meaning : str
-            What the language takes it for.
+            Explanation of the keyword, for the message.
         column, other : str
-            What to write for the column, and for what the language means.
+            How to write the column, and how to write the meaning without the keyword.
 
         Raises
         ------
@@ -175,15 +187,17 @@ class Scope:
             )
 
     def tables(self) -> list[str]:
-        """Return the names of the relations."""
+        """Return the aliases of all visible relations."""
         own = [relation.alias for relation in self.relations]
         return [*own, *(self.parent.tables() if self.parent else ())]
 
 
-def imported(columns: Iterable[tuple[str, Value]], table: str, number: int) -> dict[str, Value]:
-    """Return a query's columns as those of a relation: by the names they have in its result.
+def relation_columns(
+    columns: Iterable[tuple[str, Value]], table: str, number: int
+) -> dict[str, Value]:
+    """Return the columns of a query as columns of the relation `table`.
 
-    Keys of trees get the relation's number, so that two mentions of one query stay apart.
+    Keys of trees get `number` as a suffix, so that two uses of one query stay apart.
     """
     from deeplake_lite.query.values import rename_keys
 

@@ -1,1 +1,1 @@
-"""From the text of a query to a syntax tree."""
+"""Parsing of queries to syntax trees, and the names and literals that queries may have."""

@@ -1,4 +1,4 @@
-"""A condition alone, such as ``label = 'rose'``, as the query that is meant by it."""
+"""Completion of a condition or a clause, such as ``label = 'rose'``, to a whole query."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from deeplake_lite.errors import LakeError, QuerySyntaxError
 from deeplake_lite.query.parse.dialect import Lakes
 
 _STARTS = ("SELECT", "WITH", "FROM", "SEMICOLON")
-"""Words that a query begins with."""
+"""Tokens with which a query starts."""
 
 _CLAUSES = ("WHERE", "ORDER_BY", "LIMIT")
-"""Words that may follow what is selected."""
+"""Tokens of clauses that may follow the select list."""
 
 
 def whole(text: str) -> str:
-    """Return a query; of a condition, or of clauses, that of all rows.
+    """Return a query; a condition or a clause gets ``SELECT *`` in front.
 
     >>> whole("x > 1 ORDER BY x"), whole("WHERE x > 1"), whole("(x > 1) OR y")
     ('SELECT * WHERE x > 1 ORDER BY x', 'SELECT * WHERE x > 1', 'SELECT * WHERE (x > 1) OR y')
@@ -31,7 +31,7 @@ def whole(text: str) -> str:
 
 
 def as_typed(error: LakeError, text: str) -> LakeError:
-    """Return what is wrong with the query of a text, at its place in the text.
+    """Return an error of the query `whole(text)` with its place in `text`.
 
     >>> from deeplake_lite.errors import QuerySyntaxError
     >>> error = QuerySyntaxError.at(whole("x > "), 1, 18, "Expected a number")
@@ -50,5 +50,5 @@ def as_typed(error: LakeError, text: str) -> LakeError:
 def _kinds(text: str) -> list[str]:
     try:
         return [token.token_type.name for token in Lakes().tokenize(text)]
-    except TokenError:  # a quote stays open: the first word tells as well
+    except TokenError:  # for an open quote, the first word is enough
         return re.findall(r"\w+", text.upper())

@@ -1,4 +1,4 @@
-"""What may stand at the cursor of a query that is being written."""
+"""Completions for the word at the cursor of a query that is being written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WORD = re.compile(r'(?:\b\w+\.)?(?P<word>\w*|"[^"]*)$')
 
 
 def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKind]]:
-    """Return what may stand at the cursor, the likeliest first.
+    """Return the completions at the cursor, the likeliest first.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
     cursor : int
         Position in it, from 0.
     view : View
-        What is asked.
+        The view that is queried.
 
     Returns
     -------
     list of (str, str)
-        Each takes the place of the word before the cursor, its quote included: columns, names of
-        classes after a comparison, sources after FROM, functions, keywords.
+        Replacements for the word before the cursor, including its quote, and their kinds: columns,
+        names of classes after a comparison, sources after FROM, functions and keywords.
 
     Examples
     --------
@@ -58,22 +58,22 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
     [("'tulip'", 'class')]
     """
     before = text[:cursor]
-    compared = _AFTER_CLASS.search(before)
-    names = _classes(view, compared["column"]) if compared else ()
-    if compared and names:
-        return _matching(compared["word"] or "", ((literal(n), "class") for n in names))
+    comparison = _AFTER_CLASS.search(before)
+    names = _classes(view, comparison["column"]) if comparison else ()
+    if comparison and names:
+        return _matching(comparison["word"] or "", ((literal(n), "class") for n in names))
     if before.count("'") % 2:
         return []
     if source := _AFTER_FROM.search(before):
         return _matching(source["word"], [("dataset", "source")])
-    found = _WORD.search(before)
-    assert found is not None
+    word = _WORD.search(before)
+    assert word is not None
     columns: list[tuple[str, CompletionKind]] = [(quoted(n), "column") for n in view.columns]
-    if found[0] != found["word"]:  # behind the name of a source
-        return _matching(found["word"], columns)
+    if word[0] != word["word"]:  # after the name of a source
+        return _matching(word["word"], columns)
     functions = sorted({n for n in (*REGISTRY, *OWN, *AGGREGATES, *SPECIAL) if n.isidentifier()})
     return _matching(
-        found["word"],
+        word["word"],
         [
             *columns,
             *((f"{n}(", "function") for n in functions),
@@ -85,13 +85,13 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
 def _matching(
     word: str, known: Iterable[tuple[str, CompletionKind]]
 ) -> list[tuple[str, CompletionKind]]:
-    """Return what begins with a word, whatever its case and quotes."""
+    """Return the completions that start with a word, regardless of case and quotes."""
     start = word.casefold().lstrip("'\"")
     return [(t, kind) for t, kind in known if t.casefold().lstrip("'\"").startswith(start)]
 
 
 def _classes(view: View, column: str) -> tuple[str, ...]:
-    """Return the names of a column's classes; none where it has none."""
+    """Return the names of a column's classes; empty for a column without classes."""
     name = column[1:-1].replace('""', '"') if column.startswith('"') else column
     htype = view.schema[name].htype if name in view.columns else None
     classes = None if htype is None else htype.classes

@@ -1,9 +1,11 @@
-"""The grammar of queries: SQL as DuckDB reads it, with what tensors need.
+"""The dialect of queries: DuckDB's SQL with additions for tensors.
 
-What differs from DuckDB: subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast
-is always written CAST; a source may be a URL and carry a VERSION; three clauses follow LIMIT, in
-the order written (ARRANGE BY, SAMPLE BY, EXPAND BY); functions keep the names they were written
-with, known to the parser or not.
+It differs from DuckDB in these points:
+
+- Subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast is always written CAST.
+- A source may be a URL, and may have a VERSION.
+- ARRANGE BY, SAMPLE BY and EXPAND BY follow LIMIT, and apply in the order written.
+- Functions keep the names that they were written with, whether the parser knows them or not.
 """
 
 from __future__ import annotations
@@ -24,27 +26,27 @@ _Parser: Any = DuckDB.parser_class
 _Generator: Any = DuckDB.generator_class
 
 _PARSED_APART = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
-"""Functions with words between their arguments."""
+"""Functions with keywords between their arguments."""
 
 AT = "at"
-"""Key of a parameter's notes: where its ``?`` is in the text."""
+"""Metadata key of a parameter: the position of its ``?`` in the text."""
 
 WRITTEN = "written"
-"""Key of a type's notes: its name as it is in the text."""
+"""Metadata key of a type: its name as written."""
 
 WORDY = "wordy"
-"""Key of a list's notes: that it is written ARRAY[…], which might also be a column's item."""
+"""Metadata key of a list that is written ARRAY[…], which may also mean an item of a column."""
 
 WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
 """Functions of ``condition: weight`` pairs."""
 
 UNGROUP = "ungroup"
-"""Argument of a SELECT's node: the lists that UNGROUP BY splits into rows."""
+"""Argument of a SELECT node: the lists that UNGROUP BY splits into rows."""
 
 CLAUSES = "clauses"
-"""Argument of a SELECT's node: what follows LIMIT, in the order written."""
+"""Argument of a SELECT node: the clauses after LIMIT, in the order written."""
 
-_TURNS = (
+_CLAUSE_ORDER = (
     (TokenType.WHERE,),
     (TokenType.GROUP_BY,),
     (TokenType.HAVING,),
@@ -54,52 +56,52 @@ _TURNS = (
     (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
     (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
 )
-"""Clauses in the order in which they stand."""
+"""Tokens of clauses in the order in which a query must have them."""
 
 
-_LENT = (
+_BORROWED = (
     TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
 )  # fmt: skip
-"""Clauses of other databases, in whose places those of this language are."""
+"""Tokens of clauses of other databases that stand for the clauses of this language."""
 
 
 _BEFORE_CALLS = {
     TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.GROUP_BY, TokenType.ORDER_BY,
     TokenType.DISTINCT,
 }  # fmt: skip
-"""What ALL may stand behind as a word of SQL; in front of a parenthesis it is a function there."""
+"""Tokens after which ALL may be a keyword; before a parenthesis, it is a function there."""
 
 
 NAMED = {"limit", "offset", "locks", "sample", "group"}
-"""Clauses of which an error may name the whole, so that its place is their first word."""
+"""Clauses that errors may refer to as a whole, so the place is their first word."""
 
 
 def _note_start(e: Any, first: Any) -> None:
-    """Note where in the text an expression starts, unless the parser has."""
+    """Record the position of an expression in the text, unless the parser has."""
     if isinstance(e, exp.Expression):
         e.meta.setdefault("start", first.start)
 
 
-def _in_turn(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the parser of a clause that refuses behind it what belongs before it."""
-    turn = next((at for at, tokens in enumerate(_TURNS) if token in tokens), 0)
-    earlier = {token for tokens in _TURNS[:turn] for token in tokens}
+def _in_order(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Wrap the parser of a clause, so that it refuses an earlier clause after this one."""
+    turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
+    earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
 
     def parse_clause(parser: Any) -> Any:
         first = parser._curr
-        name, found = first.text.upper(), parse(parser)
-        parts = found[1] if isinstance(found[1], list) else [found[1]]
-        for part in parts if found[0] in NAMED else ():
+        name, clause = first.text.upper(), parse(parser)
+        parts = clause[1] if isinstance(clause[1], list) else [clause[1]]
+        for part in parts if clause[0] in NAMED else ():
             _note_start(part, first)
         if parser._match_set(earlier, advance=False):
-            parser.raise_error(f"{parser._curr.text.upper()} stands before {name}")
-        return found
+            parser.raise_error(f"{parser._curr.text.upper()} must come before {name}")
+        return clause
 
     return parse_clause
 
 
 class Arrange(exp.Expression):
-    """``ARRANGE BY expr, …``: rows of equal values together."""
+    """``ARRANGE BY expr, …``: put rows with equal values next to each other."""
 
     arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
 
@@ -117,7 +119,7 @@ class Sample(exp.Expression):
 
 
 class Expand(exp.Expression):
-    """``EXPAND BY before, after``: the rows around each row."""
+    """``EXPAND BY before, after``: add the rows around each row."""
 
     arg_types: ClassVar[dict[str, bool]] = {"before": True, "after": True}
 
@@ -129,49 +131,49 @@ class Ellipsis(exp.Expression):
 
 
 def check_extensible(node: Callable[[], object]) -> None:
-    """Refuse the compiled build of sqlglot, which takes no nodes and grammars of others.
+    """Refuse the compiled build of sqlglot, which cannot be extended.
 
     Its classes allow no subclasses in Python: https://github.com/tobymao/sqlglot/issues/7923.
 
     Raises
     ------
     MissingPackageError
-        When a node of ours cannot be made.
+        When `node`, a class of this module, cannot be created.
     """
     try:
         node()
     except TypeError as error:
         raise MissingPackageError(
-            "Queries need sqlglot in Python, but its compiled build is installed, too, and does "
-            "not take other grammars. Remove that: pip uninstall sqlglotc."
+            "Queries need sqlglot without its compiled build, which cannot be extended, but the "
+            "build is installed. Remove it: pip uninstall sqlglotc."
         ) from error
 
 
 check_extensible(Ellipsis)
 
 
-_OF_JOINS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
-"""Words before JOIN that say which rows it gives."""
+_JOIN_WORDS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
+"""Words before JOIN that select its method, side or kind."""
 
-_OTHERS = {"<=>"}
-"""Operators that mean one thing in some databases and another in others: none here."""
+_AMBIGUOUS = {"<=>"}
+"""Operators with different meanings in different databases, which this language leaves out."""
 
 
 class Lakes(DuckDB):
-    """The dialect of lakes."""
+    """The dialect of queries of lakes."""
 
     INDEX_OFFSET = 0
 
     class Tokenizer(DuckDB.Tokenizer):
-        """Words that DuckDB does not have."""
+        """Tokenizer with additional keywords."""
 
-        # $a,$b are two parameters, not a text that begins with $a,$
+        # $a,$b are two parameters, and not a string that begins with $a,$.
         HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **{
                 k: t
                 for k, t in DuckDB.Tokenizer.KEYWORDS.items()
-                if t not in _LENT and k not in _OTHERS
+                if t not in _BORROWED and k not in _AMBIGUOUS
             },
             "ARRANGE BY": TokenType.SORT_BY,
             "SAMPLE BY": TokenType.CLUSTER_BY,
@@ -180,7 +182,7 @@ class Lakes(DuckDB):
         }
 
     class Generator(_Generator):  # type: ignore[misc]
-        """Text of what DuckDB does not have, for messages and names."""
+        """Writer of additional nodes, for messages and names."""
 
         TRANSFORMS: ClassVar[dict[Any, Any]] = {
             **_Generator.TRANSFORMS,
@@ -189,13 +191,13 @@ class Lakes(DuckDB):
         }
 
     class Parser(_Parser):  # type: ignore[misc]
-        """Grammar of subscripts, sources and clauses."""
+        """Parser of subscripts, sources and additional clauses."""
 
         FUNC_TOKENS: ClassVar[set[TokenType]] = {
             *_Parser.FUNC_TOKENS,
             TokenType.UNIQUE,
         }
-        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {  # but LIST: ``LIST(x)[0]`` is an item
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {  # without LIST, as in ``LIST(x)[0]``
             "ARRAY": exp.Array,
         }
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -219,7 +221,7 @@ class Lakes(DuckDB):
             if token == TokenType.DOT
         }
         QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
-            token: _in_turn(token, parser)
+            token: _in_order(token, parser)
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
                 TokenType.ORDER_SIBLINGS_BY: lambda self: (UNGROUP, self._ungroup()),
@@ -230,20 +232,20 @@ class Lakes(DuckDB):
         }
 
         def _question(self) -> exp.Expr:
-            """Read a ``?``, and note where in the text it is: that is its number."""
-            found = exp.Placeholder()
-            found.meta[AT] = self._prev.start
-            return found
+            """Parse a ``?``, and record its position, by which parameters are numbered."""
+            placeholder = exp.Placeholder()
+            placeholder.meta[AT] = self._prev.start
+            return placeholder
 
         def _parse_lambda(self, alias: bool = False) -> Any:
-            """Read ``DISTINCT x, y`` as two arguments, of which the first is DISTINCT."""
+            """Parse ``DISTINCT x, y`` in a call as two arguments, the first with DISTINCT."""
             if not self._match(TokenType.DISTINCT):
                 return super()._parse_lambda(alias)
             distinct = exp.Distinct(expressions=[self._parse_disjunction()])
             return self._parse_order(distinct)
 
         def _weights(self, name: str) -> exp.Expr:
-            """Parse ``condition: weight, …``, the pairs as slices."""
+            """Parse ``condition: weight, …``; the pairs become slices."""
             return exp.Anonymous(this=name, expressions=self._parse_csv(self._weight))
 
         def _weight(self) -> exp.Expr:
@@ -257,15 +259,15 @@ class Lakes(DuckDB):
 
         def _ungroup(self) -> list[exp.Expr]:
             self._advance()
-            found = self._parse_csv(self._parse_disjunction)
-            if not found:
+            columns = self._parse_csv(self._parse_disjunction)
+            if not columns:
                 self.raise_error("Expected columns, or SPLIT, after UNGROUP BY")
-            return list(found)
+            return list(columns)
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
-            """Parse this clause, and the others that follow it."""
+            """Parse a clause and the clauses that follow it."""
             self._advance()
-            found = [parse()]
+            clauses = [parse()]
             parsers = {
                 TokenType.SORT_BY: self._arrange,
                 TokenType.CLUSTER_BY: self._sample,
@@ -274,8 +276,8 @@ class Lakes(DuckDB):
             while self._curr and self._curr.token_type in parsers:
                 parse = parsers[self._curr.token_type]
                 self._advance()
-                found.append(parse())
-            return found
+                clauses.append(parse())
+            return clauses
 
         def _arrange(self) -> exp.Expr:
             return Arrange(expressions=self._parse_csv(self._parse_disjunction))
@@ -288,7 +290,7 @@ class Lakes(DuckDB):
             if replace:
                 self._match(TokenType.TRUE)
             limit, percent, seed = None, False, None
-            while True:  # in either order
+            while True:  # LIMIT and SEED may be in either order
                 if limit is None and self._match(TokenType.LIMIT):
                     limit = self._count()
                     percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
@@ -312,7 +314,10 @@ class Lakes(DuckDB):
             return self._parse_primary() or self._parse_placeholder()
 
         def _parse_ordered(self, parse_method: Any = None) -> Any:
-            """Read ALL as all items where it is the bare word, not a column or call named so."""
+            """Parse a term of ORDER BY; ALL means all items only as a bare word.
+
+            The base class also reads a quoted column and a call of that name as the keyword.
+            """
             term: Any = None
 
             def parse() -> Any:
@@ -320,63 +325,67 @@ class Lakes(DuckDB):
                 term = parse_method() if parse_method else self._parse_disjunction()
                 return term
 
-            found = super()._parse_ordered(parse)
-            if found is not None and not _is_bare_word(term):
-                found.set("this", term)
-            return found
+            ordered = super()._parse_ordered(parse)
+            if ordered is not None and not _is_bare_word(term):
+                ordered.set("this", term)
+            return ordered
 
         def _parse_bracket(self, this: Any = None) -> Any:
-            """Read ARRAY[…] as a list where it is the bare word, not a column or text named so."""
+            """Parse a subscript; ARRAY[…] is a list only if ARRAY is a bare word.
+
+            The base class also reads a quoted column and a string of that name as the keyword.
+            """
             if this is None or this.name.upper() not in self.ARRAY_CONSTRUCTORS:
                 return super()._parse_bracket(this)
             if _is_bare_word(this):
-                made = found = super()._parse_bracket(this)
-                while isinstance(made, exp.Bracket):
-                    made = made.this
-                made.meta[WORDY] = True
-                return found
+                innermost = bracket = super()._parse_bracket(this)
+                while isinstance(innermost, exp.Bracket):
+                    innermost = innermost.this
+                innermost.meta[WORDY] = True
+                return bracket
             stand_in = exp.Null()
-            found = super()._parse_bracket(stand_in)
-            if found is stand_in:
+            bracket = super()._parse_bracket(stand_in)
+            if bracket is stand_in:
                 return this
             stand_in.replace(this)
-            return found
+            return bracket
 
         def _parse_alias(self, this: Any, explicit: bool = False) -> Any:
-            """Read LEFT before JOIN as the join's, not as a name, as FROM may be left out."""
+            """Parse an alias; LEFT before JOIN is not one, since FROM may be left out."""
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
         def _begins_join(self) -> bool:
-            """Tell whether the words that follow begin a join: LEFT JOIN, FULL OUTER JOIN."""
+            """Tell whether the next words begin a join, such as LEFT JOIN or FULL OUTER JOIN."""
             for token in self._tokens[self._index :]:
                 if token.token_type == TokenType.JOIN:
                     return True
-                if token.token_type not in _OF_JOINS:
+                if token.token_type not in _JOIN_WORDS:
                     return False
             return False
 
         def _parse_in(self, this: Any, alias: bool = False) -> Any:
-            found = super()._parse_in(this, alias)
-            of = any(found.args.get(k) for k in ("expressions", "query", "unnest", "field"))
+            test = super()._parse_in(this, alias)
+            of = any(test.args.get(k) for k in ("expressions", "query", "unnest", "field"))
             if not of and self._prev.token_type != TokenType.R_PAREN:
                 self.raise_error("Expected a list or a query after IN")
-            return found
+            return test
 
         def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
-            found = super()._parse_table_alias(*args, **kwargs)
-            if found is None and self._prev.token_type == TokenType.ALIAS:
+            alias = super()._parse_table_alias(*args, **kwargs)
+            if alias is None and self._prev.token_type == TokenType.ALIAS:
                 self.raise_error("Expected a name after AS")
-            return found
+            return alias
 
         def parse(self, raw_tokens: list[Any], sql: str) -> Any:
-            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one, and so elsewhere.
+            """Parse after correcting the types of some tokens.
 
-            AS right behind SELECT, which the parser would pass over, is a name.
+            ALL in ``SELECT ALL(x)`` is a function, AS right after SELECT, which the base class
+            skips, is a name, and ``@`` must not be read as AS.
             """
             kinds = [token.token_type for token in raw_tokens]
             for at, token in enumerate(raw_tokens[1:], 1):
                 if (kinds[at], token.text) == (TokenType.PARAMETER, "@"):
-                    token.token_type = TokenType.UNKNOWN  # it would go for AS
+                    token.token_type = TokenType.UNKNOWN
                 is_query = kinds[at + 2 : at + 3] in ([TokenType.SELECT], [TokenType.WITH])
                 is_call = kinds[at - 1] in _BEFORE_CALLS and not is_query
                 if is_call and kinds[at : at + 2] == [TokenType.ALL, TokenType.L_PAREN]:
@@ -387,12 +396,12 @@ class Lakes(DuckDB):
 
         def _parse_field(self, *args: Any, **kwargs: Any) -> Any:
             first = self._curr
-            found = super()._parse_field(*args, **kwargs)
-            _note_start(found, first)
-            return found
+            field = super()._parse_field(*args, **kwargs)
+            _note_start(field, first)
+            return field
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
-            """Read ``text[0]`` and ``date[1:]`` as columns, whose names are also those of types."""
+            """Parse a type; ``text[0]`` and ``date[1:]`` are columns named like types."""
             named = self._curr.token_type in self.TYPE_TOKENS
             if named and self._next and self._next.token_type == TokenType.L_BRACKET:
                 column = self.expression(exp.Column(this=self._parse_id_var()))
@@ -400,26 +409,26 @@ class Lakes(DuckDB):
             return super()._parse_type(*args, **kwargs)
 
         def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
-            """Note how a type is written: ``int8`` has 8 bits in NumPy, and 8 bytes in SQL."""
+            """Parse a type, and record its name: ``int8`` has 8 bits in NumPy, 8 bytes in SQL."""
             first = self._curr
-            found = super()._parse_types(*args, **kwargs)
-            if isinstance(found, exp.DataType):
-                found.meta[WRITTEN] = first.text
-            return found
+            type_ = super()._parse_types(*args, **kwargs)
+            if isinstance(type_, exp.DataType):
+                type_.meta[WRITTEN] = first.text
+            return type_
 
         def _parse_csv(self, parse_method: Any, *args: Any, **kwargs: Any) -> Any:
-            """Refuse a comma with nothing before it."""
+            """Parse a list, and refuse a comma without an expression before it."""
 
             def parse() -> Any:
                 before = self._index
-                found = parse_method()
+                part = parse_method()
                 if (
-                    found is None
+                    part is None
                     and self._index == before
                     and self._match(TokenType.COMMA, advance=False)
                 ):
                     self.raise_error("Expected an expression before the comma")
-                return found
+                return part
 
             return super()._parse_csv(parse, *args, **kwargs)
 
@@ -449,7 +458,7 @@ class Lakes(DuckDB):
                 else:
                     break
             if len(parts) > 3:
-                self.raise_error("A slice is start:stop:step")
+                self.raise_error("Expected a slice start:stop:step")
             if len(parts) == 1:
                 [part] = parts
                 is_none = isinstance(part, exp.Column) and part.sql() == "None"
@@ -458,7 +467,7 @@ class Lakes(DuckDB):
             return exp.Slice(this=start, expression=stop, step=step)
 
         def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
-            """Parse a source, and behind it VERSION 'v' [AS name]."""
+            """Parse a source and VERSION 'v' [AS name] after it."""
             quoted = self._curr.token_type == TokenType.STRING
             if quoted:
                 name = exp.to_identifier(self._curr.text, quoted=True)
@@ -469,7 +478,7 @@ class Lakes(DuckDB):
             version = None
             alias = table.args.get("alias") if isinstance(table, exp.Table) else None
             if alias is not None and alias.name.upper() == "VERSION" and self._curr:
-                if self._curr.token_type == TokenType.STRING:  # read as an alias so far
+                if self._curr.token_type == TokenType.STRING:  # VERSION was read as an alias
                     table.set("alias", None)
                     version = self._parse_primary()
                 elif self._tokens[self._index - 2].token_type != TokenType.ALIAS:
@@ -485,7 +494,7 @@ class Lakes(DuckDB):
 
 
 def _is_bare_word(e: exp.Expr | None) -> bool:
-    """Tell whether an expression is a single word without quotes, as keywords are.
+    """Tell whether an expression is a single word without quotes, like a keyword.
 
     >>> _is_bare_word(exp.column("all")), _is_bare_word(exp.column("all", quoted=True))
     (True, False)
@@ -496,17 +505,17 @@ def _is_bare_word(e: exp.Expr | None) -> bool:
 
 
 def text_of(e: exp.Expr) -> str:
-    """Return an expression as users write it."""
+    """Return an expression as a query writes it."""
     return e.sql(dialect=Lakes, unsupported_level=ErrorLevel.IGNORE)
 
 
 def func(name: str, *args: exp.Expr) -> exp.Expr:
-    """Return a call of a function of DuckDB's, as it is named."""
+    """Return a call of a DuckDB function."""
     return exp.Anonymous(this=name, expressions=list(args))
 
 
 def as_list(*items: exp.Expr) -> exp.Array:
-    """Return ``[a, b]``, in which a query is an item: sqlglot writes it as ARRAY(SELECT …).
+    """Return ``[a, b]``; a query is put in parentheses, lest sqlglot write ARRAY(SELECT …).
 
     >>> as_list(exp.select("1").subquery()).sql("duckdb")
     '[((SELECT 1))]'
@@ -515,20 +524,20 @@ def as_list(*items: exp.Expr) -> exp.Array:
 
 
 ITEM = exp.column("lake_item")
-"""An item of a list, in what `each` makes of it."""
+"""The current item in the body of `each`."""
 
 
-def each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
-    """Return a list with something made of each `ITEM` of another; NULL for NULL."""
+def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
+    """Return the list of `body` for each `ITEM` of the list `node`; NULL for NULL."""
     listed = exp.Comprehension(
-        this=made, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
+        this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )
     is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
 
 
 def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a chain of AND or OR whose nesting grows with the logarithm of its length.
+    """Return a balanced tree of AND or OR, whose depth is the logarithm of its length.
 
     >>> terms = [exp.column("a") for _ in range(1024)]
     >>> max(node.depth for node in paired(exp.Or, terms).walk())
@@ -542,7 +551,7 @@ def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def as_source(query: exp.Query, name: str) -> exp.Subquery:
-    """Return a query in parentheses under a name, as FROM takes it."""
+    """Return a query in parentheses with an alias, for FROM."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 

@@ -1,7 +1,7 @@
-"""Which parts of the parser's syntax trees are part of the language; any other is an error.
+"""The list of the parts of syntax trees that are part of the language; any other is an error.
 
-The parser knows the SQL of many databases. What it has read and nobody looks at would be left out
-of the query without a word: ASOF of a join, SYMMETRIC of a BETWEEN, WITH TIES of a LIMIT.
+The parser knows the SQL of many databases. Without this check, parts that the lowering does not
+know would be ignored silently: ASOF in a join, SYMMETRIC in BETWEEN, WITH TIES in LIMIT.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, text_of
 
 _OPERANDS = frozenset({"this", "expression", "expressions"})
-"""Parts of a node that is not listed."""
+"""Parts of nodes that `PARTS` does not list."""
 
 _SET = frozenset(
     {"this", "expression", "distinct", "with_", "order", "limit", "offset", UNGROUP, CLAUSES}
@@ -21,14 +21,14 @@ _SET = frozenset(
 
 PARTS: dict[str, frozenset[str]] = {
     "alias": frozenset({"this", "alias"}),
-    "array": frozenset({"expressions", "value_constructor"}),  # of a query in parentheses
+    "array": frozenset({"expressions", "value_constructor"}),  # ARRAY(SELECT …)
     "attimezone": frozenset({"this", "zone"}),
     "between": frozenset({"this", "low", "high"}),
     "case": frozenset({"this", "ifs", "default"}),
     "cast": frozenset({"this", "to"}),
     "column": frozenset({"this", "table", "db", "catalog"}),
     "concat": frozenset({"expressions", "coalesce", "safe"}),
-    "cte": frozenset({"this", "alias", "materialized"}),  # which says how, not what
+    "cte": frozenset({"this", "alias", "materialized"}),  # MATERIALIZED does not change results
     "datatype": frozenset({"this", "kind", "expressions", "nested", "values"}),
     "distinct": frozenset({"expressions", "on"}),
     "dpipe": frozenset({"this", "expression", "safe"}),
@@ -75,7 +75,7 @@ PARTS: dict[str, frozenset[str]] = {
     ),
     "with": frozenset({"expressions", "recursive"}),
 }  # fmt: skip
-"""Parts of nodes, by the node's key, where they are others than operands."""
+"""Parts of nodes, by the node's key, if these are not only operands."""
 
 
 _WORDS = {
@@ -83,11 +83,11 @@ _WORDS = {
     ("select", "locks"): "FOR UPDATE", ("select", "laterals"): "LATERAL VIEW",
     ("subquery", "pivots"): "PIVOT", ("table", "pivots"): "PIVOT",
 }  # fmt: skip
-"""Users' words for parts that the parser calls otherwise."""
+"""SQL keywords for parts that have another name in the parser."""
 
 
 def check_parts(tree: exp.Query, text: str) -> None:
-    """Refuse what the parser has read and the language does not have.
+    """Refuse parts of a query that the parser reads, but that are not part of the language.
 
     Raises
     ------
@@ -118,16 +118,16 @@ def _check_join(join: exp.Join) -> None:
     is_tested = any(join.args.get(name) for name in ("on", "using")) or method == "NATURAL"
     if not is_tested and (side or kind in ("INNER", "OUTER", "SEMI", "ANTI")):
         raise QueryError(
-            "A join says which rows go together, ON a condition or USING columns, but it is "
-            f"{text_of(join).strip()}. CROSS JOIN has every pair."
+            "A join must have a condition, ON … or USING (…), but it is "
+            f"{text_of(join).strip()}. Use CROSS JOIN for all pairs of rows."
         )
 
 
 def _unknown(name: str, node: exp.Expr) -> QueryError:
     if name == "sample":
         return QueryError(
-            "SAMPLE BY draws rows, and USING SAMPLE and TABLESAMPLE are not part of the language. "
-            "Write SAMPLE BY 1 LIMIT 10, or LIMIT 50 PERCENT, at the end of the query."
+            "USING SAMPLE and TABLESAMPLE are not part of the language. Write SAMPLE BY 1 LIMIT "
+            "10, or SAMPLE BY 1 LIMIT 50 PERCENT, at the end of the query."
         )
     words = _WORDS.get((node.key, name)) or name.strip("_").replace("_", " ").upper()
     return QueryError(f"{words} is not part of the language: {text_of(node).strip()}.")

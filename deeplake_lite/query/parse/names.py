@@ -1,4 +1,4 @@
-"""Words that mean something in a query; names of columns and constants as it has them."""
+"""Keywords of the language, and names of columns and constants as they are written in a query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def quoted(column: str) -> str:
-    """Return a column's name as a query has it: in quotes where it is no plain word.
+    """Return the name of a column as a query writes it, in quotes unless it is a plain word.
 
     >>> quoted("label"), quoted("a/b"), quoted("order"), quoted("current_date")
     ('label', '"a/b"', '"order"', '"current_date"')
@@ -37,32 +37,32 @@ def quoted(column: str) -> str:
 
 
 def unused(columns: Iterable[str], *names: str) -> list[str]:
-    """Return names for columns of a query that none of its source has, whatever the case.
+    """Return names for result columns that differ from all columns of the source in any case.
 
-    A query that gives ``b`` to an expression and groups by ``b`` groups by the source's column of
-    that name, where there is one.
+    If the source has a column ``b``, a query that names an expression ``b`` and groups by ``b``
+    groups by the column of the source.
 
     >>> unused(["B", "x"], "b", "n")
     ['b_', 'n']
     """
     taken = {column.casefold() for column in columns}
-    found = []
+    unique = []
     for name in names:
         while name in taken:
             name += "_"
         taken.add(name)
-        found.append(name)
-    return found
+        unique.append(name)
+    return unique
 
 
 @cache
 def _is_a_name(word: str) -> bool:
-    """Tell whether the parser takes a word for a column wherever a column may stand.
+    """Tell whether the parser reads a word as a column wherever a column may be.
 
-    The dialect that ours is made of knows hundreds of words, such as ``row`` and ``list``, which
-    are columns in some places and the beginning of something else in others.
+    DuckDB's dialect has hundreds of words, such as ``row`` and ``list``, that are columns in some
+    places and keywords in others.
     """
-    from sqlglot import exp  # only once names are asked for: it takes 0.1 s to load
+    from sqlglot import exp  # imported on first use, since it takes 0.1 s to load
 
     from deeplake_lite.query.parse.dialect import Lakes
     from deeplake_lite.query.parse.parsing import parse
@@ -79,7 +79,7 @@ def _is_a_name(word: str) -> bool:
 
 
 def literal(value: Any) -> str:
-    """Return a value as a query has it.
+    """Return a value as a query writes it.
 
     >>> literal("it's"), literal(True), literal(0.5), literal(-3)
     ("'it''s'", 'TRUE', '0.5', '-3')
@@ -90,4 +90,7 @@ def literal(value: Any) -> str:
         return repr(value)
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    raise LakeError(f"A filter takes texts, numbers and truth values, got {brief(value)}.")
+    raise LakeError(
+        f"A value in a filter must be a string, a number or a truth value, but it is "
+        f"{brief(value)}."
+    )

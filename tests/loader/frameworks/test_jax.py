@@ -153,18 +153,9 @@ def test_the_state_counts_what_was_handed_over_not_what_is_on_the_device(lake):
 def test_the_next_batch_is_placed_before_this_one_is_handed_over(lake, monkeypatch):
     loader = lake.jax(2, columns=["x"])
     placed = []
-<<<<<<< HEAD
-    place = loader._place_batch
-    monkeypatch.setattr(loader, "_place_batch", lambda v: placed.append(1) or place(v))
-=======
     framework = loader.resources.framework
-    place = framework._place
-    monkeypatch.setattr(
-        framework,
-        "_place",
-        lambda v: placed.append(1) or place(v) if isinstance(v, dict) else place(v),
-    )
->>>>>>> ec047ba (The loader owns its resources; a framework is one class that converts batches)
+    place = framework._place_batch
+    monkeypatch.setattr(framework, "_place_batch", lambda v: placed.append(1) or place(v))
     monkeypatch.setattr("deeplake_lite.loader.workers.run.Run.ready", True)
     seen = [len(placed) for _ in loader]
     assert seen == [2, 3, 4, 5, 5]

@@ -174,23 +174,23 @@ SELECT id FROM dataset WHERE (label, id) IN (SELECT label, id FROM owners)
 
 -- rows of as many values
 SELECT id FROM dataset WHERE (id, label) = (1, 'cat', 2)
-=> error QueryTypeError: compare with as many values
+=> error QueryTypeError: must have the same number of values to be compared
 
 -- IN takes a query of as many columns
 SELECT id FROM dataset WHERE id IN (SELECT id, label FROM dataset)
-=> error QueryTypeError: IN compares id with queries of as many columns, got 2
+=> error QueryTypeError: The query after id IN must have as many columns as there are values on the left, but it has 2
 
 -- IN takes no query of tensors
 SELECT id FROM dataset WHERE id IN (SELECT image FROM dataset)
-=> error QueryTypeError: one value per row, got SELECT image FROM dataset, which is a tensor
+=> error QueryTypeError: one value per row, but SELECT image FROM dataset is a tensor
 
 -- ANY takes no query of tensors
 SELECT id FROM dataset WHERE id = ANY (SELECT image FROM dataset)
-=> error QueryTypeError: ANY takes a query of one column with one value per row
+=> error QueryTypeError: ANY must be given a query of one column with one value per row
 
 -- a value is one column
 SELECT id FROM dataset WHERE id = (SELECT id, label FROM dataset LIMIT 1)
-=> error QueryError: A query in place of a value has one column, but SELECT id, label FROM dataset LIMIT 1 has 2
+=> error QueryError: A query that is used as a value must have one column, but SELECT id, label FROM dataset LIMIT 1 has 2
 
 -- NaN is in no query
 SELECT id FROM dataset WHERE value IN (SELECT value FROM dataset WHERE id < 8)
@@ -205,7 +205,7 @@ SELECT id FROM dataset WHERE id > 50 AND value < ANY (SELECT value FROM dataset 
 -- IN takes single values, or one list
 SELECT id FROM dataset WHERE id IN (?, 7)
 => params [[3, 5]]
-=> error QueryTypeError: single values, or one list of them
+=> error QueryTypeError: single values or one list of them
 
 -- IS DISTINCT FROM, of classes by name
 SELECT id, label IS DISTINCT FROM 'cat' AS a, size IS NOT DISTINCT FROM 'large' AS b FROM dataset

@@ -368,7 +368,7 @@ SELECT bytes[0, None, [0, 2]] AS a, grid[:, None][[0, 1], :, [2, 3]] AS b FROM d
 
 -- an index that is no whole number
 SELECT bytes[0.5] AS a FROM dataset
-=> error QueryTypeError: An index is a whole number | got float64 in bytes[0.5]
+=> error QueryTypeError: An index must be a whole number | but in bytes[0.5] it is float64
 
 -- an index that is computed, and no whole number
 SELECT emb[id / 2] AS a FROM dataset WHERE id = 1
@@ -376,7 +376,7 @@ SELECT emb[id / 2] AS a FROM dataset WHERE id = 1
 
 -- positions that are no whole numbers
 SELECT grid[emb] AS a FROM dataset
-=> error QueryTypeError: got float32 (4,) in grid[emb]
+=> error QueryTypeError: in grid[emb] it is float32 (4,)
 
 -- a list with an index outside
 SELECT emb[[0, 5]] AS a FROM dataset
@@ -397,7 +397,7 @@ SELECT CAST(bytes AS int8) AS a, CAST(grid AS "float16") AS b, MEAN(CAST(image A
 
 -- a tensor has no text
 SELECT CAST(grid AS VARCHAR) AS a FROM dataset
-=> error QueryTypeError: CAST makes numbers of a tensor, such as FLOAT or uint8, got VARCHAR: grid is float32 (3, 4)
+=> error QueryTypeError: A tensor can be CAST only to numbers, such as FLOAT or uint8, but the type is VARCHAR, and grid is float32 (3, 4)
 
 -- masks connected as in NumPy
 SELECT SUM((grid > 0) & (grid < 1)) AS a, SUM((grid < 0) | (grid > 1)) AS b, ANY(~(grid > 1)) AS c FROM dataset
@@ -460,7 +460,7 @@ SELECT w, COUNT(*) AS c FROM (SELECT UNNEST(words) AS w FROM dataset) GROUP BY w
 
 -- UNNEST in FROM
 SELECT x FROM dataset, UNNEST(numbers) AS u(x)
-=> error QueryError: UNNEST of a column stands in the select list
+=> error QueryError: UNNEST of a column must be in the select list
 
 -- an index beyond a row is null
 SELECT id, boxes[2] AS a, ragged[2, 0] AS b, numbers[-3] AS c, image[7, 8, 2] AS d, words[1] AS e FROM dataset

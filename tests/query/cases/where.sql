@@ -199,4 +199,4 @@ SELECT id FROM dataset WHERE 'sky' IN tags
 
 -- && points at AND
 SELECT id FROM dataset WHERE flag && id > 3
-=> error QueryTypeError: Conditions are connected by AND
+=> error QueryTypeError: Conditions must be connected with AND

@@ -72,16 +72,16 @@ SELECT id, FIRST(emb) OVER (PARTITION BY label ORDER BY id) AS e FROM dataset OR
 
 -- a window over tensors says what to do
 SELECT MEAN(emb) OVER () AS m FROM dataset
-=> error QueryTypeError: OVER goes over one value per row, and emb is a tensor | AVG(AMEAN(x)) OVER
+=> error QueryTypeError: OVER needs one value per row, but emb is a tensor | AVG(AMEAN(x)) OVER
 
 -- a list of tensors over a window
 SELECT LIST(emb) OVER (ORDER BY id) AS m FROM dataset
-=> error QueryTypeError: OVER goes over one value per row, and emb is a tensor
+=> error QueryTypeError: OVER needs one value per row, but emb is a tensor
 
 -- OVER follows an aggregate
 SELECT L2_NORM(emb) OVER () AS m FROM dataset
-=> error QueryTypeError: OVER follows an aggregate or a function of windows
+=> error QueryTypeError: OVER must follow an aggregate or a window function
 
 -- FILTER follows an aggregate
 SELECT MEAN(emb) FILTER (WHERE flag) AS m FROM dataset
-=> error QueryTypeError: FILTER follows an aggregate over many rows, and MEAN(emb) is of each row
+=> error QueryTypeError: FILTER must follow an aggregate over many rows, but MEAN(emb) reduces each row

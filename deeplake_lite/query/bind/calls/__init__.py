@@ -1,1 +1,1 @@
-"""Functions by their names: which there are, what they take, aggregates and lambdas."""
+"""Lowering of function calls: lookup by name, arguments, aggregates, windows and lambdas."""

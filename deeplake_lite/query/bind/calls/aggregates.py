@@ -1,4 +1,4 @@
-"""Functions of many rows: groups, windows, orders, FILTER, WITHIN GROUP."""
+"""Aggregates and windows, with ORDER BY, FILTER and WITHIN GROUP."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-def rewritten(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
-    """Return a tensor of other rows: `wrap` takes the SQL of what each leaf reads.
+def map_rows(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
+    """Return a tensor that reads other rows: `wrap` converts the SQL of each leaf's row.
 
-    Keys are of what they read, so that two such tensors stay apart in one expression.
+    The new keys contain the new SQL, so that two such tensors stay apart in one expression.
     """
     env = {key: wrap(node.copy()) for key, node in tensor.env.items()}
     names = {key: f"p_{node.sql('duckdb')}" for key, node in env.items()}
@@ -46,14 +46,28 @@ def rewritten(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -
     return Tensor(tree, {names[key]: node for key, node in env.items()}, text, plain)
 
 
-def picked(
+def pick_row(
     tensor: Tensor,
     name: str,
     rest: Sequence[exp.Expr] = (),
     order: Sequence[exp.Expr] = (),
     text: str = "",
 ) -> Tensor:
-    """Return the tensor of one of many rows: FIRST, ARG_MAX, LAG and the like pick its position."""
+    """Return the tensor at one of many rows, whose position an aggregate or a window picks.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
+    name : str
+        The function that picks the position, such as FIRST, ARG_MAX or LAG.
+    rest : sequence of exp.Expr
+        Its further arguments.
+    order : sequence of exp.Expr
+        Terms of ORDER BY within the call.
+    text : str
+        The call as the query has it.
+    """
 
     def pick(node: exp.Expr) -> exp.Expr:
         args = [node, *(part.copy() for part in rest)]
@@ -61,11 +75,30 @@ def picked(
             args[-1] = exp.Order(this=args[-1], expressions=[term.copy() for term in order])
         return exp.Anonymous(this=name, expressions=args)
 
-    return rewritten(tensor, pick, text or tensor.text)
+    return map_rows(tensor, pick, text or tensor.text)
 
 
-def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr] = ()) -> Tensor:
-    """Return the values of a tensor over a group, or their elementwise aggregate."""
+def aggregate_group(
+    tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr] = ()
+) -> Tensor:
+    """Return the list of a tensor's values over a group, or their elementwise aggregate.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
+    aggregate : str
+        ``"LIST"``, or an aggregate of numbers, such as ``"SUM"``.
+    text : str
+        The call as the query has it.
+    order : sequence of exp.Expr
+        Terms of ORDER BY within the call.
+
+    Raises
+    ------
+    QueryTypeError
+        For an elementwise aggregate of values that are not numbers.
+    """
     struct = exp.Anonymous(
         this="struct_pack",
         expressions=[
@@ -82,8 +115,8 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
     else:
         if not inner.is_number:
             raise QueryTypeError(
-                f"{aggregate} over a group goes element by element over numbers, but {text} is of "
-                f"{inner}. FIRST, LIST and COUNT take any values."
+                f"{aggregate} over a group is computed element by element from numbers, but "
+                f"{text} is given {inner}. FIRST, LIST and COUNT take any values."
             )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
@@ -92,21 +125,21 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
         if aggregate in ("SUM", "PROD"):
             dtype = (wide_dtype(np.dtype(inner.dtype)) or np.dtype(inner.dtype)).name
         arg = Arg(text, inner)
-        known = inner.shape is not None
-        meaning = box_numbers(dtype, inner.shape, arg) if known else image_numbers(arg)
+        has_shape = inner.shape is not None
+        meaning = box_numbers(dtype, inner.shape, arg) if has_shape else image_numbers(arg)
         type_ = Type(dtype, inner.shape, meaning)
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
 
 
 def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Return COUNT of all rows, or of distinct values; None where it is of a column."""
+    """Lower COUNT(*) and COUNT(DISTINCT x); return None for any other COUNT."""
     if not e.expressions or isinstance(e.expressions[0], exp.Star):
         scope.aggregated = scope.aggregated or not scope.in_aggregate
         return Sql(exp.Anonymous(this="COUNT", expressions=[exp.Star()]), NUMBER)
     if isinstance(e.expressions[0], exp.Distinct):
         scope.aggregated = scope.aggregated or not scope.in_aggregate
-        sought = [*e.expressions[0].expressions, *e.expressions[1:]]
-        values = [low.value(p, scope) for p in sought]
+        compared = [*e.expressions[0].expressions, *e.expressions[1:]]
+        values = [low.value(p, scope) for p in compared]
         parts = [
             low.as_sql(digest_of_rows(v, low, null=True), scope)
             if isinstance(v, Tensor) and is_numpys(v)
@@ -120,28 +153,38 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
-    """Return a function over a window of rows.
+    """Lower a function over a window of rows.
 
     Raises
     ------
     QueryTypeError
-        For an aggregate of tensors, but for one that takes a row's value as it is.
+        For an aggregate of tensors, unless it picks the value of one row.
     """
-    was, scope.in_aggregate, before = scope.in_aggregate, True, scope.aggregated
-    around, scope.in_window = scope.in_window, True
+    was_in_aggregate, scope.in_aggregate, was_aggregated = (
+        scope.in_aggregate,
+        True,
+        scope.aggregated,
+    )
+    was_in_window, scope.in_window = scope.in_window, True
     try:
         inner = e.this
         _refuse_tensors(low, inner, scope)
         is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
-        found = _row_number() if is_number else low.value(inner, scope)
+        result = _row_number() if is_number else low.value(inner, scope)
         node = window_parts(low, e, scope)
     finally:
-        scope.in_aggregate, scope.aggregated, scope.in_window = was, before, around
-    if isinstance(found, Tensor) and is_numpys(found) and _is_of_rows(found):
-        return rewritten(found, lambda row: _with_this(node, row), text_of(e))
-    if not isinstance(found, Sql):
-        raise QueryTypeError(f"OVER follows an aggregate or a function of windows: {text_of(e)}.")
-    return Sql(_with_this(node, found.node), found.kind)
+        scope.in_aggregate, scope.aggregated, scope.in_window = (
+            was_in_aggregate,
+            was_aggregated,
+            was_in_window,
+        )
+    if isinstance(result, Tensor) and is_numpys(result) and _is_of_rows(result):
+        return map_rows(result, lambda row: _with_this(node, row), text_of(e))
+    if not isinstance(result, Sql):
+        raise QueryTypeError(
+            f"OVER must follow an aggregate or a window function, but it is {text_of(e)}."
+        )
+    return Sql(_with_this(node, result.node), result.kind)
 
 
 def _with_this(node: exp.Expr, this: exp.Expr) -> exp.Expr:
@@ -151,7 +194,7 @@ def _with_this(node: exp.Expr, this: exp.Expr) -> exp.Expr:
 
 
 def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
-    """Refuse an aggregate over windows that would go over tensors. Raises QueryTypeError."""
+    """Refuse an aggregate of tensors over a window. Raises QueryTypeError."""
     name = e.name.upper()
     if name not in known.ROWWISE | known.LISTS or not e.expressions:
         return
@@ -159,26 +202,26 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
     value = low.value(first.this if isinstance(first, exp.Order) else first, scope)
     if is_numpys(value):
         raise QueryTypeError(
-            f"OVER goes over one value per row, and {text_of(first)} is a tensor. Reduce it first, "
-            f"as AVG(AMEAN(x)) OVER (…) does; for {text_of(e)} of groups, join with a query that "
-            "has GROUP BY."
+            f"OVER needs one value per row, but {text_of(first)} is a tensor. Reduce it first, as "
+            f"in AVG(AMEAN(x)) OVER (…). For {text_of(e)} of groups, join with a query that has "
+            "GROUP BY."
         )
 
 
 def _is_of_rows(tensor: Tensor) -> bool:
-    """Tell whether what a tensor's leaves read is picked from many rows."""
+    """Tell whether an aggregate or a window picks the rows that a tensor reads."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 
 def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
-    """Return a window with what it parts and sorts rows by."""
+    """Lower the PARTITION BY and ORDER BY of a window."""
     node = e.copy()
     parts = e.args.get("partition_by") or ()
     keys = [key_of(low.value(p, scope), low, scope) for p in parts]
     node.set("partition_by", keys)
     terms = e.args["order"].expressions if e.args.get("order") else []
     if terms:
-        node.set("order", exp.Order(expressions=ordered(low, e.args["order"], scope)))
+        node.set("order", exp.Order(expressions=order_terms(low, e.args["order"], scope)))
         keys = [*keys, *node.args["order"].expressions]
     for part, key in zip([*parts, *terms], keys, strict=True):
         _check_steady(part, key, low)
@@ -186,18 +229,21 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
 
 
 def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
-    """Refuse to part or sort rows by what may be an error, as DuckDB does. Raises QueryTypeError.
+    """Refuse a window's key that may raise an error, which DuckDB does not allow there.
 
-    The message names the part of the expression whose length is checked.
+    Raises
+    ------
+    QueryTypeError
+        With the part of the expression whose length is checked.
     """
     if not any(call.name.lower() == "error" for call in node.find_all(exp.Anonymous)):
         return
     growing = (part for part in e.walk() if growth.grows(part))
-    checked = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
+    part_text = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
     raise QueryTypeError(
-        "PARTITION BY and ORDER BY within OVER take nothing that is checked while it is computed, "
-        f"as the length or the exactness of {checked} is. Compute it in a query within: FROM "
-        f"(SELECT *, {checked} AS x FROM …)."
+        "PARTITION BY and ORDER BY within OVER must not have values that are checked while they "
+        f"are computed, but the length or the exactness of {part_text} is. Compute it in a "
+        f"subquery: FROM (SELECT *, {part_text} AS x FROM …)."
     )
 
 
@@ -205,15 +251,15 @@ def _row_number() -> Sql:
     return Sql(exp.Anonymous(this="ROW_NUMBER", expressions=[]), NUMBER)
 
 
-def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
-    """Return what a window sorts by."""
-    return [sorted_by(low.value(term.this, scope), term, low, scope) for term in order.expressions]
+def order_terms(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
+    """Lower the terms of an ORDER BY within a call or a window."""
+    return [sort_term(low.value(term.this, scope), term, low, scope) for term in order.expressions]
 
 
-def no_position(node: exp.Expr) -> exp.Expr:
-    """Return a constant as what SQL does not take for the number of a column; others as they are.
+def not_positional(node: exp.Expr) -> exp.Expr:
+    """Wrap a constant so that SQL does not read it as the number of a column.
 
-    >>> no_position(exp.convert(2)).sql("duckdb")
+    >>> not_positional(exp.convert(2)).sql("duckdb")
     'COALESCE(2, NULL)'
     """
     if node.find(exp.Column, exp.Query, exp.Anonymous) is None:
@@ -221,43 +267,46 @@ def no_position(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
-    """Return what to sort by: NaN last either way, and null behind it unless it is said.
+def sort_term(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
+    """Return a term of ORDER BY that sorts NaN last, and null after NaN unless the query differs.
 
-    NaN is the greatest to DuckDB, its negative too: what descends is the negative, ascending.
+    For DuckDB, NaN and -NaN are the greatest numbers. Floats in descending order are therefore
+    sorted by their negatives in ascending order.
     """
-    node, descends = no_position(ordering(value, low, scope)), bool(term.args.get("desc"))
+    node, descends = not_positional(ordering(value, low, scope)), bool(term.args.get("desc"))
     nulls_first = bool(term.args.get("nulls_first"))
     if kind_of(value).real and descends:
         node, descends = exp.Neg(this=exp.paren(node)), False
     return exp.Ordered(this=node, desc=descends, nulls_first=nulls_first)
 
 
-def filtered(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
-    """Return an aggregate of some rows: ``… FILTER (WHERE …)``."""
-    found = low.value(e.this, scope)
-    was, scope.in_aggregate = scope.in_aggregate, True
+def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
+    """Lower an aggregate with FILTER (WHERE …)."""
+    aggregate = low.value(e.this, scope)
+    was_in_aggregate, scope.in_aggregate = scope.in_aggregate, True
     try:
         where = exp.Where(this=low.condition(low.value(e.expression.this, scope), scope))
     finally:
-        scope.in_aggregate = was
-    if isinstance(found, Tensor) and is_numpys(found) and _is_of_rows(found):
-        return rewritten(found, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e))
-    if not isinstance(found, Sql):
-        raise QueryTypeError(
-            f"FILTER follows an aggregate over many rows, and {text_of(e.this)} is of each row "
-            "where there is no GROUP BY. Use WHERE, or add GROUP BY."
+        scope.in_aggregate = was_in_aggregate
+    if isinstance(aggregate, Tensor) and is_numpys(aggregate) and _is_of_rows(aggregate):
+        return map_rows(
+            aggregate, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e)
         )
-    return Sql(exp.Filter(this=found.node, expression=where), found.kind)
+    if not isinstance(aggregate, Sql):
+        raise QueryTypeError(
+            f"FILTER must follow an aggregate over many rows, but {text_of(e.this)} reduces each "
+            "row by itself without GROUP BY. Use WHERE, or add GROUP BY."
+        )
+    return Sql(exp.Filter(this=aggregate.node, expression=where), aggregate.kind)
 
 
 def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
-    """Return an aggregate of sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
+    """Lower an aggregate of sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
 
     Raises
     ------
     QueryTypeError
-        For an aggregate that takes none, or the order of tensors.
+        For an aggregate that does not take WITHIN GROUP, and for tensors.
     """
     inner, terms = e.this, e.expression.expressions
     name = inner.name.upper()
@@ -267,14 +316,15 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
         return low.value(exp.Anonymous(this=name, expressions=[*before, by_terms]), scope)
     if name not in known.SORTED or len(terms) != 1:
         raise QueryTypeError(
-            f"WITHIN GROUP (ORDER BY x) is of {', '.join(known.SORTED)}, got {name}."
+            f"WITHIN GROUP (ORDER BY x) must follow one of {', '.join(known.SORTED)}, but it "
+            f"follows {name}."
         )
-    was, scope.in_aggregate = scope.in_aggregate, True
+    was_in_aggregate, scope.in_aggregate = scope.in_aggregate, True
     try:
         value = low.value(terms[0].this, scope)
         args = [low.sql(part, scope) for part in inner.expressions]
     finally:
-        scope.in_aggregate = was
+        scope.in_aggregate = was_in_aggregate
     scope.aggregated = scope.aggregated or not scope.in_aggregate
     x = low.as_sql(value, scope)
     if is_json(value) and name != "MODE":

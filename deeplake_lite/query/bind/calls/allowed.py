@@ -1,4 +1,4 @@
-"""Which of DuckDB's functions queries may call."""
+"""The list of DuckDB functions that queries may call."""
 
 from __future__ import annotations
 
@@ -510,4 +510,4 @@ GRAMMAR = frozenset(
         "row_number",
     ]
 )
-"""Functions that DuckDB's grammar knows, which not every release lists."""
+"""Functions of DuckDB's grammar, which some releases do not list in the catalog."""

@@ -1,7 +1,8 @@
-"""What a function's name means where it stands: SQL's, NumPy's, or an aggregate over a group.
+"""Lowering of function calls to DuckDB, to NumPy or to an aggregate over a group.
 
-Scalars go to DuckDB, under its names. Tensors go to the registry. What SQL and NumPy both have
-(SUM, MIN, …) is NumPy's for a tensor outside GROUP BY, and an aggregate otherwise.
+DuckDB computes functions of scalars, and the registry has the functions of tensors. A name that
+both have (SUM, MIN, …) means NumPy's function for a tensor outside of GROUP BY, and an aggregate
+otherwise.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.calls.aggregates import grouped, ordered, picked, rewritten
+from deeplake_lite.query.bind.calls.aggregates import (
+    aggregate_group,
+    map_rows,
+    order_terms,
+    pick_row,
+)
 from deeplake_lite.query.bind.calls.catalog import (
     catalog,
     kind_returned,
     takes_nanoseconds,
     takes_no_text,
 )
-from deeplake_lite.query.bind.calls.growth import bounded
+from deeplake_lite.query.bind.calls.growth import check_growth
 from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.expressions.constants import items_of, option
-from deeplake_lite.query.bind.expressions.digests import counted
+from deeplake_lite.query.bind.expressions.digests import count_argument
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.exact import fraction
+from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import (
     as_exact_number,
     as_number,
@@ -53,11 +59,11 @@ from deeplake_lite.query.bind.scalars.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.scalars.list_order import nan_last
+from deeplake_lite.query.bind.scalars.list_order import sort_nan_last
 from deeplake_lite.query.bind.scalars.moments import (
     IN_MICROSECONDS,
     as_timestamp,
-    floored,
+    floor_to_microseconds,
     in_microseconds,
     is_fine,
     takes_microseconds,
@@ -106,42 +112,42 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
         default=e.expressions[0],
     ),
 }
-"""Operators that may be written as functions, and CASE as NULLIF."""
+"""Functions that are replaced by operators or by CASE."""
 
 _SIDES = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
-"""How many arguments those take: LOGICAL_AND and LOGICAL_OR at the least."""
+"""Number of arguments that these take; LOGICAL_AND and LOGICAL_OR may have more."""
 
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
-"""Names that mean something here, before the registry and DuckDB are looked at."""
+"""Names that are handled here, before the registry and DuckDB's catalog are searched."""
 
 
 @dataclass
 class _Arguments:
-    """What a function is called with."""
+    """The lowered arguments of a call."""
 
     values: list[Value] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-    """Those given by name."""
+    """Constant arguments by name."""
     order: list[exp.Expr] = field(default_factory=list)
-    """What an aggregate sorts its rows by."""
+    """Terms of ORDER BY within the call."""
     distinct: bool = False
     """Whether an aggregate takes each value once."""
 
 
 def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
-    """Return what a function call is.
+    """Lower a function call.
 
     Raises
     ------
     NotFoundError
-        For a function that nobody has, with the nearest names.
+        For an unknown function, with the closest names.
     """
     name = e.name.upper()
     if name in OWN:
-        return _of_users(low, OWN[name], e, scope)
+        return _call_user_function(low, OWN[name], e, scope)
     if name == "COLUMNS":
         raise QueryError("COLUMNS is not part of the language. Name the columns, or write *.")
     if name in ("ARRAY_VALUE", "LIST_PACK", "LIST_VALUE"):
@@ -149,33 +155,39 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if name in _OPERATORS:
         count, least = len(e.expressions), _SIDES[name]
         if count < least or (count > least and name not in ("LOGICAL_AND", "LOGICAL_OR")):
-            raise QueryTypeError(f"{name} takes {least} value(s), got {count}: {text_of(e)}.")
+            noun = "argument" if least == 1 else "arguments"
+            raise QueryTypeError(
+                f"{name} takes {least} {noun}, but the call has {count}: {text_of(e)}."
+            )
         return low.value(_OPERATORS[name](e), scope)
     if name in known.TAKES_NOTHING and e.expressions:
-        raise QueryTypeError(f"{name}() takes no arguments, but it is {text_of(e)}.")
+        raise QueryTypeError(f"{name}() takes no arguments, but the call is {text_of(e)}.")
     special = SPECIAL.get(name) or OF_OTHERS.get(name) or LAMBDAS.get(name)
     if special is not None:
-        found: Value | None = special(low, e, scope)
-        if found is not None:
-            return found
+        value: Value | None = special(low, e, scope)
+        if value is not None:
+            return value
     args = _arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
-    lists = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
-    if lists or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
-        return _of_tensors(low, name, args, e, scope)
+    has_tensors = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
+    if has_tensors or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
+        return _call_tensors(low, name, args, e, scope)
     if name in REGISTRY and name not in known.OF_SCALARS:
         return low.call(name, args.values, args.options, e)
     if args.options:
         named = ", ".join(args.options)
-        raise QueryTypeError(f"{name} of scalars takes no {named}: {text_of(e)}.")
-    return _of_scalars(low, name, args, e, scope)
+        raise QueryTypeError(
+            f"{name} does not take {named} for scalars, but the call is {text_of(e)}."
+        )
+    return _call_scalars(low, name, args, e, scope)
 
 
-def _of_users(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
-    """Return a call of a user's function."""
+def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
+    """Lower a call of a user's function."""
     args = _arguments(low, e, entry, scope, over_rows=False)
     if args.distinct or args.order:
         raise QueryTypeError(
-            f"Only aggregates take DISTINCT or ORDER BY within a call, got {text_of(e)}."
+            f"Only aggregates take DISTINCT or ORDER BY within a call, but the call is "
+            f"{text_of(e)}."
         )
     return low.call(entry, args.values, args.options, e)
 
@@ -183,11 +195,11 @@ def _of_users(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) ->
 def _arguments(
     low: Lowering, e: exp.Anonymous, entry: Function | None, scope: Scope, *, over_rows: bool
 ) -> _Arguments:
-    """Return the arguments, those given by name (``axis = 0``, ``axis := 0``), and ORDER BY."""
-    found = _Arguments()
+    """Lower the arguments of a call, including options (``axis = 0``, ``axis := 0``)."""
+    arguments = _Arguments()
     parameters = _parameters(entry)
-    inner = scope.in_aggregate
-    scope.in_aggregate = inner or over_rows
+    was_in_aggregate = scope.in_aggregate
+    scope.in_aggregate = was_in_aggregate or over_rows
     try:
         for part in e.expressions:
             named = (
@@ -195,25 +207,25 @@ def _arguments(
                 and part.this.name in parameters
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
-                found.options[part.this.name] = option(low, part.expression, scope)
-            elif entry is not None and _misnamed(part, scope):
+                arguments.options[part.this.name] = option(low, part.expression, scope)
+            elif entry is not None and _is_misnamed(part, scope):
                 raise QueryTypeError(
-                    f"{e.name.upper()} has no option {part.this.name}, got {text_of(e)}. It is "
-                    f"{entry.signature}."
+                    f"{e.name.upper()} has no option {part.this.name}, but the call is "
+                    f"{text_of(e)}. Call it as {entry.signature}."
                 )
             else:
                 if isinstance(part, exp.Order):
-                    found.order, part = ordered(low, part, scope), part.this
+                    arguments.order, part = order_terms(low, part, scope), part.this
                 if isinstance(part, exp.Distinct):
-                    found.distinct, part = True, part.expressions[0]
-                found.values.append(low.value(part, scope))
+                    arguments.distinct, part = True, part.expressions[0]
+                arguments.values.append(low.value(part, scope))
     finally:
-        scope.in_aggregate = inner
-    return found
+        scope.in_aggregate = was_in_aggregate
+    return arguments
 
 
-def _misnamed(part: exp.Expr, scope: Scope) -> bool:
-    """Tell whether an argument is an option by a name that nothing has."""
+def _is_misnamed(part: exp.Expr, scope: Scope) -> bool:
+    """Tell whether an argument looks like an option, ``name = value``, of an unknown name."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
@@ -223,99 +235,111 @@ def _misnamed(part: exp.Expr, scope: Scope) -> bool:
 
 
 def _parameters(entry: Function | None) -> list[str]:
-    """Return the names of a function's parameters, as its signature has them."""
+    """Return the names of a function's parameters, from its signature."""
     if entry is None or "(" not in entry.signature:
         return []
     inside = entry.signature.split("(", 1)[1].rstrip(")")
     return [part.split("=")[0].strip(" *") for part in inside.split(",") if part.strip()]
 
 
-def _of_tensors(
-    low: Lowering, name: str, given: _Arguments, e: exp.Anonymous, scope: Scope
+def _call_tensors(
+    low: Lowering, name: str, arguments: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
-    args, first = given.values, given.values[0]
-    if given.distinct:
+    """Lower a call with a tensor among its arguments."""
+    args, first = arguments.values, arguments.values[0]
+    if arguments.distinct:
         raise QueryTypeError(
             f"DISTINCT in a call compares one value per row, but {text_of(_tensor_among(args, e))} "
-            "is a tensor. Query the rows that differ: FROM (SELECT DISTINCT x FROM …)."
+            "is a tensor. Select the distinct rows first: FROM (SELECT DISTINCT x FROM …)."
         )
     if name == "COUNT" and isinstance(first, Tensor):
         scope.aggregated = True
-        return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
+        return Sql(
+            exp.Anonymous(this="COUNT", expressions=[count_argument(first, low, scope)]), NUMBER
+        )
     if name in known.BY_ANOTHER and len(args) > 2:
         raise QueryTypeError(
-            f"{name} of a tensor takes one row's, but it is {text_of(e)}. For several rows, write "
-            "ORDER BY … LIMIT n."
+            f"{name} returns a single row for a tensor, but the call is {text_of(e)}. For several "
+            "rows, write ORDER BY … LIMIT n."
         )
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
         scope.aggregated = scope.aggregated or name not in known.WINDOWS
         rest = [ordering(a, low, scope) for a in args[1:]]
         if name in known.PASSES_NULLS:
-            present = counted(first, low, scope)
-            first = rewritten(first, lambda row: _where_present(row, present), text_of(e))
-        return picked(first, name, rest, given.order, text_of(e))
+            present = count_argument(first, low, scope)
+            first = map_rows(first, lambda row: _where_present(row, present), text_of(e))
+        return pick_row(first, name, rest, arguments.order, text_of(e))
     if name in known.LISTS and isinstance(first, Tensor):
         scope.aggregated = True
-        return grouped(first, "LIST", text_of(e), given.order)
+        return aggregate_group(first, "LIST", text_of(e), arguments.order)
     is_complex = isinstance(first, Tensor) and first.is_scalar and is_numpys(first)
     if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
         raise QueryTypeError(
-            f"Complex numbers are neither less nor greater than others, but {text_of(e)} puts them "
-            "in order. Take that of their absolute values: ABS(x)."
+            f"Complex numbers have no order, which {text_of(e)} needs. Use their absolute values: "
+            "ABS(x)."
         )
     over_group = (scope.grouped or is_complex) and not scope.in_aggregate
-    if name in known.ROWWISE and over_group and not given.options and len(args) == 1:
+    if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
         scope.aggregated = True
         first = low.as_tensor(first, text_of(e))
-        return grouped(first, known.ELEMENTWISE.get(name, name), text_of(e))
-    if given.order:
-        raise QueryTypeError(f"ORDER BY within a call is of aggregates, got {text_of(e)}.")
+        return aggregate_group(first, known.ELEMENTWISE.get(name, name), text_of(e))
+    if arguments.order:
+        raise QueryTypeError(
+            f"Only aggregates take ORDER BY within a call, but the call is {text_of(e)}."
+        )
     if name in ("COALESCE", "IFNULL"):
         return low.value(_first_present(e.expressions), scope)
     if name in REGISTRY:
-        return low.call(name, args, given.options, e)
+        return low.call(name, args, arguments.options, e)
     if name.lower() in catalog():
         raise QueryTypeError(
-            f"{name} takes one value per row, got {text_of(_tensor_among(args, e))}, which is a "
-            "tensor. Reduce it, such as by MEAN(…), or take an element of it."
+            f"{name} takes one value per row, but {text_of(_tensor_among(args, e))} is a tensor. "
+            "Reduce it, for example by MEAN(…), or take an element of it."
         )
     raise unknown_function(name)
 
 
 def _where_present(row: exp.Expr, present: exp.Expr) -> exp.Expr:
-    """Return a row's position where something is not null, for aggregates to pass over others."""
+    """Return a row's position, or null where `present` is null, so that aggregates skip it."""
     is_there = exp.not_(exp.Is(this=present.copy(), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=is_there, true=row)])
 
 
 def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
-    """Return the argument that is a tensor."""
+    """Return the first argument that is a tensor, as the query has it."""
     parts: list[exp.Expr] = e.expressions
     return next(p for p, a in zip(parts, args, strict=False) if is_numpys(a))
 
 
 def _first_present(parts: list[exp.Expr]) -> exp.Case:
-    """Return COALESCE of tensors, as CASE."""
+    """Return COALESCE as a CASE, for tensors."""
     *others, last = parts
     ifs = [exp.If(this=exp.Not(this=exp.Is(this=p, expression=exp.null())), true=p) for p in others]
     return exp.Case(ifs=ifs, default=last)
 
 
-def _of_scalars(
-    low: Lowering, name: str, given: _Arguments, e: exp.Anonymous, scope: Scope
+def _call_scalars(
+    low: Lowering, name: str, arguments: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
-    args, called = given.values, known.NAMES.get(name, name)
-    if called.lower() not in catalog():
+    """Lower a call of a DuckDB function, whose arguments are all scalars or lists.
+
+    The arguments are converted to the form in which DuckDB computes by the rules of the language:
+    classes become their names, JSON compares by value, and nanoseconds are not lost.
+    """
+    args, duckdb_name = arguments.values, known.NAMES.get(name, name)
+    if duckdb_name.lower() not in catalog():
         raise unknown_function(name)
     if name in known.AGGREGATES:
         if not args:
-            raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
+            raise QueryTypeError(
+                f"{name} must be given the value to aggregate, but the call is {text_of(e)}."
+            )
         if name == "MODE" and len(args) > 1:
             raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
         if scope.in_aggregate and not scope.in_window:
             raise QueryTypeError(
-                f"An aggregate goes over rows, and {text_of(e)} stands within another one. Query a "
-                f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
+                f"Aggregates cannot be nested, but {text_of(e)} is within another one. Write a "
+                f"subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     if name in known.ORDERS:
@@ -325,68 +349,70 @@ def _of_scalars(
         args = [low.types.refined(a) for a in args]
     if name in LOOKUPS:
         check_lookup(name, [low.types.refined(a) for a in args])
-    args = _in_form_of_items(name, args, low, scope)
+    args = _unify_items(name, args, low, scope)
     if name in known.UNIFIES:
-        _one_type(name, args, e)
+        _refuse_json(name, args, e)
         args, kind = unified(args, low, scope)
     elif name in known.WITH_DEFAULT and len(args) == 3:
         [first, default], kind = unified([args[0], args[2]], low, scope)
-        args = [_wide_enough(first, default, low, scope), args[1], default]
+        args = [_widened(first, default, low, scope), args[1], default]
     else:
-        kind = _result_kind(name, called, args)
-        if takes_no_text(called):
-            args = [fraction(a) for a in args]
+        kind = _result_kind(name, duckdb_name, args)
+        if takes_no_text(duckdb_name):
+            args = [parse_fraction(a) for a in args]
     nodes = [_argument(name, a, low, scope) for a in args]
     if name in IN_MICROSECONDS:
         nodes = [
             in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
         ]
-    elif takes_microseconds(called, args):
-        nodes = [floored(n, a) for n, a in zip(nodes, args, strict=True)]
-    if takes_nanoseconds(called):
+    elif takes_microseconds(duckdb_name, args):
+        nodes = [floor_to_microseconds(n, a) for n, a in zip(nodes, args, strict=True)]
+    if takes_nanoseconds(duckdb_name):
         nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
-    nodes = bounded(called, args, nodes, e, scope.lengths)
+    nodes = check_growth(duckdb_name, args, nodes, e, scope.lengths)
     if any(map(is_json, args)):
-        called, nodes = _of_json(called, args, nodes, e)
+        duckdb_name, nodes = _adapt_json(duckdb_name, args, nodes, e)
     for at, part in enumerate(e.expressions):
         if isinstance(part, exp.Star):
             nodes[at] = exp.Star()
-    if given.distinct:
-        if is_json(args[0]) and called not in _NUMERIC:
+    if arguments.distinct:
+        if is_json(args[0]) and duckdb_name not in _NUMERIC:
             nodes[0] = json_key(nodes[0])
-        given.order = [_by_argument(term, args[0], nodes[0], low, scope) for term in given.order]
+        arguments.order = [
+            _sort_like_argument(term, args[0], nodes[0], low, scope) for term in arguments.order
+        ]
         nodes[0] = exp.Distinct(expressions=[nodes[0]])
-    if given.order:
-        nodes[-1] = exp.Order(this=nodes[-1], expressions=given.order)
-    if name == "LOG" and len(nodes) == 2:  # with a base
-        called = name
-    return Sql(nan_last(name, args, exp.Anonymous(this=called, expressions=nodes)), kind)
+    if arguments.order:
+        nodes[-1] = exp.Order(this=nodes[-1], expressions=arguments.order)
+    if name == "LOG" and len(nodes) == 2:  # LOG(base, x), while LOG(x) is LN in DuckDB
+        duckdb_name = name
+    return Sql(sort_nan_last(name, args, exp.Anonymous(this=duckdb_name, expressions=nodes)), kind)
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Refuse bytes where SQL would take their texts, and parts of a struct without a name.
+    """Refuse bytes in functions that write strings, and parts of a struct without a name.
 
     Raises
     ------
     QueryTypeError
-        With the way to write it.
+        For such arguments.
     """
     kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
     if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
         raise QueryTypeError(
-            f"{name} makes texts, but bytes are among its values: {text_of(e)}. Write DECODE(x) "
-            "for text in UTF-8, or HEX(x)."
+            f"{name} makes strings, but bytes are among its values: {text_of(e)}. Write DECODE(x) "
+            "for UTF-8, or HEX(x)."
         )
     named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
     if name == "STRUCT_PACK" and not all(named):
         raise QueryTypeError(
-            f"STRUCT_PACK takes its parts with their names, but the call is {text_of(e)}. Write "
+            f"STRUCT_PACK takes every part with its name, but the call is {text_of(e)}. Write "
             "STRUCT_PACK(name := x), or {'name': x}."
         )
 
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a value in the form in which a function takes it: classes by name, most often."""
+    """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
     if is_json(value) and name in known.OF_JSON | known.SEEKS:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
@@ -396,8 +422,8 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     return low.as_sql(value, scope)
 
 
-def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a value in a type that holds its default, too; SQL would round the default."""
+def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a value in a type that also holds its default, which SQL would round otherwise."""
     if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
         return value
     sides = [low.as_sql(v, scope) for v in (value, default)]
@@ -405,9 +431,12 @@ def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> V
     return Sql(exp.Case(ifs=ifs, default=sides[1]), kind_of(value))
 
 
-def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
-    if name == "MAP":  # of two lists, of kinds of their own
+def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
+    """Convert lists, and values that are looked for in them, to one form.
+
+    If one of them is JSON, all become JSON.
+    """
+    if name == "MAP":  # whose keys and values are independent of each other
         return args
     if name in known.OF_ONE_KIND:
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
@@ -422,17 +451,21 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
     is_sought = any(map(is_json, args)) or mixes_json(*items)
     if any(map(lists_json, kinds)) or (seeks and any(lists) and is_sought):
         return [
-            as_list_of_json(a, low, scope) if listed else _sought(a, low, scope) if seeks else a
+            as_list_of_json(a, low, scope)
+            if listed
+            else _as_json_item(a, low, scope)
+            if seeks
+            else a
             for a, listed in zip(args, lists, strict=True)
         ]
     if not seeks:
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
-    return [fraction(a) for a in args] if of_numbers else args
+    return [parse_fraction(a) for a in args] if of_numbers else args
 
 
 def _items(name: str, at: int, value: Value) -> list[Value]:
-    """Return values of the kinds that an argument brings into a list."""
+    """Return values of the kinds that an argument contributes to a list."""
     if name in known.RESIZES and at == 1:
         return []
     if isinstance(value, Constant) and isinstance(value.value, list):
@@ -443,26 +476,30 @@ def _items(name: str, at: int, value: Value) -> list[Value]:
     return [by_name(Sql(exp.null(), kind.of_item))]
 
 
-def _sought(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a value in the form in which a list of JSON has it."""
+def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Convert a value to the form that items of a list of JSON have."""
     return as_part(Sql(as_json(value, low, scope), JSON))
 
 
-def _by_argument(
+def _sort_like_argument(
     term: exp.Expr, argument: Value, node: exp.Expr, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a term of ORDER BY; DISTINCT sorts by what it compares: classes by name."""
+    """Return a term of ORDER BY beside DISTINCT.
+
+    DuckDB sorts only by the argument of DISTINCT itself, so a term that is the argument gets the
+    same form, for example the names of classes.
+    """
     if term.this == low.as_sql(argument, scope):
         term.set("this", node.copy())
     return term
 
 
-def _of_json(
+def _adapt_json(
     name: str, args: list[Value], nodes: list[exp.Expr], e: exp.Expr
 ) -> tuple[str, list[exp.Expr]]:
-    """Return a function and its arguments where JSON values are among them.
+    """Return the function and its arguments for a call with JSON values.
 
-    They are numbers where numbers are what the function takes, and are compared by value.
+    JSON values become numbers for functions of numbers, and compare by value elsewhere.
     """
     of_json = [is_json(a) for a in args]
     if name in ("MIN", "MAX"):
@@ -480,24 +517,25 @@ def _of_json(
     return name, [as_number(n) if json else n for n, json in pairs]
 
 
-def _one_type(name: str, args: list[Value], e: exp.Anonymous) -> None:
-    """Refuse JSON for the greatest of several values. Raises QueryTypeError."""
+def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
+    """Refuse JSON in GREATEST and LEAST. Raises QueryTypeError."""
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
         raise QueryTypeError(
-            f"{name} takes values of one type, and a JSON value may be a number or a text: "
-            f"CAST({text_of(json)} AS DOUBLE), or AS TEXT."
+            f"{name} must be given values of one type, but a JSON value may be a number or a "
+            f"string. Write CAST({text_of(json)} AS DOUBLE), or AS TEXT."
         )
 
 
 _COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
-"""Aggregates that tell equal values from others, of which any stands for all."""
+"""Aggregates that only tell equal values from different ones."""
 
 _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 """Functions that take numbers, by DuckDB's names."""
 
 
-def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
+def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
+    """Return the kind of a function's result."""
     first = args[0] if args else None
     if name in known.LISTS and first is not None:
         return kind_of(first).listed
@@ -511,7 +549,7 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         return TEXT
     if name in known.COUNTS:
         return NUMBER
-    if name in ("RANGE", "GENERATE_SERIES"):  # of times they are refused
+    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` refuses those of times
         return NUMBER.listed
     if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
         return extended
@@ -522,25 +560,25 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         if kind.name == "class" and name in known.KEEPS_CLASS:
             return kind
         keeps = name in known.KEEPS_CLASS and kind.name in ("number", "time")
-        kept = kind.htype if keeps else None
-        same = kind.name if kind.name != "class" else "number"
+        htype = kind.htype if keeps else None
+        kind_name = kind.name if kind.name != "class" else "number"
         names = () if kind.name == "class" else kind.names
-        return replace(kind, name=same, names=names, htype=kept, dtype="")
+        return replace(kind, name=kind_name, names=names, htype=htype, dtype="")
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         like = args[known.LIKE_ARGUMENT[name]]
         kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)
-        if kind.name in ("json", "class"):  # which are taken as texts
+        if kind.name in ("json", "class"):  # which become strings
             return TEXT
-        if kind.name == "time":  # in microseconds
+        if kind.name == "time":  # the result is in microseconds
             return TIME
         return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
     if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
         return TEXT
-    return TEXT if name in known.GIVES_TEXT else kind_returned(called)
+    return TEXT if name in known.GIVES_TEXT else kind_returned(duckdb_name)
 
 
 def _kind_extended(name: str, args: list[Value]) -> Kind | None:
-    """Return the kind of a list with more items; None where they are not known to be of one."""
+    """Return the kind of an extended list; None if its items may be of several kinds."""
     items = {kind_of(item) for at, a in enumerate(args) for item in _items(name, at, a)}
     if {kind.name for kind in items} == {"number"}:
         return (REAL if any(kind.real for kind in items) else NUMBER).listed
@@ -549,7 +587,7 @@ def _kind_extended(name: str, args: list[Value]) -> Kind | None:
 
 
 def unknown_function(name: str) -> NotFoundError:
-    """Return the error for a function that neither NumPy's part nor DuckDB has."""
+    """Return the error for an unknown function, with a hint at similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     theirs = {n.upper() for n in catalog()} - ours
     near = [
@@ -558,8 +596,8 @@ def unknown_function(name: str) -> NotFoundError:
     ]
     hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
     return NotFoundError(
-        f"There is no function {name}.{hint} `python -m deeplake_lite.query.reference` prints "
-        "those that queries may call."
+        f"There is no function {name}.{hint} `python -m deeplake_lite.query.reference` lists the "
+        "functions that queries may call."
     )
 
 

@@ -1,4 +1,4 @@
-"""CAST: of scalars SQL's, of tensors NumPy's, by the names of types of either."""
+"""CAST, computed by DuckDB for scalars and by NumPy for tensors; types have the names of both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars.json_values import json_text
 from deeplake_lite.query.bind.scalars.kinds import as_text
-from deeplake_lite.query.bind.scalars.moments import floored
+from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.dialect import WRITTEN, text_of
 from deeplake_lite.query.values import (
@@ -36,31 +36,32 @@ if TYPE_CHECKING:
 
 
 def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
-    """Return CAST: classes become their names, JSON its text; tensors are NumPy's.
+    """Lower CAST; as text, classes become their names, and JSON strings lose their quotes.
 
     Raises
     ------
     QueryTypeError
-        For a tensor as what is no number.
+        For a CAST of a tensor to anything but numbers.
     """
-    found = low.value(e.this, scope)
+    value = low.value(e.this, scope)
     to: exp.DataType = e.to
-    if _is_list(found) and _name_of(to) is not None:  # SQL's, which it casts to lists alone
-        found = low.as_tensor(found, text_of(e.this))
-    if isinstance(found, Tensor) and not found.is_scalar:
-        return low.call("CAST", [found], {"type": _dtype(to, found)}, e)
+    if _is_list(value) and _name_of(to) is not None:  # DuckDB casts lists only to lists
+        value = low.as_tensor(value, text_of(e.this))
+    if isinstance(value, Tensor) and not value.is_scalar:
+        return low.call("CAST", [value], {"type": _dtype(to, value)}, e)
     is_text = to.this in exp.DataType.TEXT_TYPES
-    if to.this in _MOMENTS and isinstance(found, Constant) and isinstance(found.value, str):
-        moment = exact_timestamp(found.value, "datetime64[ns]")  # its offset, which SQL ignores
-        found = found if moment is None else constant(moment)
-    node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
+    if to.this in _MOMENTS and isinstance(value, Constant) and isinstance(value.value, str):
+        # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
+        moment = exact_timestamp(value.value, "datetime64[ns]")
+        value = value if moment is None else constant(moment)
+    node = as_text(value, low, scope) if is_text else low.as_sql(value, scope)
     if to.this in _COARSE:
-        node = floored(node, found)
+        node = floor_to_microseconds(node, value)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else _kind_of_type(to)
-    if isinstance(found, Sql) and found.kind.name == "json" and is_text:
-        node = json_text(found.node)
+    if isinstance(value, Sql) and value.kind.name == "json" and is_text:
+        node = json_text(value.node)
     return Sql(type(e)(this=node, to=to.copy()), kind)
 
 
@@ -68,22 +69,22 @@ _MOMENTS = {
     exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME,
     exp.DType.TIMESTAMP_S, exp.DType.TIMESTAMP_MS, exp.DType.TIMESTAMP_NS,
 }  # fmt: skip
-"""Types of moments without a zone."""
+"""Types of timestamps without a time zone."""
 
 
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
-"""Types of moments, and of times of a day, in microseconds or coarser."""
+"""Types of timestamps and times of day in microseconds or coarser units."""
 
 
 def _is_list(value: Value) -> bool:
-    """Tell whether a value is a list, or an array as a parameter."""
+    """Tell whether a value is a list or a constant array."""
     if isinstance(value, Constant):
         return isinstance(value.value, list | np.ndarray)
     return isinstance(value, Sql) and value.kind.name == "list"
 
 
 def _kind_of_type(to: exp.DataType) -> Kind:
-    """Return the kind of a value of one of SQL's types."""
+    """Return the kind of values of an SQL type."""
     if to.this in exp.DataType.REAL_TYPES:
         return REAL
     if to.this in exp.DataType.INTEGER_TYPES:
@@ -102,30 +103,30 @@ def _kind_of_type(to: exp.DataType) -> Kind:
 
 
 _FLOATS = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"}
-"""NumPy's names of types that DuckDB has under others."""
+"""SQL names of types that have another name in NumPy."""
 
 _DTYPES = {
     "BOOLEAN": "bool", "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64",
     "UTINYINT": "uint8", "USMALLINT": "uint16", "UINT": "uint32", "UBIGINT": "uint64",
     "FLOAT": "float32", "DOUBLE": "float64",
 }  # fmt: skip
-"""NumPy's names of SQL's types."""
+"""NumPy names of SQL types."""
 
 
 def _dtype(to: exp.DataType, tensor: Tensor) -> str:
-    """Return NumPy's name of a type, written as NumPy's or as SQL's. Raises QueryTypeError."""
+    """Return the dtype for a CAST of a tensor. Raises QueryTypeError if it is not numeric."""
     name = _name_of(to)
     if name is None:
         raise QueryTypeError(
-            "CAST makes numbers of a tensor, such as FLOAT or uint8, got "
-            f"{to.meta[WRITTEN].upper()}: {tensor.text} is {tensor.type}. A text or a date is one "
-            "value per row: take an element, or reduce it."
+            "A tensor can be CAST only to numbers, such as FLOAT or uint8, but the type is "
+            f"{to.meta[WRITTEN].upper()}, and {tensor.text} is {tensor.type}. Strings and dates "
+            "are single values: take an element first, or reduce the tensor."
         )
     return name
 
 
 def _name_of(to: exp.DataType) -> str | None:
-    """Return NumPy's name of a type; None where NumPy has no such numbers."""
+    """Return the NumPy name of a numeric type; None for other types."""
     written = to.meta[WRITTEN].lower()
-    known = written in _DTYPES.values() or written == "float16"
-    return written if known else _DTYPES.get(to.this.value)
+    is_numpy = written in _DTYPES.values() or written == "float16"
+    return written if is_numpy else _DTYPES.get(to.this.value)

@@ -1,4 +1,4 @@
-"""DuckDB's catalog of functions: which of them queries may call, what they take and return."""
+"""DuckDB's catalog of functions, limited to those that queries may call."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ _KINDS = {
     NUMBER: _INTEGERS | {"DECIMAL"},
     REAL: _INTEGERS | {"DECIMAL", "FLOAT", "DOUBLE"},
 }
-"""Types that a kind of scalars has in DuckDB; the first kind that has all of a function's."""
+"""DuckDB types of each kind; a function has the first kind that covers all types it returns."""
 
 
 class Function(NamedTuple):
-    """What the catalog says of a function, whichever of its forms is called."""
+    """A function of the catalog, summed up over its overloads."""
 
     types: frozenset[str | None]
     """Types that it returns."""
     takes_no_text: bool
-    """Whether no form takes text, or values of any type."""
+    """Whether no overload takes strings, or values of any type."""
     takes_nanoseconds: bool
-    """Whether a form takes moments in nanoseconds, and none takes those in seconds."""
+    """Whether an overload takes timestamps in nanoseconds, and none takes those in seconds."""
     casts_moments: bool
-    """Whether it takes moments in microseconds, and converts those in nanoseconds to them."""
+    """Whether it takes timestamps in microseconds, and converts those in nanoseconds to them."""
 
 
 @cache
 def catalog() -> Mapping[str, Function]:
-    """Return the functions that queries may call, by their names in lower case."""
+    """Return the functions that queries may call, by name in lower case."""
     with connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
     listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
@@ -66,7 +66,7 @@ def catalog() -> Mapping[str, Function]:
 
 
 def kind_returned(name: str) -> Kind:
-    """Return the kind of a function's results, ANY where it depends on what the function takes.
+    """Return the kind of a function's results; `ANY` if it depends on the arguments.
 
     >>> [kind_returned(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
     ['text', 'time', 'number', 'any']
@@ -84,12 +84,12 @@ def kind_returned(name: str) -> Kind:
 
 
 def _kind_of(types: Collection[str | None]) -> Kind:
-    """Return the kind of values of some types, ANY where they are of several kinds."""
+    """Return the kind that covers all of some types; `ANY` if there is none."""
     return next((kind for kind, known in _KINDS.items() if {*types} <= known), ANY)
 
 
 def takes_no_text(name: str) -> bool:
-    """Tell whether a function takes numbers, times and the like, but no text.
+    """Tell whether a function takes no strings, only numbers, times and the like.
 
     >>> takes_no_text("MOD"), takes_no_text("CONCAT"), takes_no_text("LEFT")
     (True, False, False)
@@ -98,12 +98,12 @@ def takes_no_text(name: str) -> bool:
 
 
 def takes_nanoseconds(name: str) -> bool:
-    """Tell whether a function has a form for moments in nanoseconds, but none for seconds."""
+    """Tell whether a function takes timestamps in nanoseconds, but has no overload for seconds."""
     return catalog()[name.lower()].takes_nanoseconds
 
 
 def casts_moments(name: str) -> bool:
-    """Tell whether a function takes moments in microseconds alone.
+    """Tell whether a function takes timestamps in microseconds only.
 
     >>> casts_moments("YEAR"), casts_moments("STRFTIME"), casts_moments("MAX")
     (True, False, False)

@@ -1,8 +1,8 @@
-"""Functions that make long values of short ones: how long they get is checked before they do.
+"""Limits on the size of the results of functions that make long values from short ones.
 
 DuckDB computes such a value in one go, outside of its memory limit, and cannot be interrupted
-meanwhile. Constants are checked here; otherwise an argument becomes ``CASE WHEN … THEN error(…)``,
-which DuckDB evaluates before it calls the function.
+meanwhile. Constant arguments are checked here. Any other argument becomes
+``CASE WHEN … THEN error(…)``, which DuckDB evaluates before it calls the function.
 """
 
 from __future__ import annotations
@@ -23,38 +23,46 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_CHARACTERS = 1 << 26
-"""Characters of a text that a query makes, at the most."""
+"""Most characters of a string that a query makes."""
 
 MOST_ITEMS = 10_000_000
-"""Items of a list that a query makes, at the most."""
+"""Most items of a list that a query makes."""
 
 MOST_TIMES = 1_000_000
-"""How many times as long as a text its nested replacements may be, at the most."""
+"""Most times that nested replacements may multiply the length of a string."""
 
 _ITEM_BYTES = 16
-"""Bytes of an item of a list at most: 8 for a number, 16 for a short string."""
+"""Most bytes of a list item: 8 for a number, 16 for a short string."""
 
 _SHORT = 100
-"""Characters of a constant that never need a check."""
+"""Most characters of a constant that needs no check."""
 
 _LONGEST = 2_000
-"""Characters of an expression that a check may repeat."""
+"""Most characters of an expression that a check may repeat."""
 
 
-def bounded(
+def check_growth(
     name: str,
     args: Sequence[Value],
     nodes: list[exp.Expr],
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> list[exp.Expr]:
-    """Return the arguments of a function, checked where its result could get too long.
+    """Return the arguments of a function, with a check if its result could get too long.
 
     Parameters
     ----------
-    lengths : sequence of Expr
-        How many items the lists have that lambdas around the call go over. All that they make
-        together is as long as one value may be.
+    name : str
+        DuckDB's name of the function.
+    args : sequence of Value
+        The arguments.
+    nodes : list of exp.Expr
+        The arguments as SQL.
+    e : exp.Expr
+        The call, for messages.
+    lengths : sequence of exp.Expr
+        Lengths of the lists of the lambdas around the call. The results for all items together
+        may be as long as one value.
 
     Raises
     ------
@@ -64,74 +72,84 @@ def bounded(
     match name:
         case "REPEAT" if len(args) == 2:
             size = exp.Mul(this=_length(args[0], nodes[0], e), expression=_big(nodes[1]))
-            return [nodes[0], _checked(nodes[1], size, MOST_CHARACTERS, args, e, lengths)]
+            return [nodes[0], _with_check(nodes[1], size, MOST_CHARACTERS, args, e, lengths)]
         case "LPAD" | "RPAD" if len(args) > 1:
-            checked = _checked(nodes[1], _big(nodes[1]), MOST_CHARACTERS, [args[1]], e, lengths)
+            checked = _with_check(nodes[1], _big(nodes[1]), MOST_CHARACTERS, [args[1]], e, lengths)
             return [nodes[0], checked, *nodes[2:]]
         case "LIST_RESIZE" | "ARRAY_RESIZE" if len(args) > 1:
-            checked = _checked(nodes[1], _big(nodes[1]), MOST_ITEMS, [args[1]], e, lengths)
+            checked = _with_check(nodes[1], _big(nodes[1]), MOST_ITEMS, [args[1]], e, lengths)
             return [nodes[0], checked, *nodes[2:]]
         case "RANGE" | "GENERATE_SERIES" if 0 < len(args) < 4:
-            return _series(args, nodes, e, lengths)
+            return _check_series(args, nodes, e, lengths)
         case "REPLACE" | "REGEXP_REPLACE" if len(args) > 2:
-            return _replaced(args, nodes, e, lengths)
+            return _check_replacement(args, nodes, e, lengths)
         case "CONCAT" | "CONCAT_WS" if args:
-            return joined(args, nodes, e, lengths)
+            return check_joined(args, nodes, e, lengths)
         case _ if lengths and name in EXTENDS_LISTS:
-            return extended(args, nodes, e, lengths)
+            return check_extended(args, nodes, e, lengths)
         case "FORMAT" | "PRINTF" if args:
             _check_widths(args[0], e)
     return nodes
 
 
-def joined(
+def check_joined(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return texts to join; where some are columns of a query, the last is checked with them."""
+    """Return strings to join, with a check if they are computed by subqueries or in a lambda.
+
+    A column of a subquery may itself be a joined string, so nested queries could double its length
+    again and again.
+    """
     columns = [n for n in nodes if isinstance(n, exp.Column)]
     if lengths:
         if any(kind_of(a).name == "list" for a in args):
-            return extended(args, nodes, e, lengths)
-        return _joined_in_lambda(nodes, e, lengths)
-    made = [a for a in args if isinstance(a, Sql) and a.plain is None]
-    if len(columns) < 2 or not any(isinstance(a.node, exp.Column) for a in made):
+            return check_extended(args, nodes, e, lengths)
+        return _check_joined_in_lambda(nodes, e, lengths)
+    computed = [a for a in args if isinstance(a, Sql) and a.plain is None]
+    if len(columns) < 2 or not any(isinstance(a.node, exp.Column) for a in computed):
         return nodes
     size: exp.Expr = exp.Literal.number(0)
     for node in columns:
         size = exp.Add(this=size, expression=func("coalesce", _characters(node), exp.convert(0)))
-    last = _checked(exp.cast(nodes[-1], "TEXT"), size, MOST_CHARACTERS, [], e, lengths)
+    last = _with_check(exp.cast(nodes[-1], "TEXT"), size, MOST_CHARACTERS, [], e, lengths)
     return [*nodes[:-1], last]
 
 
-def _joined_in_lambda(
+def _check_joined_in_lambda(
     nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return texts to join, of which the last is checked with the others."""
+    """Return strings to join in a lambda; the last one checks the length of all."""
     size: exp.Expr = exp.Literal.number(0)
     for node in nodes:
         if len(node.sql("duckdb")) > _LONGEST:
             raise _too_long_to_check(e)
         length = func("coalesce", _characters(node), exp.convert(0))
         size = exp.Add(this=size, expression=length)
-    last = _checked(exp.cast(nodes[-1], "TEXT"), size, MOST_CHARACTERS, [], e, lengths)
+    last = _with_check(exp.cast(nodes[-1], "TEXT"), size, MOST_CHARACTERS, [], e, lengths)
     return [*nodes[:-1], last]
 
 
-def extended(
+def check_extended(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the arguments of a function that makes a longer list of lists within a lambda."""
+    """Return the arguments of a function that extends a list in a lambda, with a check."""
     size: exp.Expr = exp.convert(1)
     for value, node in zip(args, nodes, strict=True):
         if kind_of(value).name == "list":
             size = exp.Add(this=size, expression=func("coalesce", _length(value, node, e), size))
-    return [_checked(nodes[0], size, MOST_ITEMS, [], e, lengths), *nodes[1:]]
+    return [_with_check(nodes[0], size, MOST_ITEMS, [], e, lengths), *nodes[1:]]
 
 
-def _replaced(
+def _check_replacement(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the arguments of a replacement: of a column or a text as it stands."""
+    """Return the arguments of REPLACE or REGEXP_REPLACE, with a check of the result's length.
+
+    Raises
+    ------
+    QueryTypeError
+        For nested replacements by constants that multiply the length too often.
+    """
     times = 1
     inner: exp.Expr | None = e
     while isinstance(inner, exp.Anonymous) and inner.name.upper() in ("REPLACE", "REGEXP_REPLACE"):
@@ -141,8 +159,8 @@ def _replaced(
     if times > MOST_TIMES:
         raise _too_long(e, f"{times:,} times as long as what it replaces", f"{MOST_TIMES:,} times")
     by_value = args[2]
-    known = by_value.value if isinstance(by_value, Constant) else None
-    if isinstance(known, str) and len(known) <= _SHORT and not lengths:
+    replacement = by_value.value if isinstance(by_value, Constant) else None
+    if isinstance(replacement, str) and len(replacement) <= _SHORT and not lengths:
         return nodes
     length = func("strlen", exp.cast(nodes[2].copy(), "TEXT"))
     size = exp.Mul(
@@ -151,41 +169,47 @@ def _replaced(
         ),
         expression=length,
     )
-    checked = _checked(nodes[2], size, MOST_CHARACTERS, [args[0], by_value], e, lengths)
+    checked = _with_check(nodes[2], size, MOST_CHARACTERS, [args[0], by_value], e, lengths)
     return [*nodes[:2], checked, *nodes[3:]]
 
 
-def _series(
+def _check_series(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the ends and the step of a list of numbers. Raises QueryTypeError for dates."""
+    """Return the arguments of RANGE, with a check. Raises QueryTypeError for dates."""
     if any(kind_of(a).name in ("time", "text") for a in args):
         raise QueryTypeError(
-            f"A list of numbers has whole numbers for ends, but it is {text_of(e)}. For dates, add "
-            "an INTERVAL to each number of UNNEST(RANGE(n))."
+            f"The ends of a list of numbers must be whole numbers, but it is {text_of(e)}. For "
+            "dates, add an INTERVAL to each number of UNNEST(RANGE(n))."
         )
     start = exp.Literal.number(0) if len(args) == 1 else _big(nodes[0])
     stop = _big(nodes[0] if len(args) == 1 else nodes[1])
     step = _big(nodes[2]) if len(args) == 3 else exp.Literal.number(1)
     span = func("abs", exp.paren(exp.Sub(this=stop, expression=start)))
     size = exp.IntDiv(this=span, expression=func("greatest", func("abs", step), exp.convert(1)))
-    return [_checked(nodes[0], size, MOST_ITEMS, args, e, lengths), *nodes[1:]]
+    return [_with_check(nodes[0], size, MOST_ITEMS, args, e, lengths), *nodes[1:]]
 
 
 def _check_widths(pattern: Value, e: exp.Expr) -> None:
-    """Refuse widths of many digits, and those that are arguments themselves."""
-    known = pattern.value if isinstance(pattern, Constant) else None
-    if not isinstance(known, str):
+    """Refuse a format with widths of many digits, or with widths that are arguments.
+
+    Raises
+    ------
+    QueryTypeError
+        For such a format, and for one that is not constant.
+    """
+    format_ = pattern.value if isinstance(pattern, Constant) else None
+    if not isinstance(format_, str):
         raise QueryTypeError(
-            f"A format is the same text for all rows, but it is {text_of(e)}. Write it in quotes, "
-            "or as a parameter."
+            "A format must be the same string for all rows, but the call is "
+            f"{text_of(e)}. Write it in quotes, or as a parameter."
         )
-    if re.search(r"\d{5}|\{[^{}]*\{|%[-+ #0]*\*", known):
+    if re.search(r"\d{5}|\{[^{}]*\{|%[-+ #0]*\*", format_):
         raise _too_long(e, "padded to any width", "9,999 characters")
 
 
 def _length(value: Value, node: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return how long a text or a list is. Raises QueryTypeError for a long expression."""
+    """Return the length of a string or a list. Raises QueryTypeError for a long expression."""
     if isinstance(value, Constant) and isinstance(value.value, str | list):
         return exp.Literal.number(len(value.value))
     if len(node.sql("duckdb")) > _LONGEST:
@@ -200,11 +224,11 @@ def _characters(node: exp.Expr) -> exp.Expr:
 
 
 def _big(node: exp.Expr) -> exp.Expr:
-    """Return a number with room for its multiples."""
+    """Return a number as a HUGEINT, so that products do not overflow."""
     return exp.cast(node.copy(), "HUGEINT")
 
 
-def _checked(
+def _with_check(
     node: exp.Expr,
     size: exp.Expr,
     most: int,
@@ -212,7 +236,23 @@ def _checked(
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> exp.Expr:
-    """Return an argument that is an error where the result would be too long."""
+    """Return an argument that raises an error if the result would be too long.
+
+    Parameters
+    ----------
+    node : exp.Expr
+        The argument.
+    size : exp.Expr
+        Length of the result.
+    most : int
+        Greatest length.
+    args : sequence of Value
+        Arguments that determine the length. Without lambdas, small constants need no check.
+    e : exp.Expr
+        The call, for the message.
+    lengths : sequence of exp.Expr
+        Lengths of the lists of the lambdas around the call.
+    """
     numbers = [a.value for a in args if isinstance(a, Constant)]
     is_short = args and len(numbers) == len(args) and all(_is_small(n) for n in numbers)
     if is_short and not lengths:
@@ -224,7 +264,7 @@ def _checked(
     of = "longer than that, for all items of the list together" if lengths else "longer than that"
     is_longer = exp.GT(this=exp.paren(size), expression=limit)
     ifs = [exp.If(this=is_longer, true=_error(_too_long(e, of, bound)))]
-    if not lengths:  # DuckDB's lambdas do not call functions of Python's
+    if not lengths:  # DuckDB's lambdas cannot call Python functions
         item = _ITEM_BYTES if most == MOST_ITEMS else 1
         taken = exp.Mul(
             this=exp.cast(exp.paren(size.copy()), "DOUBLE"), expression=exp.convert(item)
@@ -241,11 +281,11 @@ GROWS = EXTENDS_LISTS | {
     "ARRAY_RESIZE", "CONCAT", "CONCAT_WS", "GENERATE_SERIES", "LIST_RESIZE", "LPAD", "RANGE",
     "REGEXP_REPLACE", "REPEAT", "REPLACE", "RPAD",
 }  # fmt: skip
-"""Functions that are checked within lambdas."""
+"""Functions whose results are checked within lambdas."""
 
 
 def grows(e: exp.Expr) -> bool:
-    """Tell whether an expression makes long values of short ones."""
+    """Tell whether an expression may make long values from short ones."""
     return any(
         isinstance(node, exp.DPipe)
         or (isinstance(node, exp.Anonymous) and node.name.upper() in GROWS)
@@ -254,7 +294,7 @@ def grows(e: exp.Expr) -> bool:
 
 
 def _is_small(value: object) -> bool:
-    """Tell whether a constant makes nothing long, whatever it is combined with."""
+    """Tell whether a constant is too small to make a long value."""
     if isinstance(value, str | list):
         return len(value) <= _SHORT
     return isinstance(value, int | float) and abs(value) <= MOST_ITEMS // _SHORT
@@ -262,16 +302,16 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} is checked beforehand, and what it is made of is too long "
-        "an expression for that. Name that in a query within: FROM (SELECT … AS x)."
+        f"The length of {text_of(e)} must be checked beforehand, but its arguments are too long "
+        "expressions for that. Name them in a subquery: FROM (SELECT … AS x)."
     )
 
 
 def _too_much(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"A query computes values of 2,048 rows at once, which take at most {MOST_BYTES >> 30} GiB "
-        f"together, but those of {text_of(e)} would take more. Make them shorter, or compute them "
-        "in Python."
+        "A query computes values of 2,048 rows at once, which may take at most "
+        f"{MOST_BYTES >> 30} GiB, but those of {text_of(e)} would take more. Make them shorter, or "
+        "compute them in Python."
     )
 
 

@@ -1,4 +1,4 @@
-"""Names of functions of scalars: which are aggregates, what they take, what they give."""
+"""Sets of function names, by what the functions of scalars take and return."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ NAMES = {
     "MEAN": "AVG", "STD": "STDDEV_SAMP", "STDDEV": "STDDEV_SAMP", "VAR": "VAR_SAMP",
     "VARIANCE": "VAR_SAMP", "PROD": "PRODUCT", "LOG": "LN",
 }  # fmt: skip
-"""Names that differ from DuckDB's, of functions of scalars."""
+"""DuckDB's names of functions that have another name in this language."""
 
 AGGREGATES = {
     "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN",
@@ -21,35 +21,36 @@ AGGREGATES = {
     "REGR_AVGY", "REGR_COUNT", "REGR_INTERCEPT", "REGR_R2", "REGR_SLOPE", "REGR_SXX", "REGR_SXY",
     "REGR_SYY", "SEM", "SUMKAHAN", "WAVG", "WEIGHTED_AVG",
 }  # fmt: skip
-"""Functions of many rows."""
+"""Functions that aggregate rows."""
 
 ROWWISE = {
     "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN", "PROD",
 }  # fmt: skip
-"""Aggregates that reduce a row's tensor, and go elementwise where there is GROUP BY."""
+"""Functions that reduce the tensor of each row, and are elementwise aggregates with GROUP BY."""
 
 ELEMENTWISE = {"AVG": "MEAN", "STDDEV": "STD", "VARIANCE": "VAR"}
+"""Names of elementwise aggregates that have several names."""
 
 LISTS = {"LIST", "ARRAY_AGG"}
-"""Aggregates that give all values of a group."""
+"""Aggregates that return all values of a group."""
 
 BY_ANOTHER = {"ARG_MIN", "ARG_MAX", "MIN_BY", "MAX_BY"}
-"""Aggregates that take one row's value, by another value."""
+"""Aggregates that return the value of the row where another value is least or greatest."""
 
 WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
-"""Functions that OVER alone makes sense of."""
+"""Functions that are only used with OVER."""
 
 PICKS = {"FIRST", "LAST", "ANY_VALUE"} | BY_ANOTHER | WINDOWS
-"""Functions that take the value of one of many rows, as it is."""
+"""Functions that return the unchanged value of one of many rows."""
 
 PASSES_NULLS = {"ANY_VALUE"} | BY_ANOTHER
-"""Those of them that take the value of a row that has one."""
+"""Functions of `PICKS` that skip rows whose value is null."""
 
 PICKS_SCALARS = {
     "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
     "ARG_MIN_NULLS_LAST",
 }  # fmt: skip
-"""Those of them that take scalars alone."""
+"""Functions that return the unchanged value of one of many rows, for scalars only."""
 
 OF_JSON = {
     "JSON", "JSON_ARRAY", "JSON_ARRAY_LENGTH", "JSON_CONTAINS", "JSON_EXISTS", "JSON_EXTRACT",
@@ -58,19 +59,19 @@ OF_JSON = {
     "JSON_TRANSFORM", "JSON_TRANSFORM_STRICT", "JSON_TYPE", "JSON_VALID", "JSON_VALUE",
     "ROW_TO_JSON", "TO_JSON",
 }  # fmt: skip
-"""Functions that take JSON as it is."""
+"""Functions that take JSON values as JSON."""
 
 GIVES_JSON = {
     "JSON", "JSON_ARRAY", "JSON_MERGE_PATCH", "JSON_OBJECT", "JSON_QUOTE", "JSON_STRUCTURE",
     "ROW_TO_JSON", "TO_JSON",
 }  # fmt: skip
-"""Functions whose result is JSON."""
+"""Functions that return JSON."""
 
 GIVES_TEXT = {"ARRAY_TO_STRING", "LIST_STRING_AGG", "SPLIT_PART"}
-"""Macros, of whose results the catalog says nothing, that give text."""
+"""Macros that return strings; the catalog has no types for the results of macros."""
 
 ELEMENTS = {"ARRAY_EXTRACT", "LIST_ELEMENT", "LIST_EXTRACT"}
-"""Functions that take an element of a list, or a character of a text."""
+"""Functions that return an item of a list or a character of a string."""
 
 LIKE_ARGUMENT = {
     "ARRAY_DISTINCT": 0, "ARRAY_INTERSECT": 0, "ARRAY_REVERSE": 0, "ARRAY_REVERSE_SORT": 0,
@@ -79,83 +80,83 @@ LIKE_ARGUMENT = {
     "LIST_SLICE": 0, "LIST_SORT": 0, "LIST_WHERE": 0, "REPEAT": 0,
     "DATETRUNC": 1, "DATE_TRUNC": 1, "TIME_BUCKET": 1,
 } | dict.fromkeys(ELEMENTS, 0)  # fmt: skip
-"""Functions whose result is of the kind of an argument, by its place."""
+"""Functions whose result has the kind of an argument, and the position of that argument."""
 
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
-"""Functions of a row's place in a window."""
+"""Window functions without arguments."""
 
 HOLDS_PARTS = {
     "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",
 }  # fmt: skip
-"""Functions that make structs and maps of values."""
+"""Functions that make structs and maps."""
 
 ORDERS = {
     "ARG_MAX", "ARG_MIN", "ARRAY_REVERSE_SORT", "ARRAY_SORT", "GREATEST", "LEAST", "LIST_GRADE_UP",
     "LIST_MAX", "LIST_MIN", "LIST_REVERSE_SORT", "LIST_SORT", "MAX", "MAX_BY", "MIN",
     "MIN_BY", "QUANTILE_DISC",
 }  # fmt: skip
-"""Functions that look which of several values is less."""
+"""Functions that compare values by their order."""
 
 SEEKS = {
     "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_HAS", "ARRAY_INDEXOF", "ARRAY_POSITION",
     "ARRAY_PREPEND", "ARRAY_PUSH_BACK", "ARRAY_PUSH_FRONT", "CONTAINS", "LIST_APPEND",
     "LIST_CONTAINS", "LIST_HAS", "LIST_INDEXOF", "LIST_POSITION", "LIST_PREPEND",
 }  # fmt: skip
-"""Functions of a list and one value of its kind."""
+"""Functions of a list and a value of the same kind as its items."""
 
 EXTENDS_LISTS = {
     "ARRAY_APPEND", "ARRAY_CAT", "ARRAY_CONCAT", "ARRAY_PREPEND", "ARRAY_PUSH_BACK",
     "ARRAY_PUSH_FRONT", "LIST_APPEND", "LIST_CAT", "LIST_CONCAT", "LIST_PREPEND",
 }  # fmt: skip
-"""Functions that give a list with more items."""
+"""Functions that add items to a list."""
 
 RESIZES = {"ARRAY_RESIZE", "LIST_RESIZE"}
-"""Functions of a list, a number of items, and what stands in new ones."""
+"""Functions of a list, a number of items, and a value for new items."""
 
 OF_ONE_KIND = SEEKS | EXTENDS_LISTS | RESIZES | {
     "ARRAY_HAS_ALL", "ARRAY_HAS_ANY", "ARRAY_INTERSECT", "LIST_HAS_ALL", "LIST_HAS_ANY",
     "LIST_INTERSECT",
 }  # fmt: skip
-"""Functions that put values into one list, or compare those of two."""
+"""Functions that combine values in one list, or compare the items of two lists."""
 
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
-"""Aggregates that give values in a list or a map, which hold classes by name."""
+"""Aggregates that return values in a list or a map, which hold classes by name."""
 
 SORTED = {"PERCENTILE_CONT": "QUANTILE_CONT", "PERCENTILE_DISC": "QUANTILE_DISC", "MODE": "MODE"}
-"""Functions that take WITHIN GROUP (ORDER BY x), and those that take x."""
+"""Functions that take WITHIN GROUP (ORDER BY x), and DuckDB's functions that take x itself."""
 
 REAL = {
     "SQRT", "LN", "LOG", "LOG2", "LOG10", "EXP", "POW", "POWER", "SIN", "COS", "TAN", "ASIN",
     "ACOS", "ATAN", "ATAN2", "AVG", "MEAN", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN", "PROD",
     "CBRT", "CORR",
 }  # fmt: skip
-"""Functions that may give NaN whatever they take."""
+"""Functions that may return NaN for any kind of number."""
 
 SAME = PICKS | PICKS_SCALARS | {
     "ABS", "ROUND", "FLOOR", "CEIL", "CEILING", "MIN", "MAX", "SUM", "COALESCE", "GREATEST",
     "LEAST", "MODE", "NULLIF", "IFNULL", "QUANTILE_DISC",
 }  # fmt: skip
-"""Functions whose result is of the kind of their first argument."""
+"""Functions whose result has the kind of their first argument."""
 
 UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
-"""Functions whose arguments one column is to hold."""
+"""Functions whose arguments must fit in one column."""
 
 WITH_DEFAULT = {"LAG", "LEAD"}
-"""Functions whose third argument stands where the first has no value."""
+"""Functions whose third argument is a default for the first."""
 
 KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS | PICKS_SCALARS
-"""Functions of which one gives a class for classes."""
+"""Functions that return a class if their argument is one."""
 
 JOINS = {"STRING_AGG", "LISTAGG", "GROUP_CONCAT"}
-"""Aggregates that join texts."""
+"""Aggregates that join strings."""
 
 WRITES_TEXTS = JOINS | {"ARRAY_TO_STRING", "CONCAT", "CONCAT_WS", "FORMAT", "PRINTF"}
-"""Functions that make a text of any value."""
+"""Functions that convert any value to a string."""
 
 COUNTS = {"COUNT", "LENGTH", "LEN", "SIGN", "COUNT_IF", "ROW_NUMBER", "RANK", "DENSE_RANK"}
-"""Functions that give a number that is never NaN."""
+"""Functions that return numbers, which are never NaN."""
 
 OF_SCALARS = AGGREGATES | NAMES.keys() | REAL | SAME | COUNTS | {
     "CONTAINS", "LOWER", "UPPER", "ISNAN",
 }  # fmt: skip
-"""Functions that are DuckDB's for scalars, whatever they are for tensors."""
+"""Functions that DuckDB computes for scalars, though the registry may have them for tensors."""

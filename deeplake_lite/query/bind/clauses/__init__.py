@@ -1,1 +1,1 @@
-"""SELECT, FROM, GROUP BY, UNION and what ends a query."""
+"""Lowering of the clauses of a query: SELECT, FROM, GROUP BY, UNION, ORDER BY and others."""

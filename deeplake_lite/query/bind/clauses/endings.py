@@ -1,4 +1,4 @@
-"""What ends a SELECT: ORDER BY, LIMIT, and the clauses that follow it."""
+"""The last clauses of a SELECT: ORDER BY, LIMIT, OFFSET, ARRANGE BY, SAMPLE BY and EXPAND BY."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls.aggregates import sorted_by
+from deeplake_lite.query.bind.calls.aggregates import sort_term
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.parse import dialect
@@ -23,53 +23,53 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS = 1 << 62
-"""A number of rows that is too large for DuckDB, even when it is added to another one."""
+"""Numbers of rows must be below this, so that the sum of two fits in DuckDB's 64 bits."""
 
 
 def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Return what to sort by."""
+    """Lower the terms of ORDER BY; `items` are the values of the select list."""
     terms: list[exp.Expr] = []
     for term in order.expressions:
         with placed(binder.low.text, term):
-            terms += _terms(binder, term, scope, items)
+            terms += _sort_terms(binder, term, scope, items)
     return terms
 
 
-def _terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Return what a term of ORDER BY sorts by: all items for ALL."""
+def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
+    """Lower a term of ORDER BY, which is several terms for ALL."""
     e = term.this
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
         scope.check_word("all", meaning, 'ORDER BY "all"', others)
-        return [sorted_by(item, term, binder.low, scope) for item in items]
+        return [sort_term(item, term, binder.low, scope) for item in items]
     if is_number(e):
         value = items[item_number(e, len(items), "ORDER BY")]
     elif isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
-        value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
+        value = binder.low.value(scope.aliases[e.name], scope)
     else:
         value = binder.low.value(e, scope)
-    return [sorted_by(value, term, binder.low, scope)]
+    return [sort_term(value, term, binder.low, scope)]
 
 
 def is_number(e: exp.Expr) -> bool:
-    """Tell whether a part of ORDER BY or GROUP BY is a number as it stands, which means an item."""
+    """Tell whether a term of ORDER BY or GROUP BY is a literal number, which means an item."""
     number = e.this if isinstance(e, exp.Neg) else e
     return isinstance(number, exp.Literal) and not number.is_string
 
 
 def item_number(e: exp.Expr, count: int, what: str) -> int:
-    """Return which item of the select list ``ORDER BY 2`` means, from 0. Raises QueryError."""
+    """Return the index from 0 of the item that ``ORDER BY 2`` means. Raises QueryError."""
     text = text_of(e)
     if not text.isdecimal() or not 0 < int(text) <= count:
         raise QueryError(
-            f"{what} {text} is beyond the select list: a number says which of its items, from 1 "
-            f"to {count}."
+            f"A number in {what} means an item of the select list, from 1 to {count}, but it is "
+            f"{text}."
         )
     return int(text) - 1
 
 
 def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
-    """Set LIMIT and OFFSET; return how many rows are looked at, or None for all."""
+    """Lower LIMIT and OFFSET into `out`; return their sum, or None without a LIMIT in rows."""
     end: int | None = None
     if limit := tree.args.get("limit"):
         e = limit.args.get("expression") or limit.args.get("count")
@@ -96,7 +96,13 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
 def whole_number(
     binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
 ) -> int | float:
-    """Return a number of rows, or of percent, which may be broken. Raises QueryTypeError."""
+    """Return a constant number of rows, or a percentage, which may have a fraction.
+
+    Raises
+    ------
+    QueryTypeError
+        For anything else.
+    """
     with placed(binder.low.text, e):
         return _number_of_rows(binder, e, scope, what, percent=percent)
 
@@ -109,20 +115,18 @@ def _number_of_rows(
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
         return cast("int | float", number)
-    given = text_of(e)
+    shown = text_of(e)
     if isinstance(value, Constant) and isinstance(e, exp.Placeholder | exp.Parameter):
-        given = f"{given}, which is {brief(value.value)}"
+        shown = f"{shown}, which is {brief(value.value)}"
     if what == "SEED":
-        raise QueryTypeError(
-            f"SEED is a whole number, 0 or more and below 2 ** 62, but it is {given}."
-        )
+        raise QueryTypeError(f"SEED must be a whole number from 0 to 2**62 - 1, but it is {shown}.")
     raise QueryTypeError(
-        f"{what} is a whole number of rows, 0 or more and below 2 ** 62, but it is {given}."
+        f"{what} must be a whole number of rows from 0 to 2**62 - 1, but it is {shown}."
     )
 
 
-def note_enough(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
-    """Note that a source's first rows that pass suffice."""
+def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
+    """Let a source stop after its first `limit` rows that pass, if the query needs no others."""
     stops = limit is not None and not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
     )
@@ -135,49 +139,49 @@ def note_enough(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | No
             instance.enough = limit
 
 
-def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
-    """Return the source's table, and the name under which rows' positions leave.
+def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
+    """Return the table of the only source, and the result column with the positions of its rows.
 
     Raises
     ------
     QueryError
-        When rows of the result are not those of one source.
+        When rows of the result are not rows of one source.
     """
     many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
     many = many or any(map(_spans_rows, tree.expressions))
     instance = scope.relations[0].instance if len(scope.relations) == 1 else None
     if instance is None or many or scope.grouped or scope.aggregated:
         raise QueryError(
-            "EXPAND BY adds rows of one source: select from it without joins, groups, windows, "
-            "UNNEST and DISTINCT."
+            "EXPAND BY adds rows of one source, so the query must not have joins, groups, windows, "
+            "UNNEST or DISTINCT. Select from the source alone."
         )
     return instance.table, projection.column(exp.column(ROW, table=instance.table)).name
 
 
 def _spans_rows(e: exp.Expr) -> bool:
-    """Tell whether an expression looks at other rows, or makes several of one."""
+    """Tell whether an expression depends on other rows, or makes several rows from one."""
     calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
     return e.find(exp.Window) is not None or "UNNEST" in calls
 
 
 def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
-    """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
-    found: list[Clause] = []
+    """Lower ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
+    out: list[Clause] = []
     for part in tree.args.get(CLAUSES) or ():
         with placed(binder.low.text, part):
             match part:
                 case dialect.Arrange():
-                    found.append(_arrange(binder, part, scope, projection))
+                    out.append(_lower_arrange(binder, part, scope, projection))
                 case dialect.Sample():
-                    found.append(_sample(binder, part, scope, projection))
+                    out.append(_lower_sample(binder, part, scope, projection))
                 case dialect.Expand():
                     ends = (part.args["before"], part.args["after"])
                     counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
-                    found.append(Expand(*_row_of(tree, scope, projection), *counts))
-    return found
+                    out.append(Expand(*_row_column(tree, scope, projection), *counts))
+    return out
 
 
-def _arrange(
+def _lower_arrange(
     binder: Binder, part: dialect.Arrange, scope: Scope, projection: Projection
 ) -> Arrange:
     low = binder.low
@@ -185,7 +189,9 @@ def _arrange(
     return Arrange(tuple(projection.column(node).name for node in nodes))
 
 
-def _sample(binder: Binder, part: dialect.Sample, scope: Scope, projection: Projection) -> Sample:
+def _lower_sample(
+    binder: Binder, part: dialect.Sample, scope: Scope, projection: Projection
+) -> Sample:
     limit, seed, percent = part.args["limit"], part.args["seed"], bool(part.args["percent"])
     return Sample(
         projection.column(binder.low.sql(part.this, scope)).name,

@@ -1,4 +1,4 @@
-"""GROUP BY: what groups rows, and what a value is over a group."""
+"""GROUP BY: its keys, and the values of other expressions over a group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.calls.aggregates import grouped, no_position, picked
+from deeplake_lite.query.bind.calls.aggregates import aggregate_group, not_positional, pick_row
 from deeplake_lite.query.bind.clauses.endings import is_number, item_number
 from deeplake_lite.query.bind.expressions.digests import comparable, digest_of_rows
 from deeplake_lite.query.bind.expressions.names import in_brackets
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
-    """Return what GROUP BY compares."""
+    """Return the SQL of GROUP BY's keys, and add their values over a group to the scope."""
     group = tree.args.get("group")
     if group is None:
         return []
@@ -32,7 +32,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
     keys = []
     for part in group.expressions:
         with placed(low.text, part):
-            keys.append(_key(meant(part, tree, scope, "GROUP BY"), scope, low))
+            keys.append(_key(resolve_item(part, tree, scope, "GROUP BY"), scope, low))
     if group.args.get("all"):
         meaning = "GROUP BY ALL groups by all items without aggregates"
         scope.check_word("all", meaning, 'GROUP BY "all"', "GROUP BY 1, 2 for the first two items")
@@ -45,37 +45,42 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Refuse what SQL has for several groupings at once. Raises QueryError."""
+    """Refuse GROUP BY without keys and with several groupings at once. Raises QueryError."""
     if not group.expressions and not group.args.get("all"):
-        raise QueryError(f"GROUP BY takes expressions, got {text_of(group).strip()}.")
+        raise QueryError(
+            f"GROUP BY must be followed by expressions, but it is {text_of(group).strip()}."
+        )
     for part in group.expressions:
         if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
             raise QueryError(
-                f"GROUP BY takes expressions, got {text_of(part)}. Write a query for each "
-                "grouping, and UNION ALL between them."
+                f"GROUP BY must be followed by expressions, but it is {text_of(part)}. Write a "
+                "query for each grouping, and UNION ALL between them."
             )
         if isinstance(part, exp.Tuple):
-            raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
+            raise QueryError(
+                f"The keys of GROUP BY must not be in parentheses, but they are {text_of(part)}. "
+                "Write GROUP BY a, b."
+            )
 
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
-    """Return what GROUP BY compares of an expression, and note what it is over a group."""
+    """Return the SQL of one key, and add the value of its expression over a group to the scope."""
     e = in_brackets(e, scope)
-    was, scope.aggregated = scope.aggregated, False
+    was_aggregated, scope.aggregated = scope.aggregated, False
     value = low.value(e, scope)
     if scope.aggregated:
         raise QueryError(
-            f"GROUP BY looks at one row, and {text_of(e)} at many. Group the result of a query "
-            "within: FROM (SELECT …)."
+            f"A key of GROUP BY must depend on one row, but {text_of(e)} aggregates rows. Group "
+            "the result of a subquery: FROM (SELECT …)."
         )
-    scope.aggregated = was
+    scope.aggregated = was_aggregated
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
-        return no_position(node)
+        return not_positional(node)
     if isinstance(value, Tensor) and is_numpys(value):
-        as_group: Value = picked(value, "FIRST")
+        as_group: Value = pick_row(value, "FIRST")
     elif is_json(value):
-        as_group = _first(value, low, scope)
+        as_group = _first_value(value, low, scope)
         scope.keys |= dict.fromkeys(_spellings(e, scope), as_group)
     else:
         as_group = Sql(exp.paren(node.copy()), kind_of(value))
@@ -84,13 +89,13 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     return node
 
 
-def _first(value: Value, low: Lowering, scope: Scope) -> Sql:
-    """Return one of the equal values of a group, as it is."""
+def _first_value(value: Value, low: Lowering, scope: Scope) -> Sql:
+    """Return the first of the equal values of a group, unchanged."""
     return Sql(exp.Anonymous(this="FIRST", expressions=[low.as_sql(value, scope)]), kind_of(value))
 
 
 def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    """Return the ways to write a column: alone, and behind the name of its source."""
+    """Return the ways to write a column: with and without the name of its source."""
     if not isinstance(e, exp.Column):
         return [e]
     owners = [r.alias for r in scope.relations if e.name in r.columns]
@@ -99,22 +104,31 @@ def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 
 def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Lowering) -> Value:
-    """Return a value over a group: as it is by what is grouped; a plain column as a list."""
+    """Return the value of an item over a group.
+
+    Keys and aggregates have a single value. A column that is not a key becomes the list of its
+    values.
+
+    Raises
+    ------
+    QueryError
+        For a computed tensor that is neither.
+    """
     e = in_brackets(e, scope)
     plain = isinstance(e, exp.Column)
     if scope.keys.get(e) is not None:
         return value
     if isinstance(value, Tensor):
         by = digest_of_rows(value, low) if is_numpys(value) else value
-        node = low.known_island(by, scope)
+        node = low.find_precomputed(by, scope)
         if node is not None and node.sql("duckdb") in keys:
-            return picked(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
+            return pick_row(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
         if plain:
-            return grouped(value, "LIST", text_of(e))
+            return aggregate_group(value, "LIST", text_of(e))
         if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
             raise QueryError(
-                f"Over a group, {text_of(e)} has a value per row. Write LIST({text_of(e)}), "
-                f"FIRST({text_of(e)}) or another aggregate."
+                f"An item must have one value per group, but {text_of(e)} has one per row. Write "
+                f"LIST({text_of(e)}), FIRST({text_of(e)}) or another aggregate."
             )
         return value
     if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
@@ -122,8 +136,8 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
 
 
-def meant(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
-    """Return what a part of a clause stands for: an item by its number or name, or itself."""
+def resolve_item(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
+    """Return the item that a term of a clause means by number or alias, or the term itself."""
     if is_number(part):
         items: list[exp.Expr] = tree.expressions
         return items[item_number(part, len(items), clause)].unalias()

@@ -1,4 +1,4 @@
-"""What leaves a SELECT: values, and positions of rows of what is read when it is looked at."""
+"""The columns of a lowered SELECT: values, and positions of rows for values that are read later."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lowered:
-    """A query as DuckDB runs it, and its columns in terms of that result."""
+    """A query as DuckDB runs it, and its columns in terms of DuckDB's result."""
 
     sql: exp.Query
     columns: dict[str, Value]
     limit: int | None = None
     clauses: list[Clause] = field(default_factory=list)
     order: tuple[str, ...] = ()
-    """Columns of positions by which the result is sorted, unless DuckDB has sorted it."""
+    """Columns of positions by which the result must be sorted, unless DuckDB sorts it."""
 
 
 class Projection:
-    """The select list that DuckDB gets: values, and positions of rows."""
+    """The select list in the SQL for DuckDB."""
 
     def __init__(self) -> None:
         self.items: list[exp.Expr] = []
         self._names: dict[str, str] = {}
 
     def column(self, node: exp.Expr) -> exp.Expr:
-        """Return the name under which an expression leaves; the same one for equal ones."""
+        """Return the result column of an expression; equal expressions share one."""
         text = node.sql("duckdb")
         if text not in self._names:
             self._names[text] = f"c{len(self.items)}"
@@ -42,9 +42,16 @@ class Projection:
         return exp.column(self._names[text])
 
     def value(self, value: Value, *, lazy: bool, merges: bool = False) -> Value:
-        """Return a value in terms of the result; plain columns are only positions if `lazy`.
+        """Return a value in terms of the result's columns.
 
-        A SELECT that `merges` equal rows has one of them for all.
+        Parameters
+        ----------
+        value : Value
+            The value in terms of the sources.
+        lazy : bool
+            Whether an unchanged column is represented only by the positions of its rows.
+        merges : bool
+            Whether the SELECT merges equal rows, so that a position stands for several rows.
         """
         plain = value.plain if isinstance(value, Sql | Tensor) else None
         if plain is not None:

@@ -1,10 +1,10 @@
-"""Rows of a result come in the order of their sources, however many threads DuckDB has.
+"""A deterministic order of result rows, independent of the number of DuckDB's threads.
 
 DuckDB returns rows that it joins, groups, numbers or tests against a subquery in whatever order
-its threads finish. A view is trained on and saved, so the same query of the same version must give
-the same rows in the same order: joined rows in the order of the left source and then of the right
-one, groups and distinct rows in the order in which each first occurs. Positions also break the ties
-of ORDER BY, of window functions, and of aggregates that depend on the order of their rows.
+its threads finish. Views are used for training and are saved, so the same query of the same version
+must give the same rows in the same order. Joined rows are sorted by the left source and then by the
+right one, and groups and distinct rows by their first occurrence. Positions also break the ties of
+ORDER BY, of window functions, and of aggregates that depend on the order of their rows.
 """
 
 from __future__ import annotations
@@ -28,63 +28,65 @@ ORDERED = {
 """Aggregates whose result depends on the order of the rows."""
 
 ITEM = "__item"
-"""Column of the position of an item in the list that UNNEST takes apart."""
+"""Column with the position of an item in the list that UNNEST splits."""
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY"}
-"""Aggregates that pick the row of the greatest or least value: of several, the first."""
+"""Aggregates that pick the first of the rows with the greatest or least value."""
 
 NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE"}
-"""Window functions that tell rows of equal rank apart."""
+"""Window functions whose result depends on the order of rows with equal rank."""
 
 
-def settle(select: exp.Select, scope: Scope, *, rows: bool, most: int | None = None) -> None:
-    """Make a SELECT independent of the order in which DuckDB meets its rows.
+def make_deterministic(
+    select: exp.Select, scope: Scope, *, rows: bool, most: int | None = None
+) -> None:
+    """Make a SELECT independent of the order in which DuckDB processes its rows.
 
     Parameters
     ----------
     select : Select
-        The SELECT as DuckDB runs it, complete but for this; changed in place.
+        The SELECT as DuckDB runs it, otherwise complete. It is changed in place.
     scope : Scope
         Its relations, and whether it groups or aggregates.
     rows : bool
         Whether the order of the result's rows matters. It does not for ``x IN (SELECT …)``.
     most : int, optional
-        LIMIT and OFFSET together: how many rows are looked at.
+        Sum of LIMIT and OFFSET.
     """
     for call in list(_own(select, exp.Anonymous)):
-        _settle_aggregate(call, scope)
+        _order_aggregate(call, scope)
     if scope.aggregated and not scope.grouped:
-        return  # there is one row
+        return  # the result has one row
     for window in list(_own(select, exp.Window)):
-        _settle_window(window, scope)
+        _break_window_ties(window, scope)
     if rows and _loses_order(select):
         if most is not None and _is_cross_join(select):
             _limit_sources(select, most)
         order = select.args.get("order")
-        terms = [*(order.expressions if order is not None else ()), *_of_rows(scope)]
+        terms = [*(order.expressions if order is not None else ()), *_position_terms(scope)]
         if terms:
-            terms += _of_items(select)
+            terms += _item_terms(select)
             select.set("order", exp.Order(expressions=terms))
 
 
 def sorted_afterwards(select: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """Return positions by which the result is sorted once it is there; none if DuckDB sorts it.
+    """Return the positions by which a join's result must be sorted; none if DuckDB sorts it.
 
-    A join may have far more rows than memory holds, which is an error. DuckDB would sort them
-    before anybody can count them.
+    A join may have more rows than memory holds, which is an error. If DuckDB sorted them, it would
+    compute them all before they could be counted.
     """
     parts = ("order", "limit", "offset", "group", "distinct")
     is_join = select.args.get("joins") and not any(select.args.get(part) for part in parts)
     return _positions(scope) if is_join and not scope.aggregated else []
 
 
-def numbered(query: exp.Query, name: str) -> exp.Select:
-    """Return a query with the positions of its rows as one more column."""
-    return _numbered(as_source(query, name))
+def with_positions(query: exp.Query, name: str) -> exp.Select:
+    """Return a query with an additional column of row positions."""
+    return _with_positions(as_source(query, name))
 
 
-def _numbered(source: exp.Expr) -> exp.Select:
+def _with_positions(source: exp.Expr) -> exp.Select:
     number = exp.Window(this=exp.Anonymous(this="ROW_NUMBER", expressions=[]))
     select = exp.Select(expressions=[exp.Star(), exp.alias_(number, ROW)])
     select.set("from_", exp.From(this=source))
@@ -92,12 +94,12 @@ def _numbered(source: exp.Expr) -> exp.Select:
 
 
 def by_position() -> exp.Order:
-    """Return the order of the rows of one `numbered` query."""
+    """Return the ORDER BY for a query that `with_positions` returned."""
     return exp.Order(expressions=[_ascending(exp.column(ROW))])
 
 
 def _is_cross_join(select: exp.Select) -> bool:
-    """Tell whether the rows of a SELECT are all pairs of its sources' rows, in their order."""
+    """Tell whether a SELECT returns all pairs of its sources' rows, in order."""
     parts = ("where", "group", "having", "qualify", "distinct", "order")
     if any(select.args.get(part) for part in parts) or not select.args.get("joins"):
         return False
@@ -110,15 +112,15 @@ def _is_cross_join(select: exp.Select) -> bool:
 
 
 def _makes_all_pairs(join: exp.Join) -> bool:
-    """Tell whether a join is a comma, CROSS JOIN, or another without a condition."""
-    told = set(filter(join.args.get, join.args))
-    return told <= {"this", "kind"} and (join.kind or "CROSS") in {"CROSS", "INNER"}
+    """Tell whether a join is a comma, a CROSS JOIN, or another one without a condition."""
+    parts = set(filter(join.args.get, join.args))
+    return parts <= {"this", "kind"} and (join.kind or "CROSS") in {"CROSS", "INNER"}
 
 
 def _limit_sources(select: exp.Select, most: int) -> None:
-    """Let a cross join see the first rows of each source, as many as the result has at the most.
+    """Limit the sources of a cross join to their first `most` rows.
 
-    They are sorted by position, for which DuckDB would make all pairs.
+    The pairs are sorted by position. Without the limit, DuckDB would compute them all first.
     """
     for part in (select.args["from_"], *select.args["joins"]):
         source = part.this
@@ -130,20 +132,20 @@ def _limit_sources(select: exp.Select, most: int) -> None:
 
 
 def _positions(scope: Scope) -> list[exp.Expr]:
-    """Return the position of a row in each relation."""
+    """Return the position columns of all relations that contribute rows."""
     return [_position(relation) for relation in scope.relations if not relation.tested]
 
 
 def _position(relation: Relation) -> exp.Expr:
-    """Return a row's position in a relation; a query in FROM gets a column of them when needed."""
+    """Return the position column of a relation; a subquery gets one on first use."""
     if relation.instance is None and relation.source is not None:
         node, relation.source = relation.source, None
-        node.replace(as_source(_numbered(node.copy()), relation.table))
+        node.replace(as_source(_with_positions(node.copy()), relation.table))
     return exp.column(ROW, table=relation.table)
 
 
-def _of_rows(scope: Scope) -> list[exp.Expr]:
-    """Return the terms that sort rows by position, and groups by that of their first row."""
+def _position_terms(scope: Scope) -> list[exp.Expr]:
+    """Return the terms that sort rows by position, and groups by the position of the first row."""
     positions = _positions(scope)
     if scope.grouped and positions:
         row = positions[0] if len(positions) == 1 else func("ROW", *positions)
@@ -151,8 +153,8 @@ def _of_rows(scope: Scope) -> list[exp.Expr]:
     return [_ascending(position) for position in positions]
 
 
-def _of_items(select: exp.Select) -> list[exp.Expr]:
-    """Return the term that keeps the items of an unnested list in order, and add its column."""
+def _item_terms(select: exp.Select) -> list[exp.Expr]:
+    """Add a column that keeps the items of unnested lists in order, and return its sort term."""
     calls = [call for call in _own(select, exp.Anonymous) if call.name.upper() == "UNNEST"]
     lengths = [func("LEN", call.expressions[0].copy()) for call in calls]
     if not lengths or any(call.find_ancestor(exp.Order) for call in calls):
@@ -168,7 +170,7 @@ def _ascending(position: exp.Expr) -> exp.Ordered:
 
 
 def _loses_order(select: exp.Select) -> bool:
-    """Tell whether DuckDB may return the rows of a SELECT in another order, or breaks ties."""
+    """Tell whether DuckDB may return the rows of a SELECT in a different order each time."""
     if any(select.args.get(part) for part in ("order", "joins", "group", "distinct")):
         return True
     parts = [select.args.get(part) for part in ("where", "qualify")]
@@ -177,7 +179,7 @@ def _loses_order(select: exp.Select) -> bool:
 
 
 def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
-    """Yield the nodes of a SELECT outside FROM and the queries within it."""
+    """Yield the nodes of a SELECT, except those in FROM, WHERE and subqueries."""
     parts = [select.args.get(part) for part in ("having", "qualify", "distinct", "order", "group")]
     parts += [*select.expressions, *(select.args.get("windows") or ())]
     for part in parts:
@@ -186,15 +188,15 @@ def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
             yield from (node for node in nodes if isinstance(node, kind))
 
 
-def _settle_aggregate(call: exp.Anonymous, scope: Scope) -> None:
-    """Give an aggregate the order of its rows, unless the query says one."""
+def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
+    """Let an aggregate see its rows by position, unless the query sets an order."""
     name = call.name.upper()
     window = call.find_ancestor(exp.Window)
     if window is not None and _is_over(window, call) and window.args.get("order") is not None:
         return
     args = call.expressions
     if name in GREATEST | LEAST and len(args) == 2 and not isinstance(args[1], exp.Order):
-        args[1].replace(_first_of_equals(args[1].copy(), scope, least=name in LEAST))
+        args[1].replace(_break_ties(args[1].copy(), scope, least=name in LEAST))
     elif name in ORDERED and args and not isinstance(args[-1], exp.Order):
         distinct = isinstance(args[0], exp.Distinct)
         by = [args[0].expressions[0].copy()] if distinct else _positions(scope)
@@ -204,12 +206,12 @@ def _settle_aggregate(call: exp.Anonymous, scope: Scope) -> None:
 
 
 def _is_over(window: exp.Window, call: exp.Expr) -> bool:
-    """Tell whether a window computes a call, rather than having it among its terms."""
+    """Tell whether a call is the function of a window, and not part of one of its terms."""
     return call is window.this or call is window.this.this
 
 
-def _first_of_equals(value: exp.Expr, scope: Scope, *, least: bool) -> exp.Expr:
-    """Return a value that also compares by position, so that the first of equal rows is picked."""
+def _break_ties(value: exp.Expr, scope: Scope, *, least: bool) -> exp.Expr:
+    """Return a value that compares by position too, so that the first of equal rows is picked."""
     positions = _positions(scope)
     if not positions:
         return value
@@ -218,17 +220,17 @@ def _first_of_equals(value: exp.Expr, scope: Scope, *, least: bool) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=present, true=func("ROW", value, *signed))])
 
 
-def _settle_window(window: exp.Window, scope: Scope) -> None:
-    """Break the ties of a window that tells rows of equal rank apart."""
+def _break_window_ties(window: exp.Window, scope: Scope) -> None:
+    """Break the ties of a window whose result depends on the order of rows with equal rank."""
     spec = window.args.get("spec")
     by_rows = spec is not None and spec.args.get("kind") == "ROWS"
     excluded = spec is not None and str(spec.args.get("exclude") or "").upper()
-    if excluded in ("TIES", "GROUP"):  # which are rows of equal rank
+    if excluded in ("TIES", "GROUP"):  # these exclude rows of equal rank, so ties must stay
         by_rows = False
     is_numbered = window.this.name.upper() in NUMBERED and spec is None
     if window.args.get("alias") or not (by_rows or is_numbered):
         return
     order = window.args.get("order")
-    terms = [*(order.expressions if order is not None else ()), *_of_rows(scope)]
+    terms = [*(order.expressions if order is not None else ()), *_position_terms(scope)]
     if terms:
         window.set("order", exp.Order(expressions=terms))

@@ -1,7 +1,7 @@
-"""SELECT: from the syntax tree to one query that DuckDB runs, and what its columns are.
+"""Lowering of a SELECT to one query that DuckDB runs, and of its columns.
 
-Each source that FROM mentions is a table of its own. Columns that come through unchanged, and
-tensors, leave a SELECT as positions of rows: nothing is read that nobody looks at.
+Each source in FROM becomes a separate table. Unchanged columns and tensors leave a SELECT as
+positions of rows, so that only values that are used are read.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.calls.aggregates import no_position, window_parts
-from deeplake_lite.query.bind.calls.special import is_sequence, unnested
+from deeplake_lite.query.bind.calls.aggregates import not_positional, window_parts
+from deeplake_lite.query.bind.calls.special import is_sequence, unnest
 from deeplake_lite.query.bind.clauses import row_order
 from deeplake_lite.query.bind.clauses.endings import (
     clauses,
     limit,
-    note_enough,
     order_by,
+    stop_early,
 )
-from deeplake_lite.query.bind.clauses.grouping import keys_of, meant, over_group
+from deeplake_lite.query.bind.clauses.grouping import keys_of, over_group, resolve_item
 from deeplake_lite.query.bind.clauses.projection import Lowered, Projection
 from deeplake_lite.query.bind.clauses.sets import set_operation
 from deeplake_lite.query.bind.clauses.subqueries import one_value
-from deeplake_lite.query.bind.clauses.tables import read_from, renamed
+from deeplake_lite.query.bind.clauses.tables import read_from, rename_columns
 from deeplake_lite.query.bind.clauses.unread import leave_out
 from deeplake_lite.query.bind.effort import Effort
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.expressions.lowering import Lowering
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, kind_of
-from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, as_source, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.tensors.trees import reads
@@ -52,17 +52,33 @@ if TYPE_CHECKING:
 
 
 type Open = Callable[[str, str | None], Source]
-"""From a URL or a name, and a version, to a source."""
+"""Opens a source by its URL or name, and a version."""
 
 type _Item = tuple[str, Value, exp.Expr]
-"""An item of the select list: its name, what it is, and how it is written."""
+"""An item of the select list: its name, its value and its expression."""
 
-type Answer = Callable[[Plan], Any]
-"""From the plan of a query in place of a tensor to its value; None for no row."""
+type RunSubquery = Callable[[Plan], Any]
+"""Runs the plan of a subquery and returns its only value; None without a row."""
 
 
 class Binder:
-    """Lowers the SELECTs of one query."""
+    """Lowers the SELECTs of one query.
+
+    Parameters
+    ----------
+    text : str
+        The query.
+    open_source : callable
+        Opens the sources in FROM.
+    params : Params
+        Values of the parameters.
+    default : Source, optional
+        Source of a SELECT without FROM.
+    seed : int, optional
+        Seed of RANDOM and SAMPLE BY.
+    run_subquery : callable
+        Computes a subquery whose tensor is the same for all rows.
+    """
 
     def __init__(
         self,
@@ -72,26 +88,26 @@ class Binder:
         default: Source | None = None,
         seed: int | None = None,
         *,
-        answer: Answer,
+        run_subquery: RunSubquery,
     ) -> None:
         self._text, self.open_source, self.default = text, open_source, default
-        self.answer = answer
-        """What looks up the value of a query in place of a tensor."""
+        self.run_subquery = run_subquery
+        """Computes a subquery whose tensor is the same for all rows."""
         self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
         self.low.seed, self.low.text, self.low.effort = seed, text, Effort(text)
         self.low.effort.allow_values(params.size)
         self.instances: list[Instance] = []
-        """Sources that were named so far."""
+        """Sources that the query has named so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []
-        """What WITH names, for each query around this place, innermost last."""
+        """Queries that WITH names: for each query around the current place, innermost last."""
         self.ctes: list[exp.CTE] = []
-        """The same, as written."""
+        """The same queries as syntax trees."""
         self.relations: dict[str, exp.Query] = {}
-        """Queries within this one, by the names of their results."""
+        """Subqueries by the names of their tables."""
         self.ungrouped: list[int] = []
-        """Where in the text columns are that a grouped query neither groups nor aggregates."""
+        """Positions in the text of columns that are neither grouped nor aggregated."""
         self.count = 0
-        """How many names were made up."""
+        """Number of generated names."""
 
     def plan(self, tree: exp.Query) -> Plan:
         """Return the plan of a query.
@@ -99,7 +115,9 @@ class Binder:
         Raises
         ------
         QueryError
-            When it does not hold together; ColumnNotFoundError, NotFoundError for names.
+            When the query is invalid.
+        ColumnNotFoundError, NotFoundError
+            For unknown names.
         """
         lowered = self.query(tree, None, outermost=True)
         self.low.params.check()
@@ -142,7 +160,19 @@ class Binder:
         outermost: bool = False,
         bare: bool = False,
     ) -> Lowered:
-        """Lower a query; a `bare` one gives its values alone, as an expression needs them."""
+        """Lower a query.
+
+        Parameters
+        ----------
+        tree : exp.Expr
+            The query.
+        parent : Scope or None
+            Scope of the query around it.
+        outermost : bool
+            Whether its rows are the result, so that unchanged columns may be read later.
+        bare : bool
+            Whether the result needs only comparable values, for an expression.
+        """
         with placed(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
 
@@ -151,19 +181,21 @@ class Binder:
     ) -> Lowered:
         if tree.args.get(CLAUSES) and not outermost:
             raise QueryError(
-                f"{tree.args[CLAUSES][0].key.upper()} BY ends a query, and cannot stand within "
-                "another. Query its result: ds.query(…).query(…)."
+                f"{tree.args[CLAUSES][0].key.upper()} BY must end the outermost query, but it is "
+                "in a subquery. Query the result of the subquery: ds.query(…).query(…)."
             )
         named = self._with(tree, parent)
         try:
             if isinstance(tree, exp.Subquery):
-                found = self._in_parentheses(tree, parent, outermost=outermost, bare=bare)
+                result = self._in_parentheses(tree, parent, outermost=outermost, bare=bare)
             elif isinstance(tree, exp.SetOperation):
-                found = set_operation(self, tree, parent, outermost=outermost)
+                result = set_operation(self, tree, parent, outermost=outermost)
             elif isinstance(tree, exp.Select):
-                found = self._select(tree, parent, outermost=outermost, bare=bare)
+                result = self._select(tree, parent, outermost=outermost, bare=bare)
             else:
-                raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {text_of(tree)}.")
+                raise QueryError(
+                    f"A query must be a SELECT, but it is {tree.key.upper()}: {text_of(tree)}."
+                )
         finally:
             names = self.queries.pop()
             del self.ctes[len(self.ctes) - len(names) :]
@@ -173,8 +205,8 @@ class Binder:
                 exp.CTE(this=lowered.sql, alias=exp.TableAlias(this=exp.to_identifier(table)))
                 for table, lowered in names.values()
             ]
-            found.sql.set("with_", exp.With(expressions=ctes))
-        return found
+            result.sql.set("with_", exp.With(expressions=ctes))
+        return result
 
     def _with(self, tree: exp.Expr, parent: Scope | None) -> bool:
         self.queries.append({})
@@ -182,11 +214,11 @@ class Binder:
         if clause is None:
             return False
         if clause.args.get("recursive"):
-            raise QueryError("WITH RECURSIVE is not part of the language; WITH is.")
+            raise QueryError("WITH RECURSIVE is not part of the language. Use WITH.")
         for cte in clause.expressions:
             lowered = self.query(cte.this, parent)
             with placed(self.low.text, cte):
-                lowered.columns = renamed(lowered.columns, cte.args["alias"])
+                lowered.columns = rename_columns(lowered.columns, cte.args["alias"])
             self.queries[-1][cte.alias] = (self.new_name("q"), lowered)
             self.ctes.append(cte)
         return True
@@ -194,26 +226,26 @@ class Binder:
     def _in_parentheses(
         self, tree: exp.Subquery, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        """Return a query in parentheses, with what stands behind them."""
+        """Lower a query in parentheses, with the clauses after them."""
         if joins := tree.args.get("joins"):
             with placed(self.low.text, joins[0].this):
                 raise QueryError(
-                    "A join is of sources in FROM, but this one follows a query. Write SELECT * "
-                    f"FROM {text_of(tree.this):.60} AS a JOIN …"
+                    "A join must be in FROM, but this one follows a query. Write SELECT * FROM "
+                    f"{text_of(tree.this):.60} AS a JOIN …"
                 )
-        behind = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
-        if not any(map(tree.args.get, behind)):
+        clauses_after = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
+        if not any(map(tree.args.get, clauses_after)):
             return self.query(tree.this, parent, outermost=outermost, bare=bare)
         inner = self.query(tree.this, parent)
-        return self._wrapped(tree, inner, parent, outermost=outermost, bare=bare)
+        return self._select_from(tree, inner, parent, outermost=outermost, bare=bare)
 
-    def _wrapped(
+    def _select_from(
         self, tree: exp.Expr, inner: Lowered, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        """Return a query in parentheses with clauses behind them."""
+        """Lower the clauses after a query in parentheses, as a SELECT from that query."""
         name = self.new_name("t")
         self.low.types.note_query(name, inner.sql)
-        columns = imported(inner.columns.items(), name, self.count)
+        columns = relation_columns(inner.columns.items(), name, self.count)
         source = self.as_relation(inner.sql, name)
         relation = Relation("", name, columns, source=source)
         outer = exp.Select(expressions=[exp.Star()])
@@ -239,7 +271,11 @@ class Binder:
         outermost: bool,
         bare: bool = False,
     ) -> Lowered:
-        """Lower a SELECT whose FROM is in the scope."""
+        """Lower a SELECT whose FROM has been lowered into the scope.
+
+        The order of the steps matters: WHERE sees rows, and GROUP BY, once its keys are in the
+        scope, changes what names mean in all later clauses.
+        """
         low = self.low
         scope.aliases = {
             item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)
@@ -258,7 +294,7 @@ class Binder:
         scope.grouped = tree.args.get("group") is not None
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         for item, value in zip(tree.expressions, values.values(), strict=False):
-            self._note_ungrouped(item, _nodes(value), keys, scope)
+            self._record_ungrouped(item, _nodes(value), keys, scope)
         if bare:
             values = {
                 n: Sql(comparable(v, low, scope), TENSOR if is_numpys(v) else kind_of(v))
@@ -272,7 +308,7 @@ class Binder:
                 if clause == "qualify":
                     with placed(low.text, part.this):
                         _check_windows(part.this, [node, *_nodes(*values.values())])
-                self._note_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
+                self._record_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
                 out.set(clause, kind(this=node))
         scope.names_first = False
         projection = Projection()
@@ -285,30 +321,33 @@ class Binder:
         }
         if distinct is not None:
             on = distinct.args.get("on")
-            by = (
-                [low.value(meant(p, tree, scope, "DISTINCT ON"), scope) for p in on.expressions]
+            distinct_values = (
+                [
+                    low.value(resolve_item(p, tree, scope, "DISTINCT ON"), scope)
+                    for p in on.expressions
+                ]
                 if on is not None
                 else values.values()
             )
-            terms = [no_position(comparable(v, low, scope)) for v in by]
+            terms = [not_positional(comparable(v, low, scope)) for v in distinct_values]
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=terms)))
         if order := tree.args.get("order"):
             terms = order_by(self, order, scope, list(values.values()))
             for written, term in zip(order.expressions, terms, strict=False):
-                self._note_ungrouped(written, [term], keys, scope)
+                self._record_ungrouped(written, [term], keys, scope)
             out.set("order", exp.Order(expressions=terms))
         if named := tree.args.get("windows"):
             out.set("windows", [window_parts(low, w, scope) for w in named])
         count = limit(self, tree, out, scope)
         ending = clauses(self, tree, scope, projection)
         for e in _ends(tree) if scope.grouped or scope.aggregated else ():
-            self._note_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
+            self._record_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
         sorts = row_order.sorted_afterwards(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
-        note_enough(tree, scope, out, count)
+        stop_early(tree, scope, out, count)
         rows = (not bare or count is not None) and not sorts
-        row_order.settle(out, scope, rows=rows, most=count)
+        row_order.make_deterministic(out, scope, rows=rows, most=count)
         return Lowered(out, columns, count, ending, tuple(order))
 
     def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
@@ -326,47 +365,58 @@ class Binder:
         return conditions
 
     def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
-        """Return the select list by name."""
-        found: list[_Item] = []
-        of_all: list[exp.Expr] = []
-        of_rows: list[exp.Expr] = []
+        """Lower the select list; return the values by name.
+
+        Raises
+        ------
+        QueryError
+            For a mixture of aggregates and values of rows, without GROUP BY.
+        """
+        items: list[_Item] = []
+        aggregates: list[exp.Expr] = []
+        row_values: list[exp.Expr] = []
         for item in tree.expressions:
             star = _star(item)
             if star is not None:
                 with placed(self.low.text, item):
-                    found += self._star(star, item, scope, keys)
-                of_rows.append(item)
+                    items += self._star(star, item, scope, keys)
+                row_values.append(item)
                 continue
             e = item.unalias()
             if e.find(exp.Star) is not None and not _counts_rows(e):
-                raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
+                raise QueryError(
+                    f"* must be alone, or behind a source as in source.*, but the query has "
+                    f"{text_of(item)}."
+                )
             name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
-            popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
-            before, scope.aggregated = scope.aggregated, False
+            alias = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
+            was_aggregated, scope.aggregated = scope.aggregated, False
             value = self.low.value(e, scope)
             if scope.aggregated:
-                of_all.append(e)
+                aggregates.append(e)
             elif _reads_rows(value, scope):
-                of_rows.append(e)
-            scope.aggregated = scope.aggregated or before
-            if popped is not None:
-                scope.aliases[name] = popped
+                row_values.append(e)
+            scope.aggregated = scope.aggregated or was_aggregated
+            if alias is not None:
+                scope.aliases[name] = alias
             if scope.grouped:
                 with placed(self.low.text, e):
                     value = over_group(value, keys, e, scope, self.low)
-            found.append((name, value, e))
+            items.append((name, value, e))
             self.low.outputs[name] = start_of(e)
-        if of_all and of_rows and not scope.grouped:
+        if aggregates and row_values and not scope.grouped:
             raise QueryError(
-                f"{text_of(of_rows[0])} has a value per row, and {text_of(of_all[0])} one of all "
-                "rows. GROUP BY the first, take a LIST of it, or put OVER () behind the aggregate."
+                "Without GROUP BY, aggregates cannot be selected beside values of rows, but "
+                f"{text_of(aggregates[0])} has one value for all rows, and "
+                f"{text_of(row_values[0])} one per row. GROUP BY the latter, take a LIST of it, or "
+                "put OVER () after the aggregate."
             )
-        return _unique(self._ungrouped(found, tree, scope))
+        return _unique(self._split_lists(items, tree, scope))
 
-    def _ungrouped(
+    def _split_lists(
         self, items: list[_Item], tree: exp.Select, scope: Scope
     ) -> list[tuple[str, Value]]:
-        """Return the select list, in it the lists that UNGROUP BY splits into rows."""
+        """Return the select list, with UNNEST of the lists that UNGROUP BY splits into rows."""
         parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
         split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
         known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
@@ -374,14 +424,14 @@ class Binder:
         if missing:
             with placed(self.low.text, missing[0]):
                 raise QueryError(
-                    f"UNGROUP BY takes columns of the select list, or SPLIT for all of its lists, "
-                    f"but it is {text_of(missing[0])}."
+                    "UNGROUP BY must be followed by columns of the select list, or by SPLIT for "
+                    f"all of its lists, but it is {text_of(missing[0])}."
                 )
         out = []
         for name, value, e in items:
             if is_sequence(value) if split else e in parts or exp.column(name) in parts:
-                value = unnested(self.low, value, e, scope)
-                scope.aliases[name] = func("UNNEST", e.copy())  # what ORDER BY sorts by
+                value = unnest(self.low, value, e, scope)
+                scope.aliases[name] = func("UNNEST", e.copy())  # so that ORDER BY sees the items
             out.append((name, value))
         return out
 
@@ -390,7 +440,7 @@ class Binder:
         if table and table not in [r.alias for r in scope.relations]:
             raise scope.unknown("*", table)
         left_out = {c.name for c in star.args.get("except_") or ()}
-        instead = {a.alias: a.this for a in star.args.get("replace") or ()}
+        replacements = {a.alias: a.this for a in star.args.get("replace") or ()}
         renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
         known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
         parts = [*(star.args.get("except_") or ()), *(star.args.get("replace") or ())]
@@ -399,7 +449,7 @@ class Binder:
         for name in named.keys() - known:
             with placed(self.low.text, named[name]):
                 raise scope.unknown(name, table or None)
-        found: list[_Item] = []
+        items: list[_Item] = []
         for relation in scope.relations:
             if table not in (None, "", relation.alias):
                 continue
@@ -407,15 +457,15 @@ class Binder:
                 if name in left_out or (not table and name in relation.hidden):
                     continue
                 by = None if name in scope.merged and not table else relation.alias
-                e = instead.get(name, exp.column(name, table=by))
-                unnamed = by == "" and name not in instead
+                e = replacements.get(name, exp.column(name, table=by))
+                unnamed = by == "" and name not in replacements
                 value = relation.columns[name] if unnamed else self.low.value(e, scope)
                 if scope.grouped:
                     value = over_group(value, keys, e, scope, self.low)
-                found.append((renamed.get(name, name), value, e))
-        return found
+                items.append((renamed.get(name, name), value, e))
+        return items
 
-    def _note_ungrouped(
+    def _record_ungrouped(
         self,
         e: exp.Expr,
         nodes: list[exp.Expr],
@@ -424,7 +474,10 @@ class Binder:
         *,
         groups: bool = False,
     ) -> None:
-        """Note an expression over a group that takes the value of a row."""
+        """Record the place of an expression over a group that takes the value of a row.
+
+        DuckDB refuses it when the query runs, and its error is then moved to that place.
+        """
         is_group = groups or scope.grouped or scope.aggregated
         start = start_of(e)
         if start is not None and any(
@@ -433,12 +486,12 @@ class Binder:
             self.ungrouped.append(start)
 
     def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
-        """Return a query in parentheses under a name, by which errors look it up."""
+        """Return a query as a subquery in FROM, and record it by name, for errors."""
         self.relations[name] = query
         return as_source(query, name)
 
     def new_name(self, prefix: str) -> str:
-        """Return a name that nothing has yet."""
+        """Return an unused name."""
         self.count += 1
         return f"{prefix}{self.count}"
 
@@ -452,33 +505,37 @@ def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
 
 
 def _note_condition(instance: Instance, node: exp.Expr) -> None:
-    """Note a condition on a source alone, so that fewer rows are left for its islands."""
+    """Add a condition to its source, if it depends on that source alone.
+
+    Conditions on stored columns are tested first, so that fewer rows are left to compute for those
+    on precomputed columns.
+    """
     columns = list(node.find_all(exp.Column))
     of_others = any(c.table != instance.table for c in columns)
     if of_others or node.find(exp.Select, exp.Window) is not None:
         instance.is_filtered_later = True
         return
-    islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.precomputed))
-    if islands:
-        instance.staged.append((node, islands))
+    precomputed = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.precomputed))
+    if precomputed:
+        instance.staged.append((node, precomputed))
         instance.staged.sort(key=lambda part: any(reads(instance.precomputed[n]) for n in part[1]))
     elif columns:
         instance.cheap.append(node)
 
 
 def _nodes(*values: Value) -> list[exp.Expr]:
-    """Return what DuckDB computes of values."""
-    found: list[exp.Expr] = []
+    """Return the SQL expressions of values."""
+    nodes: list[exp.Expr] = []
     for value in values:
         if isinstance(value, Tensor):
-            found += value.env.values()
+            nodes += value.env.values()
         elif isinstance(value, Sql):
-            found.append(value.node)
-    return found
+            nodes.append(value.node)
+    return nodes
 
 
 def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
-    """Tell whether an expression over a group has a column that is not within an aggregate."""
+    """Tell whether an expression over a group has a column outside of keys and aggregates."""
     if node in keys or isinstance(node, exp.Query):
         return False
     if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
@@ -489,7 +546,7 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 
 def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Tell whether a window parts or sorts rows by an aggregate, which makes one row of all."""
+    """Tell whether an aggregate is in PARTITION BY or ORDER BY of a window, so that rows group."""
     parts = (
         part
         for window in node.find_all(exp.Window)
@@ -510,11 +567,11 @@ def _ends(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
-    """Refuse QUALIFY of no window. Raises QueryError."""
+    """Refuse QUALIFY without a window function. Raises QueryError."""
     if not any(node.find(exp.Window) for node in nodes):
         raise QueryError(
-            f"QUALIFY looks at what functions give OVER windows, and {text_of(e)} has none. Write "
-            "WHERE, or HAVING behind GROUP BY."
+            f"QUALIFY must test a window function, but {text_of(e)} has none. Write WHERE, or "
+            "HAVING after GROUP BY."
         )
 
 
@@ -527,7 +584,7 @@ def _star(item: exp.Expr) -> exp.Star | None:
 
 
 def _counts_rows(e: exp.Expr) -> bool:
-    """Tell whether every ``*`` of an expression is that of COUNT(*), or of a query within it."""
+    """Tell whether every ``*`` of an expression is in COUNT(*) or in a subquery."""
     return all(
         isinstance(star.parent, exp.Anonymous)
         or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
@@ -536,7 +593,7 @@ def _counts_rows(e: exp.Expr) -> bool:
 
 
 def _name_of(e: exp.Expr) -> str:
-    """Return the name of a column that nobody has named: its own, or its text."""
+    """Return the name of an item without an alias: the name of its column, or its text."""
     return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
 
 
@@ -550,18 +607,18 @@ def _reads_rows(value: Value, scope: Scope) -> bool:
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
-    """Return values by name; a name that comes again gets a number.
+    """Return values by name; a repeated name gets a number.
 
     >>> list(_unique([("x", 1), ("x", 2)]))
     ['x', 'x_1']
     """
     out: dict[str, Value] = {}
     for name, value in items:
-        chosen, number = name, 0
-        while chosen in out:
+        unique, number = name, 0
+        while unique in out:
             number += 1
-            chosen = f"{name}_{number}"
-        out[chosen] = value
+            unique = f"{name}_{number}"
+        out[unique] = value
     return out
 
 

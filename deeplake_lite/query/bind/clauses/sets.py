@@ -1,4 +1,8 @@
-"""UNION, INTERSECT, EXCEPT: of what is comparable, with the positions of what is read later."""
+"""UNION, INTERSECT and EXCEPT: some columns are compared, and others only carried along.
+
+DuckDB compares scalars and digests of tensors. The positions of tensors, which are read later, are
+carried beside them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.clauses.row_order import by_position, numbered
+from deeplake_lite.query.bind.clauses.row_order import by_position, with_positions
 from deeplake_lite.query.bind.expressions.digests import comparable, stored_type
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.places import placed, start_of
@@ -24,7 +28,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     is_numpys,
     kind_of,
 )
-from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, select_from
 from deeplake_lite.query.values import (
     REAL,
@@ -48,24 +52,24 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Tree
 
 type Pair = tuple[Value, Value]
-"""A column of the result: what it is on either side."""
+"""Values of a result column on the left and on the right side."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One of the two queries."""
+    """One side of a set operation."""
 
     lowered: Lowered
     table: str
-    """Its name in the query made of both."""
+    """Its table in the combined query."""
     columns: dict[str, Value]
-    """As they are named there."""
+    """Its columns in terms of that table."""
 
 
 def set_operation(
     binder: Binder, tree: exp.SetOperation, parent: Scope | None, *, outermost: bool
 ) -> Lowered:
-    """Return UNION, INTERSECT or EXCEPT."""
+    """Lower UNION, INTERSECT or EXCEPT."""
     low, name = binder.low, tree.key.upper()
     keep_all = tree.args.get("distinct") is False
     queries = [binder.query(part, parent) for part in _halves(tree)]
@@ -73,48 +77,52 @@ def set_operation(
     if counts[0] != counts[1]:
         with placed(low.text, _item(tree, min(counts))):
             raise QueryError(
-                f"{name} takes queries of equally many columns, got {counts[0]} and {counts[1]}."
+                f"{name} must be between queries with the same number of columns, but they have "
+                f"{counts[0]} and {counts[1]}."
             )
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
     table = binder.new_name("t")
     compared, carried = _Columns("c"), _Columns("k")
-    found: dict[str, Value] = {}
+    result: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
         with placed(low.text, _item(tree, at)):
-            a, b = _as_moment(sides[0], a, b), _as_moment(sides[1], b, a)
+            a, b = _parse_time(sides[0], a, b), _parse_time(sides[1], b, a)
             pair = _pair(low, name, label, a, b)
             count = len(compared.pairs)
-            found[label] = _compared(
+            result[label] = _add_column(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
             )
             start = start_of(_item(tree, at))
-            made = [node for both in compared.pairs[count:] for node in both if start is not None]
-            low.traces += [(start or 0, node) for node in made if isinstance(node, exp.Case)]
+            computed = [
+                node for both in compared.pairs[count:] for node in both if start is not None
+            ]
+            low.traces += [(start or 0, node) for node in computed if isinstance(node, exp.Case)]
     selects = [
         select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
         for at, side in enumerate(sides)
     ]
-    combined = _carrying(name, keep_all, selects, compared.names())
+    combined = _combine(name, keep_all, selects, compared.names())
     outer = exp.Select(expressions=[exp.Star()])
     for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
         outer.set(key, tree.args.get(key))
     source = binder.as_relation(combined, table)
-    scope = Scope([Relation("", table, found, source=source)], parent)
+    scope = Scope([Relation("", table, result, source=source)], parent)
     return binder.finish(outer, scope, source, [], outermost=outermost)
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
-    """Return what the last query selects at a place, or as its last item; of a star, the star."""
+    """Return the expression of a column in the right query, for the places of errors."""
     select = tree.expression.find(exp.Select)
     items: list[exp.Expr] = [] if select is None else select.expressions
     return items[min(at, len(items) - 1)] if items else tree
 
 
 def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
-    """Return both sides; of a chain of one operation its halves, so that it does not nest deep.
+    """Return both sides of a set operation, after balancing a chain of one operation.
 
-    What EXCEPT takes away query by query, it takes away at once: a - b - c is a - (b + c).
+    The parser nests a chain as deeply as it is long, so the chain is split in the middle. For
+    EXCEPT, all subtracted queries are combined first: a - b - c is a - (b + c).
     """
     parts = [tree.expression]
     left = tree.this
@@ -123,23 +131,23 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
         left = left.this
     parts = [left, *reversed(parts)]
     if isinstance(tree, exp.Except) and len(parts) > 2:
-        return parts[0], _chained(parts[1:], exp.Union(distinct=False))
+        return parts[0], _chain(parts[1:], exp.Union(distinct=False))
     if len(parts) < 4:
         return tree.this, tree.expression
     middle = len(parts) // 2
-    first, second = (_chained(half, tree) for half in (parts[:middle], parts[middle:]))
+    first, second = (_chain(half, tree) for half in (parts[:middle], parts[middle:]))
     return first, second
 
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
-    """Tell whether a query is the beginning of the same chain."""
+    """Tell whether a query is the same operation, so that both are parts of one chain."""
     ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
 
 
-def _chained(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
-    """Return a chain of the same operation."""
+def _chain(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
+    """Return a chain of queries, combined by the operation of `tree`."""
     chain = parts[0].copy()
     for part in parts[1:]:
         chain = type(tree)(this=chain, expression=part.copy(), distinct=tree.args.get("distinct"))
@@ -150,11 +158,11 @@ def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
     table = binder.new_name("u")
     binder.relations[table] = lowered.sql
     binder.low.types.note_query(table, lowered.sql)
-    return _Side(lowered, table, imported(lowered.columns.items(), table, at))
+    return _Side(lowered, table, relation_columns(lowered.columns.items(), table, at))
 
 
 class _Columns:
-    """Columns of both queries, by one name."""
+    """Columns that the combined query selects from both sides, with common names."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -170,28 +178,28 @@ class _Columns:
         return [f"{self._prefix}{number}" for number in range(len(self.pairs))]
 
     def items(self, at: int) -> list[exp.Expr]:
-        """Return the select list of one of the queries."""
+        """Return the select list of one side."""
         named = zip(self.pairs, self.names(), strict=True)
         return [exp.alias_(pair[at], name) for pair, name in named]
 
 
-# ---- what is on either side
+# ---- values of both sides in one form
 
 
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
-    """Return what is on either side in one form. Raises QueryTypeError where there is none."""
+    """Convert the values of both sides to one form. Raises QueryTypeError if there is none."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         (left, right), _ = in_one_form(name, [a, b], label, low)
         return left, right
     if is_numpys(a) or is_numpys(b):
         raise QueryTypeError(
-            f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
+            f"{name} must combine columns of one kind, but {label!r} is a tensor on one side only."
         )
     return low.types.refined(_scalar(low, a)), low.types.refined(_scalar(low, b))
 
 
-def _as_moment(side: _Side, value: Value, other: Value) -> Value:
-    """Return a text in quotes as the moment that it says beside moments; others as they are."""
+def _parse_time(side: _Side, value: Value, other: Value) -> Value:
+    """Convert a literal string beside timestamps to a timestamp; return other values as is."""
     dtype = kind_of(other).time_dtype
     if not (
         dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
@@ -203,7 +211,7 @@ def _as_moment(side: _Side, value: Value, other: Value) -> Value:
         return value
     moment = agree(Constant(literal.this, literal), other)
     assert isinstance(moment, Constant)
-    is_text = isinstance(moment.value, str)  # of no finer unit than the other side's
+    is_text = isinstance(moment.value, str)  # whose unit is no finer than the other side's
     return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
 
 
@@ -211,10 +219,10 @@ def _scalar(low: Lowering, value: Value) -> Value:
     return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
 
 
-# ---- what is compared, and what is carried beside it
+# ---- compared columns, and columns that are carried along
 
 
-def _compared(
+def _add_column(
     low: Lowering,
     label: str,
     pair: Pair,
@@ -224,9 +232,24 @@ def _compared(
     *,
     of_both: bool,
 ) -> Value:
-    """Add what is compared of a column, and carried; return what it is in the result.
+    """Add the compared and the carried columns of a pair; return its value in the result.
 
-    The result has rows `of_both` sides, or of the left one alone.
+    Parameters
+    ----------
+    low : Lowering
+        The lowering of the query.
+    label : str
+        Name of the result column.
+    pair : Pair
+        Values of both sides.
+    compared : _Columns
+        Columns by which rows are compared; changed in place.
+    carried : _Columns
+        Columns that are carried along; changed in place.
+    table : str
+        Table of the combined query.
+    of_both : bool
+        Whether the result has rows of both sides, as for UNION.
     """
     a, b = pair
     if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -234,7 +257,7 @@ def _compared(
         left, right = (comparable(value, low, Scope(), stored=stored) for value in (a, b))
         compared.add(left, right)
         if not of_both:
-            return Tensor(*_carried(a, 0, carried, table), label)
+            return Tensor(*_carry(a, 0, carried, table), label)
         type_ = in_one_form("", [a, b], label, low)[1]
         return _choice(label, a, b, carried, table, type_)
     kinds = _kinds_of(a, b, low)
@@ -249,7 +272,7 @@ def _compared(
     names = [k.name for k in kinds]
     _check_kinds(label, names)
     if beside_floats.are_mixed(*kinds):
-        return _mixed(low, pair, compared, carried, table, of_both=of_both)
+        return _add_numbers(low, pair, compared, carried, table, of_both=of_both)
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
     other_classes = is_class and (names[0], kinds[0].names) != (names[1], kinds[1].names)
     if mixed or other_classes:
@@ -262,14 +285,14 @@ def _compared(
 
 
 def _kinds_of(a: Value, b: Value, low: Lowering) -> tuple[Kind, Kind]:
-    """Return the kinds of both sides; that of a column of NULL is the other's."""
+    """Return the kinds of both sides; a column of NULL takes the kind of the other side."""
     mine, theirs = kind_of(a), kind_of(b)
     if low.types.is_null(a):
         return theirs, theirs
     return mine, mine if low.types.is_null(b) else theirs
 
 
-def _mixed(
+def _add_numbers(
     low: Lowering,
     pair: Pair,
     compared: _Columns,
@@ -278,7 +301,7 @@ def _mixed(
     *,
     of_both: bool,
 ) -> Sql:
-    """Add a column of integers on one side, and floats on the other."""
+    """Add a pair of integers on one side and floats on the other; see `_add_column`."""
     kinds = [kind_of(side) for side in pair]
     if of_both:
         floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
@@ -295,47 +318,51 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
             if name != "bytes" and other == "text":
                 continue
             raise QueryTypeError(
-                f"Columns of one kind go together, but {label!r} is {WORDS[name]} on one side, and "
-                f"{WORDS[other]} on the other. CAST one of them, or leave it out."
+                f"A column must have one kind of values, but {label!r} is {WORDS[name]} on one "
+                f"side and {WORDS[other]} on the other. CAST one of them, or leave it out."
             )
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor of either side: a tag says which, and the other's keys are null."""
+    """Return a tensor of either side: a tag tells the side, and the other side's keys are null."""
     tag = carried.add(exp.convert(0), exp.convert(1))
-    sides = [_carried(side, at, carried, table) for at, side in enumerate((a, b))]
+    sides = [_carry(side, at, carried, table) for at, side in enumerate((a, b))]
     env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}
     for _, keys in sides:
         env.update(keys)
     return Tensor(Choice(f"{table}_{tag}", tuple(tree for tree, _ in sides), type_), env, label)
 
 
-def _carried(
+def _carry(
     side: Tensor, at: int, carried: _Columns, table: str
 ) -> tuple[Tree, dict[str, exp.Expr]]:
-    """Carry what a tensor reads; return its tree, and what its keys are in the result.
+    """Carry the rows that a tensor reads; return its tree and environment in the result.
 
-    Beside it stands a NULL without a type. One of another type would change it: UBIGINT beside
-    BIGINT is HUGEINT.
+    The other side selects NULL without a type. A NULL of another type would change the type of the
+    column: UBIGINT beside BIGINT becomes HUGEINT.
     """
-    names: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     env: dict[str, exp.Expr] = {}
     for key, node in side.env.items():
         pair = (exp.null(), node.copy()) if at else (node.copy(), exp.null())
         name = carried.add(*pair)
-        names[key] = f"{table}_{name}"
-        env[names[key]] = exp.column(name, table=table)
-    return rename_keys(side.tree, names.__getitem__), env
+        renamed[key] = f"{table}_{name}"
+        env[renamed[key]] = exp.column(name, table=table)
+    return rename_keys(side.tree, renamed.__getitem__), env
 
 
-# ---- set operations that keep the order of rows, and carry columns which are not compared
+# ---- set operations that keep the order of rows, and carry columns that are not compared
 
 
-def _carrying(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
-    """Return a set operation that compares some columns and carries the others."""
+def _combine(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
+    """Return a set operation that compares the columns `by` and carries the others.
+
+    DuckDB's INTERSECT and EXCEPT compare all columns. Here rows are numbered among their equals, so
+    that EXISTS tests whether the right side has as many of them.
+    """
     if name == "UNION":
         return _union(keep_all, selects, by)
-    counted = [_counted(select, by) for select in selects]
+    counted = [_number_equal_rows(select, by) for select in selects]
     same = [
         exp.NullSafeEQ(this=exp.column(n, table="l"), expression=exp.column(n, table="r"))
         for n in [*by, *(["n"] if keep_all else [])]
@@ -357,17 +384,17 @@ def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Quer
     both = exp.Union(this=selects[0], expression=selects[1], distinct=False)
     if keep_all:
         return both
-    out = select_from([exp.Star()], numbered(both, "u"), "u")
+    out = select_from([exp.Star()], with_positions(both, "u"), "u")
     out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[exp.column(n) for n in by])))
     out.set("order", by_position())
     return out
 
 
-def _counted(select: exp.Select, by: list[str]) -> exp.Select:
-    """Return a query with the number of each row among those that are equal to it."""
+def _number_equal_rows(select: exp.Select, by: list[str]) -> exp.Select:
+    """Return a query with the number of each row among the rows that equal it."""
     number = exp.Window(
         this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
         partition_by=[exp.column(n) for n in by],
         order=by_position(),
     )
-    return select_from([exp.Star(), exp.alias_(number, "n")], numbered(select, "v"), "v")
+    return select_from([exp.Star(), exp.alias_(number, "n")], with_positions(select, "v"), "v")

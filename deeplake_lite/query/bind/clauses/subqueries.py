@@ -1,8 +1,8 @@
-"""A query in place of a value: SQL's where it is a scalar; a tensor's value, or its rows.
+"""Subqueries that are used as values.
 
-What a query gives that looks at nothing outside is the same for all rows. Its value is looked up
-while the rest is bound, so that functions see a constant, as if it were a parameter. Otherwise the
-tensor's leaves read what the query finds for each row.
+DuckDB computes a subquery of a scalar. A subquery of a tensor that uses no columns from outside has
+the same value for all rows. It is computed during lowering, so that functions see a constant.
+Otherwise, the subquery finds for each row outside which row the tensor reads.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.calls.aggregates import rewritten
-from deeplake_lite.query.bind.effort import ANSWER
+from deeplake_lite.query.bind.calls.aggregates import map_rows
+from deeplake_lite.query.bind.effort import SUBQUERY_COST
 from deeplake_lite.query.bind.expressions.constants import as_array, null_tensor
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.parse.dialect import select_from, text_of
@@ -28,29 +28,34 @@ if TYPE_CHECKING:
 
 
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
-    """Return the value of a query in parentheses. Raises QueryError for several columns."""
+    """Lower a subquery that is used as a value. Raises QueryError if it has several columns.
+
+    Whether it is a tensor is known only after lowering it, so it may be lowered several times. The
+    binder is restored in between.
+    """
     before = _state(binder)
     sql, columns = binder.low.nested(tree, scope)
     if len(columns) != 1:
         raise QueryError(
-            f"A query in place of a value has one column, but {text_of(tree)} has {len(columns)}."
+            "A query that is used as a value must have one column, but "
+            f"{text_of(tree)} has {len(columns)}."
         )
     if columns[0].kind != TENSOR:
         return Sql(exp.Subquery(this=sql), columns[0].kind)
-    _go_back(binder, before)  # its digest is not asked for
+    _restore(binder, before)  # `nested` has lowered the digest of the tensor
     lowered = binder.query(tree, scope)
     [tensor] = lowered.columns.values()
     if isinstance(tensor, Tensor) and _looks_outside(lowered, scope):
-        return _of_rows(tensor, lowered, tree)
-    _go_back(binder, before)  # what was bound to see of which type it is
+        return _correlate(tensor, lowered, tree)
+    _restore(binder, before)  # that was only to learn the type
     if isinstance(tensor, Tensor):
-        return _answered(binder, tree, tensor.type)
-    return Sql(exp.Subquery(this=binder.low.nested(tree, scope)[0]))  # of a constant list
+        return _compute(binder, tree, tensor.type)
+    return Sql(exp.Subquery(this=binder.low.nested(tree, scope)[0]))  # for a constant list
 
 
 @dataclass(frozen=True)
 class _State:
-    """How much a binder has bound."""
+    """The state of a binder, to which `_restore` returns."""
 
     instances: int
     udfs: dict[str, Udf]
@@ -63,8 +68,8 @@ def _state(binder: Binder) -> _State:
     return _State(len(binder.instances), dict(low.udfs), binder.count, len(low.known))
 
 
-def _go_back(binder: Binder, before: _State) -> None:
-    """Forget what was bound since."""
+def _restore(binder: Binder, before: _State) -> None:
+    """Undo everything that the binder has lowered since `before`."""
     del binder.instances[before.instances :]
     binder.low.udfs, binder.count = dict(before.udfs), before.count
     for key in list(binder.low.known)[before.known :]:
@@ -72,7 +77,7 @@ def _go_back(binder: Binder, before: _State) -> None:
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
-    """Tell whether a query names columns of those around it."""
+    """Tell whether a query uses columns of the queries around it."""
     around: Scope | None = scope
     outside: set[str] = set()
     while around is not None:
@@ -81,33 +86,33 @@ def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
     return any(column.table in outside for column in lowered.sql.find_all(exp.Column))
 
 
-def _of_rows(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
-    """Return a tensor whose leaves read what a query finds for each row around it."""
+def _correlate(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
+    """Return a tensor that reads, for each row outside, the row that the subquery finds."""
 
-    def found(column: exp.Expr) -> exp.Expr:
+    def read_row(column: exp.Expr) -> exp.Expr:
         item = exp.column(column.name, table="one")
         return exp.Subquery(this=select_from([item], lowered.sql.copy(), "one"))
 
-    moved = rewritten(tensor, found, f"({text_of(tree)})")
+    moved = map_rows(tensor, read_row, f"({text_of(tree)})")
     return Tensor(moved.tree, moved.env, moved.text)
 
 
-def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
-    """Return the value of a query that looks at nothing outside."""
-    binder.low.effort.spend(ANSWER)
+def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
+    """Compute a subquery that uses no columns from outside, and return its value."""
+    binder.low.effort.spend(SUBQUERY_COST)
     inner = type(binder)(
         text_of(tree),
         binder.open_source,
         binder.low.params,
         binder.default,
         binder.low.seed,
-        answer=binder.answer,
+        run_subquery=binder.run_subquery,
     )
-    inner.low.text = binder.low.text  # where errors are
+    inner.low.text = binder.low.text  # errors show their place in the whole query
     inner.low.effort = binder.low.effort
     plan = inner.plan(_with_names(binder, tree))
     binder.low.seed = plan.seed
-    value, text = binder.answer(plan), f"({text_of(tree)})"
+    value, text = binder.run_subquery(plan), f"({text_of(tree)})"
     if value is None:
         return null_tensor(type_, text)
     value, known = as_array(value)
@@ -115,7 +120,7 @@ def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
 
 
 def _with_names(binder: Binder, tree: exp.Query) -> exp.Query:
-    """Return a query with the names that WITH gives around it."""
+    """Return a query together with the queries that WITH names around it."""
     out = tree.copy()
     own = out.args.get("with_")
     names = [cte.copy() for cte in binder.ctes] + (own.expressions if own else [])

@@ -1,4 +1,4 @@
-"""FROM: sources, queries in parentheses, joins; each is a relation with a name of its own."""
+"""FROM: sources, subqueries, table functions and joins, each a relation of the scope."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.expressions.digests import are_alike, counted
+from deeplake_lite.query.bind.expressions.digests import compare_digests, count_argument
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, unified
-from deeplake_lite.query.bind.scope import OWN, Relation, imported
+from deeplake_lite.query.bind.scope import OWN, Relation, relation_columns
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.run.sources import kind_of as kind_of_htype
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def read_from(
     binder: Binder, tree: exp.Select, scope: Scope
 ) -> tuple[exp.Expr | None, list[exp.Join]]:
-    """Put what FROM names into the scope; return it as DuckDB's, with its joins."""
+    """Lower FROM and the joins, and add their relations to the scope."""
     clause, joins = tree.args.get("from_"), list(tree.args.get("joins") or ())
     if clause is not None:
         source = table(binder, clause.this, scope)
@@ -49,34 +49,35 @@ def read_from(
         source = source_table(binder, binder.default, OWN, scope)
     elif joins:
         raise QueryError(
-            "A query that is asked of no dataset names what is joined first: SELECT … FROM 'url' "
-            f"JOIN {text_of(joins[0].this)}."
+            "A query that is not run on a dataset must name the left side of a join, but it has "
+            f"only JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
+            f"{text_of(joins[0].this)}."
         )
     else:
         return None, []
-    return source, [joined(binder, join, scope) for join in joins]
+    return source, [join_relation(binder, join, scope) for join in joins]
 
 
 def _reads(tree: exp.Select) -> bool:
-    """Tell whether a SELECT without FROM looks at rows: it does not if it has constants alone."""
+    """Tell whether a SELECT without FROM needs rows, which one with only constants does not."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
-    called = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
-    looks = tree.find(exp.Column, exp.Star, exp.Window) is not None
-    return looks or bool(called & (known.AGGREGATES | _OF_ROWS))
+    functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
+    has_rows = tree.find(exp.Column, exp.Star, exp.Window) is not None
+    return has_rows or bool(functions & (known.AGGREGATES | _OF_ROWS))
 
 
 _OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
 """Functions that have a value per row without a column."""
 
 
-def renamed(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
-    """Return columns by the names that an alias gives the first of them, as in ``AS t(a, b)``.
+def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
+    """Rename the first columns by an alias such as ``AS t(a, b)``.
 
     Raises
     ------
     QueryError
-        For more names than columns, and for a name that comes twice.
+        For more names than columns, and for repeated names.
     """
     names = [] if alias is None else [c.name for c in alias.args.get("columns") or ()]
     if alias is None or not names:
@@ -84,14 +85,14 @@ def renamed(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str
     rest = list(columns)[len(names) :]
     if len(names) > len(columns) or len({*names, *rest}) < len(names) + len(rest):
         raise QueryError(
-            f"An alias names the first columns, each by a name of its own, but there are "
-            f"{len(columns)}, {', '.join(columns)}, and it is {text_of(alias)}."
+            f"The names in an alias must be different, and no more than there are columns, but the "
+            f"alias is {text_of(alias)}, and the columns are {', '.join(columns)}."
         )
     return type(columns)(zip([*names, *rest], columns.values(), strict=True))
 
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Put a relation into the scope; return it as DuckDB's."""
+    """Lower one item of FROM, and add its relation to the scope."""
     with placed(binder.low.text, e):
         source = _table(binder, e, scope)
     scope.relations[-1].source = source
@@ -103,21 +104,23 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         parts = {key: part for key, part in e.args.items() if key not in ("alias", "joins")}
         lowered = binder.query(exp.Subquery(**parts), scope.parent)
         name = binder.new_name("t")
-        columns = renamed(dict(lowered.columns), e.args.get("alias"))
+        columns = rename_columns(dict(lowered.columns), e.args.get("alias"))
         binder.low.types.note_query(name, lowered.sql)
-        scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
+        scope.add(
+            Relation(e.alias or name, name, relation_columns(columns.items(), name, binder.count))
+        )
         return binder.as_relation(lowered.sql, name)
     if isinstance(e, exp.Unnest):
         raise QueryError(
-            f"UNNEST of a column stands in the select list, got FROM … {text_of(e)}. Write FROM "
-            "(SELECT *, UNNEST(x) AS item FROM …)."
+            "UNNEST of a column must be in the select list, but the query has FROM … "
+            f"{text_of(e)}. Write FROM (SELECT *, UNNEST(x) AS item FROM …)."
         )
     if not isinstance(e, exp.Table):
-        raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
+        raise QueryError(f"FROM must have sources and queries, but it has {text_of(e)}.")
     if e.args.get("db"):
         raise QueryError(
-            f"FROM takes a name, or a URL in quotes, got {text_of(e)}. Schemas are not part of "
-            "the language."
+            f"A source in FROM must be a name, or a URL in quotes, but it is {text_of(e)}. Schemas "
+            "are not part of the language."
         )
     if isinstance(e.this, exp.Func):
         return table_function(binder, e, scope)
@@ -127,8 +130,8 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             inner, lowered = names[name]
             own = binder.new_name("t")
             binder.low.types.note_query(own, lowered.sql)
-            columns = imported(lowered.columns.items(), own, binder.count)
-            scope.add(Relation(alias, own, renamed(columns, e.args.get("alias"))))
+            columns = relation_columns(lowered.columns.items(), own, binder.count)
+            scope.add(Relation(alias, own, rename_columns(columns, e.args.get("alias"))))
             binder.relations[own] = lowered.sql
             return exp.alias_(exp.to_table(inner), own, table=True)
     version = e.args.get("version")
@@ -136,19 +139,19 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if version is not None:
         value = binder.low.value(version, scope)
         if not isinstance(value, Constant) or not isinstance(value.value, str):
-            raise QueryTypeError(f"VERSION must be a text, but it is {text_of(version)}.")
+            raise QueryTypeError(f"VERSION must be a string, but it is {text_of(version)}.")
         label = value.value
     node = source_table(binder, binder.open_source(name, label), alias, scope)
     relation = scope.relations[-1]
-    relation.columns = renamed(relation.columns, e.args.get("alias"))
+    relation.columns = rename_columns(relation.columns, e.args.get("alias"))
     return node
 
 
 class Columns(dict[str, Value]):
-    """Columns of a source; how many axes pictures have is looked up when they are named."""
+    """Columns of a source; the number of axes of images is looked up when a column is used."""
 
     def __getitem__(self, name: str) -> Value:
-        """Return a column."""
+        """Return a column, with a precise type."""
         value = super().__getitem__(name)
         is_open = isinstance(value, Tensor) and (value.type.shape is None or value.type.items)
         if isinstance(value, Tensor) and is_open and isinstance(value.tree, Cell):
@@ -159,7 +162,7 @@ class Columns(dict[str, Value]):
 
 
 def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> exp.Expr:
-    """Put a source into the scope, as a table of its own."""
+    """Add a source to the scope, as a separate table."""
     table = binder.new_name("t")
     instance = Instance(table, source)
     binder.instances.append(instance)
@@ -184,42 +187,42 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
 
 
 _DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
-"""Dtypes of kinds of columns."""
+"""Dtypes of the columns of each kind."""
 
 
 def _note(binder: Binder, table: str, column: str, kind: Kind) -> None:
-    """Note the type of a source's column; classes are left to their names."""
+    """Record the type of a source's column, except for classes."""
     dtype = kind.column_dtype if kind.name in ("number", "time") else ""
-    if found := dtype or _DTYPES.get(kind.name):
-        binder.low.types.note(table, column, found)
+    if dtype_ := dtype or _DTYPES.get(kind.name):
+        binder.low.types.note(table, column, dtype_)
 
 
 def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
-    """Put RANGE, GENERATE_SERIES or UNNEST into the scope."""
+    """Lower RANGE, GENERATE_SERIES or UNNEST in FROM, and add it to the scope."""
     name = e.this.name.upper()
     if name not in ("RANGE", "GENERATE_SERIES", "UNNEST"):
         raise QueryError(
-            f"FROM takes lakes, queries, RANGE, GENERATE_SERIES and UNNEST, got {name}(…). "
-            "Files other than lakes are not read."
+            "FROM must have lakes, queries, RANGE, GENERATE_SERIES or UNNEST, but it has "
+            f"{name}(…). Files other than lakes cannot be read."
         )
     args = [binder.low.sql(p, scope) for p in e.this.expressions]
     table = binder.new_name("t")
     column = {"RANGE": "range", "GENERATE_SERIES": "generate_series"}.get(name, "unnest")
     node = exp.Anonymous(this=name, expressions=args)
     columns: dict[str, Value] = {column: Sql(exp.column("v", table=table))}
-    columns = renamed(columns, e.args.get("alias"))
+    columns = rename_columns(columns, e.args.get("alias"))
     scope.add(Relation(e.alias or name.lower(), table, columns))
     as_table = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier("v")])
     return exp.Table(this=node, alias=as_table)
 
 
-def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
-    """Return a join."""
+def join_relation(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
+    """Lower a join."""
     left = list(scope.relations)
     if nested := join.this.args.get("joins"):
         with placed(binder.low.text, join.this):
             raise QueryError(
-                "Joins stand one after another, each with its condition, but this one joins "
+                "Joins must follow one another, each with its condition, but this one joins "
                 f"{text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON …) AS c."
             )
     source = table(binder, join.this, scope)
@@ -247,7 +250,10 @@ def using(
     join: exp.Join,
     scope: Scope,
 ) -> exp.Expr:
-    """Return the condition of USING; `names` has how each name of a column is written."""
+    """Return the condition of USING, and merge its columns in the scope.
+
+    `names` maps each column to the place in the query that names it, for errors.
+    """
     tests = []
     low = binder.low
     for name, written in names.items():
@@ -265,16 +271,16 @@ def using(
 
 
 def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return whether two values are the same: of tensors, as a whole."""
+    """Return whether two values are equal; tensors are compared as a whole."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a) and is_numpys(b):
-        return are_alike(exp.EQ, a, b, low, scope)
+        return compare_digests(exp.EQ, a, b, low, scope)
     return low.compare(exp.EQ, a, b, scope)
 
 
 def _either(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
     """Return the first of two values that is not null."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a):
-        is_there = exp.not_(exp.Is(this=counted(a, low, scope), expression=exp.null()))
+        is_there = exp.not_(exp.Is(this=count_argument(a, low, scope), expression=exp.null()))
         return case_of_tensors(low, [is_there], [a, b], exp.column(name))
     values, kind = unified([a, b], low, scope)
     node = func("coalesce", *(low.as_sql(value, scope) for value in values))

@@ -1,8 +1,8 @@
-"""Columns that a query within another hands out and nothing reads: they are left out.
+"""Removal of subquery columns that nothing reads.
 
-What comes through unchanged leaves a query as a value, to compute with, and as the position of its
-row, to read it by. Most values are never computed with. They cost a column of the source each, and
-SQL cannot hold some of them at all, such as durations in nanoseconds.
+An unchanged column leaves a subquery as a value, to compute with, and as the position of its row,
+to read it later. Most of these values are never used. Each costs a column of the source, and SQL
+cannot hold some of them at all, such as durations in nanoseconds.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def leave_out(query: exp.Expr) -> None:
-    """Take columns that nothing reads out of the queries within a query; it is changed in place."""
+    """Remove columns that nothing reads from all subqueries of a query, in place."""
     read = Counter((column.table, column.name) for column in query.find_all(exp.Column))
-    derived = list(_derived(query))  # those within others after them
+    derived = list(_derived(query))  # outer subqueries come before inner ones
     pruned = True
-    while pruned:  # again only where WITH names queries, in any order
+    while pruned:  # repeated for queries of WITH, which may be in any order
         pruned = sum(_prune(select, names, read) for select, names in derived) > 0
 
 
 def _derived(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
-    """Yield each SELECT that others read by columns, with the names that it has in FROM."""
-    whole = {source for select in query.find_all(exp.Select) for source in _taken_whole(select)}
+    """Yield each SELECT whose columns others read by name, with its names in FROM."""
+    whole = {source for select in query.find_all(exp.Select) for source in _sources_of_star(select)}
     named: defaultdict[str, set[str]] = defaultdict(set)
     for table in query.find_all(exp.Table):
         named[table.name].add(table.alias_or_name)
@@ -37,8 +37,8 @@ def _derived(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
             yield inner.this, names
 
 
-def _taken_whole(select: exp.Select) -> Iterator[str]:
-    """Yield the sources of which a SELECT hands on all columns under another name than theirs."""
+def _sources_of_star(select: exp.Select) -> Iterator[str]:
+    """Yield the sources whose columns a SELECT with ``*`` passes on under another table name."""
     if any(isinstance(item, exp.Star) for item in select.expressions):
         own = select.parent.alias if isinstance(select.parent, exp.Subquery) else ""
         parts = [select.args.get("from_"), *(select.args.get("joins") or ())]
@@ -46,26 +46,28 @@ def _taken_whole(select: exp.Select) -> Iterator[str]:
 
 
 def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) -> bool:
-    """Take columns that nothing reads out of a SELECT, and tell whether there were any.
+    """Remove columns that nothing reads from a SELECT, and tell whether there were any.
 
     Parameters
     ----------
+    select : Select
+        The SELECT; changed in place.
     names : set of str
-        Names that the SELECT has in FROM.
+        Names of the SELECT in FROM.
     read : Counter
-        How often each column is read, by source (``""`` where none is named) and name; less what
-        the columns that are taken out have read.
+        Number of uses of each column, by source (``""`` without one) and name. Uses by columns that
+        are removed are subtracted.
     """
     distinct = select.args.get("distinct")
-    if distinct is not None and distinct.args.get("on") is None:  # by which its rows are told apart
+    if distinct is not None and distinct.args.get("on") is None:  # DISTINCT compares all columns
         return False
-    kept: list[exp.Expr] = []
+    items: list[exp.Expr] = []
     dropped: list[exp.Expr] = []
     for item in select.expressions:
         is_read = any(read[name, item.alias] > 0 for name in ("", *names))
-        (kept if is_read or not isinstance(item.unalias(), exp.Column) else dropped).append(item)
-    if not kept:  # a SELECT has a column
-        kept.append(dropped.pop(0))
+        (items if is_read or not isinstance(item.unalias(), exp.Column) else dropped).append(item)
+    if not items:  # a SELECT must have a column
+        items.append(dropped.pop(0))
     read.subtract((item.this.table, item.this.name) for item in dropped)
-    select.set("expressions", kept)
+    select.set("expressions", items)
     return bool(dropped)

@@ -1,4 +1,7 @@
-"""Comparisons: of scalars SQL's, of tensors NumPy's, of rows part by part; BETWEEN, IS."""
+"""Comparisons, BETWEEN and IS.
+
+DuckDB compares scalars, NumPy compares tensors, and rows of values are compared part by part.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.expressions.digests import alike, are_alike, is_null
+from deeplake_lite.query.bind.expressions.digests import (
+    compare_digests,
+    validity,
+    with_comparable_digests,
+)
 from deeplake_lite.query.bind.expressions.forms import with_names
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import beside_integers, equal_beside, number_of
@@ -34,32 +41,35 @@ if TYPE_CHECKING:
 COMPARISON: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-"""Comparisons, by the names they have in the registry."""
+"""Comparison operators and their names in the function registry."""
 
 _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
 
 
 def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return a comparison."""
+    """Lower a comparison of two values."""
     if isinstance(e.this, exp.Tuple) and isinstance(e.expression, exp.Tuple):
-        return low.value(_by_parts(e), scope)
+        return low.value(_compare_parts(e), scope)
     if type(e.this) in COMPARISON:
         if not isinstance(e.this.expression, exp.DPipe):
-            low.value(e.this, scope)  # what is wrong with the first of them comes first
+            low.value(e.this, scope)  # errors of the first comparison take precedence
         raise chained(e)
-    if (found := _of_hashes(low, e, scope)) is not None:
-        return found
+    if (value := _compare_hashed(low, e, scope)) is not None:
+        return value
     left, right = (low.types.refined(low.value(p, scope)) for p in (e.this, e.expression))
     _check_any(e, e.this, right)
     _check_any(e, e.expression, left)
-    kind, left, right = beside_integers(type(e), *alike(left, right, low))
-    if not goes_as_json(left, right) and _by_elements(left, right):
+    kind, left, right = beside_integers(type(e), *with_comparable_digests(left, right, low))
+    if not goes_as_json(left, right) and _is_elementwise(left, right):
         return low.call(COMPARISON[kind], [left, right], {}, e)
     return Sql(low.compare(kind, left, right, scope), BOOL)
 
 
-def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
-    """Return HASH(x) = HASH(list) as a comparison of x, whose type says what the list means."""
+def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
+    """Return HASH(x) = HASH(list) as a comparison of x with the list; None for anything else.
+
+    The type of x says how to read the list: as an array, as names of classes or as JSON.
+    """
     sides = [
         side.expressions[0]
         for side in (e.this, e.expression)
@@ -71,8 +81,8 @@ def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
     if len(sides) < 2 or not isinstance(e, exp.EQ | exp.NEQ):
         return None
     values = [low.value(side, scope) for side in sides]
-    given = [v.value for v in values if isinstance(v, Constant)]
-    if not any(isinstance(value, list | dict | np.ndarray) for value in given):
+    literals = [v.value for v in values if isinstance(v, Constant)]
+    if not any(isinstance(value, list | dict | np.ndarray) for value in literals):
         return None
     if any(map(is_json, values)):
         return low.value(type(e)(this=sides[0].copy(), expression=sides[1].copy()), scope)
@@ -80,27 +90,31 @@ def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
         tensors = [low.as_tensor(v, text_of(e)) for v in values]
         if any(t.type.dtype == "str" for t in tensors):  # names of classes
             tensors = [with_names(t) for t in tensors]
-        return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
+        return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
     return None
 
 
 def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
-    """Refuse ``x = ANY(y)`` of a number or a text. Raises QueryTypeError."""
-    called = part.name.upper() if isinstance(part, exp.Anonymous) else ""
-    if called not in ("ANY", "ALL") or called in OWN or len(part.expressions) != 1:
+    """Refuse ``x = ANY(y)`` for a number or a string x. Raises QueryTypeError."""
+    quantifier = part.name.upper() if isinstance(part, exp.Anonymous) else ""
+    if quantifier not in ("ANY", "ALL") or quantifier in OWN or len(part.expressions) != 1:
         return
     if kind_of(other).name in ("bool", "any") and not is_numpys(other):
         return
     sides = [part.expressions[0] if side is part else side for side in (e.this, e.expression)]
     each = type(e)(this=sides[0].copy(), expression=sides[1].copy())
     raise QueryTypeError(
-        f"{text_of(part)} is true or false, and is compared with neither numbers nor texts, got "
-        f"{text_of(e)}. To compare each element, write {called}({text_of(each)})."
+        f"{text_of(part)} is true or false, so it cannot be compared with numbers or strings, but "
+        f"the query has {text_of(e)}. To compare each element, write "
+        f"{quantifier}({text_of(each)})."
     )
 
 
-def _by_elements(left: Value, right: Value) -> bool:
-    """Tell whether NumPy compares: tensors, and a list of SQL's, as KEYS gives, with one value."""
+def _is_elementwise(left: Value, right: Value) -> bool:
+    """Tell whether NumPy compares the elements of the sides.
+
+    That is the case for tensors, and for a list of DuckDB's, such as KEYS gives, beside one value.
+    """
     if is_numpys(left) or is_numpys(right):
         return True
     kinds = kind_of(left), kind_of(right)
@@ -109,30 +123,37 @@ def _by_elements(left: Value, right: Value) -> bool:
 
 
 def chained(e: exp.Expr) -> QueryTypeError:
-    """Return the error for ``a < b < c``, and for ``a = b || c = d``, which parses as one."""
+    """Return the error for ``a < b < c``, and for ``a = b || c = d``, which parses alike."""
     joined = e.this.expression
     if isinstance(joined, exp.DPipe):
         first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
         second = type(e)(this=joined.expression.copy(), expression=e.expression.copy())
         return QueryTypeError(
-            f"|| joins texts. Write {text_of(first)} OR {text_of(second)} to connect conditions."
+            f"|| joins strings. Write {text_of(first)} OR {text_of(second)} to connect conditions."
         )
     second = type(e)(this=joined.copy(), expression=e.expression.copy())
     return QueryTypeError(
-        f"Comparisons do not chain: write {text_of(e.this)} AND {text_of(second)}, or put one of "
-        "them in parentheses."
+        f"Comparisons cannot be chained. Write {text_of(e.this)} AND {text_of(second)}, or put one "
+        "of them in parentheses."
     )
 
 
-def _by_parts(e: exp.Expr) -> exp.Expr:
-    """Return a comparison of two rows of values as one of their parts. Raises QueryTypeError."""
+def _compare_parts(e: exp.Expr) -> exp.Expr:
+    """Return a comparison of two rows of values as comparisons of their parts.
+
+    Raises
+    ------
+    QueryTypeError
+        When the rows have different numbers of values, or none.
+    """
     pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
     if not pairs or len(e.this.expressions) != len(e.expression.expressions):
         raise QueryTypeError(
-            f"Rows of values compare with as many values, got {text_of(e.this)} and "
-            f"{text_of(e.expression)}."
+            "Rows of values must have the same number of values to be compared, but they are "
+            f"{text_of(e.this)} and {text_of(e.expression)}."
         )
-    equal = [exp.EQ(this=a, expression=b) for a, b in pairs]  # the same parts, to be looked at once
+    # Without copies, parts that several options share are lowered once.
+    equal = [exp.EQ(this=a, expression=b) for a, b in pairs]
     if isinstance(e, exp.EQ):
         return exp.paren(exp.and_(*equal, copy=False), copy=False)
     if isinstance(e, exp.NEQ):
@@ -145,25 +166,25 @@ def _by_parts(e: exp.Expr) -> exp.Expr:
 
 
 def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
-    """Return BETWEEN, as two comparisons."""
+    """Lower BETWEEN as two comparisons."""
     least = exp.GTE(this=e.this, expression=e.args["low"])
     most = exp.LTE(this=e.this, expression=e.args["high"])
     return low.value(exp.And(this=least, expression=most), scope)
 
 
 def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return IS [NOT] DISTINCT FROM."""
+    """Lower IS [NOT] DISTINCT FROM."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     for side, other in ((e.this, right), (e.expression, left)):
         if isinstance(other, Constant) and other.value is None:
-            found = is_(low, exp.Is(this=side, expression=exp.null()), scope)
-            node = low.as_sql(found, scope)
+            test = is_(low, exp.Is(this=side, expression=exp.null()), scope)
+            node = low.as_sql(test, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
     left, right = low.types.refined(left), low.types.refined(right)
     left, right = equal_beside(left, right), equal_beside(right, left)
     tensors = [low.as_tensor(side, text_of(e)) for side in (left, right) if is_numpys(side)]
     if len(tensors) == 2:
-        return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
+        return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
     pairs = ((left, right), (right, left))
     if differ_in_unit(left, right):
@@ -184,7 +205,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 def _null_safe_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return IS [NOT] DISTINCT FROM of moments in two units, which `=` compares exactly."""
+    """Return IS [NOT] DISTINCT FROM for timestamps in two units, which `=` compares exactly."""
     nulls = [
         exp.Is(this=exp.paren(low.as_sql(side, scope)), expression=exp.null())
         for side in (left, right)
@@ -195,19 +216,19 @@ def _null_safe_of_moments(
 
 
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
-    """Return IS NULL and its like, without reading a tensor."""
+    """Lower IS NULL, IS TRUE, IS FALSE and IS NAN; IS NULL reads no tensor."""
     if isinstance(e.expression, exp.Column) and e.expression.name.upper() == "NAN":
         return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this]), scope)
     if not isinstance(e.expression, exp.Null | exp.Boolean):
         raise QueryTypeError(
-            f"IS takes NULL, TRUE, FALSE, NAN or DISTINCT FROM, but it is {text_of(e)}. Compare "
-            f"values by =."
+            "IS must be followed by NULL, TRUE, FALSE, NAN or DISTINCT FROM, but the query has "
+            f"{text_of(e)}. Compare values with =."
         )
-    found = low.value(e.this, scope)
-    if isinstance(found, Tensor) and found.plain is not None:
-        valid = is_null(found)
+    value = low.value(e.this, scope)
+    if isinstance(value, Tensor) and value.plain is not None:
+        valid = validity(value)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    node = low.as_sql(found, scope)
-    if isinstance(found, Sql) and found.kind.name == "json":
-        node = json_text(node)  # JSON's null is null
+    node = low.as_sql(value, scope)
+    if isinstance(value, Sql) and value.kind.name == "json":
+        node = json_text(node)  # a null within JSON counts as null
     return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)

@@ -1,4 +1,4 @@
-"""Constants of a query: of its text, and parameters."""
+"""Constants of a query, from its text or from parameters, as SQL and as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def constant(value: Any) -> Constant:
-    """Return a parameter's value.
+    """Return the value of a parameter as a constant.
 
     Raises
     ------
     QueryTypeError
-        For a value that queries do not know.
+        For a value of a type that queries do not support.
     """
     value = plain_value(value)
     match value:
@@ -41,7 +41,7 @@ def constant(value: Any) -> Constant:
         case list():
             parts = [constant(v) for v in value]
             return list_of(parts)
-        case float() if not np.isfinite(value) or str(value) == "-0.0":  # no literal says these
+        case float() if not np.isfinite(value) or str(value) == "-0.0":  # SQL has no literal
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
             return _of_decimal(value)
@@ -66,18 +66,18 @@ def constant(value: Any) -> Constant:
 
 
 def _span(value: dt.timedelta) -> exp.Expr:
-    """Return a duration as SQL. Raises QueryTypeError for one of more than 64 bits."""
+    """Return a duration as SQL. Raises QueryTypeError if its microseconds exceed 64 bits."""
     count = value // dt.timedelta(microseconds=1)
     if abs(count) >= 2**63:
         raise QueryTypeError(
             "SQL computes with durations in whole microseconds, up to 292,271 years, but a "
-            f"constant is {value}. Compare counts in an int64 column."
+            f"constant is {value}. Compare integers of an int64 column instead."
         )
     return exp.cast(exp.Literal.string(f"{count} microseconds"), "INTERVAL")
 
 
 def list_of(parts: Sequence[Constant]) -> Constant:
-    """Return a list of constants."""
+    """Return constants as one constant list."""
     return Constant(
         [p.value for p in parts],
         lambda: exp.Array(expressions=_nodes(parts)),
@@ -86,7 +86,7 @@ def list_of(parts: Sequence[Constant]) -> Constant:
 
 
 def _nodes(parts: Sequence[Constant]) -> list[exp.Expr]:
-    """Return the parts of a list as SQL; beside an object, all of them as JSON in its one form."""
+    """Return the parts of a list as SQL; beside a dict, all of them as canonical JSON."""
     if not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
@@ -99,19 +99,19 @@ def _as_json(text: str) -> exp.Expr:
 
 
 def items_of(value: Constant) -> Sequence[Constant]:
-    """Return the items of a list or an array."""
+    """Return the items of a constant list or array."""
     return value.items or [constant(item) for item in value.value]
 
 
 MOST = 2**127 - 1
-"""The greatest integer that DuckDB computes with."""
+"""Greatest integer that DuckDB computes with."""
 
 _DECIMALS = 18
-"""Decimals with which DuckDB's decimals go beside all of its 64-bit integers."""
+"""Most decimal places at which a DuckDB decimal still has room for any 64-bit integer."""
 
 
 def _of_decimal(number: decimal.Decimal) -> Constant:
-    """Return a number of any size; as SQL with up to 18 decimals, or as a float."""
+    """Return a number of any size; in SQL it has up to 18 decimal places, or is a float."""
     if number.copy_abs() > MOST:
         return Constant(float(number), partial(_too_large, number), number)
     is_short = int(number.as_tuple().exponent) >= -_DECIMALS
@@ -122,11 +122,11 @@ def _of_decimal(number: decimal.Decimal) -> Constant:
 
 
 def of_literal(e: exp.Literal) -> Constant:
-    """Return a number as a query has it. Raises QueryError for another text."""
+    """Return the number of a literal. Raises QueryError for a literal that is no number."""
     try:
         number = decimal.Decimal(e.this)
     except decimal.InvalidOperation:
-        raise QueryError(f"A number is such as 3, 2.5 or 1e-3, got {e.this}.") from None
+        raise QueryError(f"A number must look like 3, 2.5 or 1e-3, but it is {e.this}.") from None
     if not e.this.isdecimal():
         return Constant(float(e.this), e, number)
     return Constant(int(number), e) if number <= MOST else constant(int(number))
@@ -141,32 +141,38 @@ def negated(value: Constant) -> Constant:
 def _too_large(value: int | decimal.Decimal) -> exp.Expr:
     """Refuse an integer of more than 128 bits. Raises QueryTypeError."""
     raise QueryTypeError(
-        f"SQL computes with integers of up to 128 bits, but this is "
-        f"{decimal.Decimal(value):.6e}. Compare it "
-        "with integers as it is, or give a float, such as 1e40."
+        "SQL computes with integers of up to 128 bits, but this one is "
+        f"{decimal.Decimal(value):.6e}. Compare it with integers directly, or pass a float, such "
+        "as 1e40."
     )
 
 
 def _no_sql(value: complex) -> exp.Expr:
     """Refuse a complex number where SQL computes. Raises QueryTypeError."""
     raise QueryTypeError(
-        f"SQL computes with real numbers, but this is {value!r}. Compare complex columns with it "
-        "by = or <>."
+        f"SQL computes with real numbers, but this one is {value!r}. Compare it with complex "
+        "columns by = or <>."
     )
 
 
 def _encodable(text: str) -> str:
-    """Return a text that UTF-8 can hold. Raises QueryTypeError for half a surrogate pair."""
+    """Return a string that UTF-8 can encode. Raises QueryTypeError for a lone surrogate."""
     if (half := find_lone_surrogate(text)) is not None:
         raise QueryTypeError(
-            f"A text as a parameter is Unicode, but {text!a:.60} has half a surrogate pair at "
-            f"position {half}. Decode it with errors='replace'."
+            f"A string parameter must be valid Unicode, but {text!a:.60} has half a surrogate pair "
+            f"at position {half}. Decode it with errors='replace'."
         )
     return text
 
 
 def as_array(value: Any) -> tuple[Any, Type]:
-    """Return a constant as NumPy's, and its type."""
+    """Return a constant as NumPy computes with it, and its type.
+
+    Raises
+    ------
+    QueryTypeError
+        For an integer of more than 64 bits.
+    """
     if isinstance(value, str) or value is None:
         return value, Type("str")
     if isinstance(value, bytes | dict):
@@ -179,10 +185,10 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return value, Type("object").listed()
     if array.dtype == object and any(type(v) is int for v in array.flat):
         raise QueryTypeError(
-            f"Tensors hold integers of up to 64 bits, but this is {value!s:.60}. Compare with "
-            "one number at a time, or give floats."
+            f"Tensors hold integers of up to 64 bits, but this constant is {value!s:.60}. Compare "
+            "with one number at a time, or pass floats."
         )
-    if array.dtype == object and array.ndim:  # dates, and what else is no number
+    if array.dtype == object and array.ndim:  # dates and other objects that are not numbers
         return value, Type("object").listed()
     if array.dtype.kind == "U":
         return value, Type("str", array.shape)
@@ -190,17 +196,23 @@ def as_array(value: Any) -> tuple[Any, Type]:
 
 
 def null_tensor(type_: Type, text: str) -> Tensor:
-    """Return a tensor that is null in all rows."""
+    """Return a tensor that is null in every row."""
     nothing = exp.cast(exp.null(), "BIGINT")
     return Tensor(Given("g_NULL", type_), {"g_NULL": nothing}, text)
 
 
 def option(low: Lowering, part: exp.Expr, scope: Scope) -> Any:
-    """Return the value of a constant argument; lists are tuples. Raises QueryTypeError."""
+    """Return the value of a constant argument, with lists as tuples.
+
+    Raises
+    ------
+    QueryTypeError
+        When the argument is not a constant.
+    """
     value = low.value(part, scope)
     if isinstance(value, Constant):
         return tuple(value.value) if isinstance(value.value, list) else value.value
     parts = part.expressions if isinstance(part, exp.Tuple) else ()
     if parts:
         return tuple(option(low, p, scope) for p in parts)
-    raise QueryTypeError(f"An option is a constant, got {text_of(part)}.")
+    raise QueryTypeError(f"An option must be a constant, but it is {text_of(part)}.")

@@ -1,4 +1,8 @@
-"""What stands for a tensor where values are compared: its digest; and whether it is null."""
+"""Digests, by which tensors are compared, and null tests of tensors.
+
+A digest is a 64-bit hash of a value. The digest of a stored cell is read from the lake, without
+the cell itself.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,20 @@ if TYPE_CHECKING:
 
 
 def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
-    """Return a scalar that is equal where values are: a tensor's digest, `stored` or computed.
+    """Return a scalar that is equal exactly where values are equal.
 
-    JSON has a text that all equal values share.
+    For a tensor, that is its digest; for JSON, a string that all equal values share.
+
+    Parameters
+    ----------
+    value : Value
+        The values to compare.
+    low : Lowering
+        The lowering of the query.
+    scope : Scope
+        The scope of the expression.
+    stored : bool
+        Whether the stored digest of a column may be used, which holds within one type.
     """
     if isinstance(value, Tensor) and is_numpys(value):
         return low.as_sql(digest_of_rows(value, low, stored=stored), scope)
@@ -40,9 +55,9 @@ def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True
 def digest_of_rows(
     tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False
 ) -> Tensor:
-    """Return the digest by which rows of one column are compared, also of a UNION's.
+    """Return the digest by which rows of one column, or of a UNION, are compared.
 
-    Columns of one type that a UNION has unchanged are compared by what is stored, as each is.
+    A UNION of unchanged columns of one type uses their stored digests.
     """
     tree = tensor.tree
     if not stored or not isinstance(tree, Choice) or not stored_type(tensor):
@@ -51,9 +66,9 @@ def digest_of_rows(
 
 
 def stored_type(tensor: Tensor) -> str:
-    """Return the type, with its codec, of a column that came unchanged, or of all in a UNION.
+    """Return the type, with its codec, of an unchanged column or of all columns of a UNION.
 
-    Of anything else it is "".
+    For anything else it is "".
     """
     if tensor.plain is not None:
         return str(tensor.plain.field.htype)
@@ -68,7 +83,7 @@ def _stored_type(tree: Tree) -> str:
 
 
 def _stored_digest(tree: Tree, *, null: bool) -> Tree:
-    """Return the digests that are stored of cells, and of those in a UNION."""
+    """Return the tree of the stored digests of a column, or of the columns of a UNION."""
     if isinstance(tree, Choice):
         options = tuple(_stored_digest(option, null=null) for option in tree.options)
         return Choice(tree.key, options, Type("uint64"))
@@ -78,18 +93,30 @@ def _stored_digest(tree: Tree, *, null: bool) -> Tree:
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
-    """Return the digest of a tensor: of a column that came unchanged, without reading it.
+    """Return the digest of a tensor, for an unchanged column without reading its values.
 
-    What is stored in two columns compares only where they are of one type. A stored null has a
-    digest, too, by which nulls make one group; with `null`, it is null.
+    Parameters
+    ----------
+    tensor : Tensor
+        The values.
+    low : Lowering
+        The lowering of the query.
+    stored : bool
+        Whether a stored digest may be used. Those of two columns can be compared only if the
+        columns have one type.
+    null : bool
+        Whether the digest of null is null. Otherwise it is a number, so that nulls form one group.
     """
     if stored and tensor.plain is not None and isinstance(tensor.tree, Cell):
         return Tensor(_stored_digest(tensor.tree, null=null), tensor.env, tensor.text)
     return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
 
 
-def alike(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
-    """Return two values to compare; digests are of values, unless both are stored of one type."""
+def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
+    """Return two values in a form in which they compare; see `digest`.
+
+    Digests that are stored for different types are replaced by digests of the decoded values.
+    """
     hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and _is_digest(v.tree)]
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
     if len(hashes) < 2 or (len(types) == 1 and isinstance(hashes[0], Meta)):
@@ -99,7 +126,7 @@ def alike(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
         assert isinstance(right, Tensor)
         first, second = with_one_list_of_names([_cell_of(left), _cell_of(right)])
         return digest(first, low, stored=False), digest(second, low, stored=False)
-    return _of_value(left, low), _of_value(right, low)
+    return _digest_of_values(left, low), _digest_of_values(right, low)
 
 
 def _is_digest(tree: Tree) -> bool:
@@ -108,15 +135,15 @@ def _is_digest(tree: Tree) -> bool:
     )
 
 
-def _of_value(value: Value, low: Lowering) -> Value:
-    """Return the digest of a column's values for the one that is stored."""
+def _digest_of_values(value: Value, low: Lowering) -> Value:
+    """Replace the stored digest of a column by the digest of its values."""
     if not isinstance(value, Tensor) or not isinstance(value.tree, Meta):
         return value
     return digest(_cell_of(value), low, stored=False)
 
 
 def _cell_of(value: Tensor) -> Tensor:
-    """Return the column's values whose digest is stored."""
+    """Return the column whose stored digest is given."""
     leaf = value.tree
     assert isinstance(leaf, Meta)
     assert leaf.field is not None
@@ -124,10 +151,10 @@ def _cell_of(value: Tensor) -> Tensor:
     return Tensor(cell, value.env, value.text)
 
 
-def are_alike(
+def compare_digests(
     kind: type[exp.Expr], left: Tensor, right: Tensor, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of whole tensors, by their digests; of classes by their names."""
+    """Return a comparison of whole tensors by their digests; classes compare by name."""
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
     first, second = with_one_list_of_names([_as_items(left, right), _as_items(right, left)])
@@ -136,39 +163,39 @@ def are_alike(
 
 
 def _as_items(value: Tensor, other: Tensor) -> Tensor:
-    """Return a constant list as one of items, where the other side is a list of no numbers.
+    """Return a constant list as a list of items, if the other side holds lists of such items.
 
-    NumPy takes ``[]`` and ``[1]`` for arrays, which equal no list of texts or JSON values.
+    NumPy reads ``[]`` and ``[1]`` as arrays, which equal no list of strings or JSON values.
     """
     is_list = other.plain is not None and isinstance(other.plain.field.htype.layout, Nested)
     if not is_list or other.type.is_number or not isinstance(value.tree, Literal_):
         return value
     items = value.tree.value
     if other.type.items is not None and other.type.items.of.is_number and len(items):
-        return value  # arrays, which equal an array with an axis more
+        return value  # a list of arrays equals an array with one more axis
     items = items.tolist() if isinstance(items, np.ndarray) else items
     return Tensor(Literal_(items, Type("object").listed()), value.env, value.text)
 
 
-def counted(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return what is null where a tensor is, for COUNT."""
+def count_argument(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar that is null where a tensor is null, for COUNT."""
     if tensor.plain is None:
         return low.as_sql(digest(tensor, low), scope)
     if not tensor.plain.field.htype.nullable:
         return tensor.plain.row.copy()
-    return low.as_sql(is_null(tensor), scope)
+    return low.as_sql(validity(tensor), scope)
 
 
-def is_null(tensor: Tensor) -> Tensor:
-    """Return whether a column's cell is null, without reading it."""
+def validity(tensor: Tensor) -> Tensor:
+    """Return the validity of a column's cells without reading them: null where a cell is null."""
     assert tensor.plain is not None
     key = key_of_row(tensor)
     tree = Meta(key, tensor.plain.source, tensor.plain.field, "present", Type("bool"))
     return Tensor(tree, {key: tensor.plain.row}, tensor.text)
 
 
-def key_of_row(found: Any) -> str:
-    """Return the key of a value's row."""
-    if isinstance(found, Tensor) and isinstance(found.tree, Cell):
-        return found.tree.key
-    return f"r_{found.plain.row.sql('duckdb')}"
+def key_of_row(value: Any) -> str:
+    """Return the key that the row's position has in a tree."""
+    if isinstance(value, Tensor) and isinstance(value.tree, Cell):
+        return value.tree.key
+    return f"r_{value.plain.row.sql('duckdb')}"

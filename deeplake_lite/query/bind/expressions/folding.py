@@ -1,4 +1,4 @@
-"""Constants that are computed: what is made of constants alone is one, too."""
+"""Constant folding: a tensor that reads only constants is computed while the query is lowered."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from deeplake_lite.query.tensors.evaluate import evaluate
 from deeplake_lite.query.values import Call, Literal_, Tensor, Value, calls_users
 
 
-def computed(value: Value) -> Value:
-    """Return the numbers of constants as the constant that they are, as if it was written."""
+def fold(value: Value) -> Value:
+    """Compute a tensor of numbers that reads only constants; return other values as they are."""
     if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
         return value
     is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"  # compared by its value
     if is_digest or not value.type.is_number or calls_users(value.tree):
         return value
-    [found] = evaluate(value.tree, {}, 1)
-    if found is None or found is np.ma.masked or np.ma.getmaskarray(found).any():
+    [number] = evaluate(value.tree, {}, 1)
+    if number is None or number is np.ma.masked or np.ma.getmaskarray(number).any():
         return value
-    array = np.asarray(found)
+    array = np.asarray(number)
     return replace(value, tree=Literal_(array, replace(value.type, shape=array.shape)))
 
 
-def folded(tensor: Tensor) -> exp.Expr:
-    """Return the value of a tree of constants."""
+def fold_to_sql(tensor: Tensor) -> exp.Expr:
+    """Compute a tensor that reads only constants, and return its value as SQL."""
     value = evaluate(tensor.tree, {}, 1)[0]
     if value is None or value is np.ma.masked:
         return exp.null()

@@ -1,6 +1,7 @@
-"""Tensors that one column is to hold, or that are compared, in one form.
+"""Conversion of tensors to one form, so that one column can hold them or they can be compared.
 
-Classes get one list of names, numbers one dtype; boxes of other units or formats are refused.
+Classes get one list of names, and numbers one dtype. Boxes of different units or formats are
+refused.
 """
 
 from __future__ import annotations
@@ -33,28 +34,45 @@ if TYPE_CHECKING:
 def in_one_form(
     what: str, tensors: Sequence[Tensor], text: str, low: Lowering
 ) -> tuple[list[Tensor], Type]:
-    """Return tensors that one column is to hold, and its type. Raises QueryTypeError."""
+    """Return tensors converted to one type, and that type.
+
+    Parameters
+    ----------
+    what : str
+        The clause or function that combines them, for messages.
+    tensors : sequence of Tensor
+        The tensors.
+    text : str
+        The expression as the query has it, for messages.
+    low : Lowering
+        The lowering of the query.
+
+    Raises
+    ------
+    QueryTypeError
+        When no type holds them all.
+    """
     _check(what, [t.type for t in tensors], text)
-    found = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
-    first, *others = [t.type for t in found]
-    return found, reduce(_both, others, first)
+    converted = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
+    first, *others = [t.type for t in converted]
+    return converted, reduce(_both, others, first)
 
 
 def names_of(type_: Type) -> tuple[str, ...]:
-    """Return the names of the classes that values are; of a list, its items'."""
+    """Return the class names of a type, or of the items of a list type; empty without classes."""
     if type_.items is not None:
         return names_of(type_.items.of)
     return type_.names or ()
 
 
 def with_names(tensor: Tensor) -> Tensor:
-    """Return the names of several classes; any other tensor, and classes without names, as is."""
+    """Convert a tensor of named classes to their names; return any other tensor as it is."""
     names = names_of(tensor.type) if _is_labels(tensor.type) else ()
     return named(tensor, names, tensor.text) if names else tensor
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors, classes by name where a column of texts is among the others."""
+    """Return tensors with classes converted to names if there is a column of strings."""
     items = [t.type if t.type.items is None else t.type.items.of for t in tensors]
     texts = [
         item.dtype == "str" and not isinstance(t.tree, Literal_)
@@ -64,9 +82,14 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors whose classes are numbers of one list of names, the first's and then more.
+    """Return tensors with their classes renumbered by one list of names.
 
-    Raises QueryTypeError for classes without names beside some with names.
+    The list starts with the names of the first tensor.
+
+    Raises
+    ------
+    QueryTypeError
+        For classes without names beside classes with names.
     """
     of_each = [names_of(t.type) if _has_classes(t.type) else () for t in tensors]
     of_labels = {bool(names_of(t.type)) for t in tensors if _is_labels(t.type)}
@@ -82,7 +105,7 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
-    """Return the names of several classes per row."""
+    """Return the names of the classes in a tensor, as a call of NAME."""
 
     def compute(value: Any, *, lead: int) -> Any:
         return _named(value, names)
@@ -101,27 +124,30 @@ def _named(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def _is_labels(type_: Type) -> bool:
-    """Tell whether values are classes, whose numbers mean nothing without their names."""
+    """Tell whether values are class labels or lists of them."""
     of = type_.items.of if type_.items is not None else type_
     return of.classes is not None or (of.items is not None and _is_labels(of))
 
 
 def _has_classes(type_: Type) -> bool:
-    """Tell whether values are classes, or pictures of classes that have names."""
+    """Tell whether values are class labels, or masks whose classes have names."""
     return (type_.is_mask and bool(type_.names)) or _is_labels(type_)
 
 
 def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
-    """Return a tensor of classes by their numbers in another list of names.
+    """Return a tensor of classes renumbered from the list `names` to the list `merged`.
 
-    Raises QueryTypeError where the numbers of a mask do not reach so far.
+    Raises
+    ------
+    QueryTypeError
+        When the dtype of a mask is too small for the number of merged classes.
     """
     numbers = np.array([merged.index(name) for name in names])
     dtype = np.dtype(tensor.type.dtype)
     if dtype.kind == "u" and len(merged) > np.iinfo(dtype).max:
         raise QueryTypeError(
-            f"Masks of {dtype} have up to {np.iinfo(dtype).max} classes, but {tensor.text} and "
-            f"another one have {len(merged)} together. Compare classes of pixels: x[i, j]."
+            f"Masks of {dtype} hold up to {np.iinfo(dtype).max} classes, but {tensor.text} and "
+            f"another mask have {len(merged)} together. Compare the classes of pixels: x[i, j]."
         )
 
     def compute(value: Any, *, lead: int) -> Any:
@@ -133,13 +159,16 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
 
 
 def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
-    """Return classes, in lists too, by other numbers; None stays."""
+    """Return classes, or lists of them, with their numbers replaced by `numbers[class]`.
+
+    None stays None.
+    """
     if value is None:
         return None
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
         return objects([_renumbered(item, numbers) for item in value])
     array = np.asarray(value)
-    is_class = (array >= 0) & (array < len(numbers))  # pixels of a mask may have none
+    is_class = (array >= 0) & (array < len(numbers))  # pixels of a mask may have no class
     return np.where(is_class, numbers.astype(array.dtype)[np.where(is_class, array, 0)], array)
 
 
@@ -154,38 +183,54 @@ def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
 
 
 def _check(what: str, types: Sequence[Type], text: str) -> None:
-    """Refuse tensors that cannot be in one column. Raises QueryTypeError."""
+    """Refuse tensors that no column can hold together. Raises QueryTypeError."""
     shown = " and ".join(map(str, types))
     of_items = [
         t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
     ]
     if len(set(of_items)) > 1:
-        raise QueryTypeError(f"{what} takes values of one type, but they are {shown}: {text}.")
+        raise QueryTypeError(
+            f"{what} must be given values of one type, but they are {shown}: {text}."
+        )
     if len({t.ndim for t in types}) > 1:
-        raise QueryTypeError(f"{what} takes tensors of as many axes, but they are {shown}: {text}.")
+        raise QueryTypeError(
+            f"{what} must be given tensors with the same number of axes, but they are {shown}: "
+            f"{text}."
+        )
     inner = [t if t.items is None else t.items.of for t in types]
     formats = {t.box_format or "xyxy" for t in inner if t.shape is None or t.shape[-1:] == (4,)}
     if len(formats) > 1:
         raise QueryTypeError(
-            f"{what} takes boxes of one format, got {' and '.join(sorted(formats))}: "
-            f"{text}. BOX_CONVERT(x, 'xyxy') gives them in another."
+            f"{what} must be given boxes of one format, but they are "
+            f"{' and '.join(sorted(formats))}: {text}. Convert them with BOX_CONVERT(x, 'xyxy')."
         )
     units = {t.boxes.units for t in inner if t.boxes is not None}
     if len(units) > 1:
         raise QueryTypeError(
-            f"{what} takes boxes of one unit, but they are in {' and '.join(sorted(units))}: "
-            f"{text}. Multiply fractions by the size of the image first."
+            f"{what} must be given boxes of one unit, but they are in "
+            f"{' and '.join(sorted(units))}: {text}. Multiply fractions by the size of the image "
+            "first."
         )
 
 
 def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
-    """Return numbers in a dtype that holds all of them; constants take that of the others."""
+    """Return numbers converted to a dtype that holds all of them.
+
+    The columns determine the dtype, and a constant widens it only if it does not fit.
+
+    Raises
+    ------
+    QueryTypeError
+        For a mixture of numbers and other values.
+    """
     dtypes = {t.type.dtype for t in tensors}
     if len(dtypes) == 1:
         return tensors
     if not all(t.type.is_number for t in tensors):
         shown = " and ".join(str(t.type) for t in tensors)
-        raise QueryTypeError(f"{what} takes columns of one kind, but they are {shown}: {text}.")
+        raise QueryTypeError(
+            f"{what} must be given columns of one kind, but they are {shown}: {text}."
+        )
     columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
     dtype = reduce(_common, map(np.dtype, sorted(columns)))
     for tensor in tensors:
@@ -205,29 +250,29 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
 
 
 def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype for numbers of two: NumPy's, but no floats for integers.
+    """Return a dtype for numbers of two dtypes: NumPy's choice, but int64 for integers.
 
     >>> _common(np.dtype("int8"), np.dtype("uint64")), _common(np.dtype("int8"), np.dtype("f2"))
     (dtype('int64'), dtype('float16'))
     """
-    found = np.promote_types(a, b)
-    is_rounded = found.kind == "f" and {a.kind, b.kind} <= {*"iu"}
-    return np.dtype(np.int64) if is_rounded else found
+    dtype = np.promote_types(a, b)
+    is_rounded = dtype.kind == "f" and {a.kind, b.kind} <= {*"iu"}
+    return np.dtype(np.int64) if is_rounded else dtype
 
 
 def _as_int64(tensor: Tensor) -> Tensor:
-    """Return numbers of uint64 that stand beside signed ones; too large ones are an error."""
+    """Convert uint64 to int64; numbers that are too large raise an error."""
     return _converted(tensor, "int64", lambda array: as_int64(array, tensor.text))
 
 
 def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
-    """Return integers that stand beside floats; those that no float is are an error."""
+    """Convert integers to floats; integers that would be rounded raise an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         if (rounded := _rounded(array, dtype)).size:
             raise QueryTypeError(
-                f"A column of integers and floats holds floats, and none of {dtype} is "
-                f"{rounded.flat[0]}, which {tensor.text} has. CAST the integers AS DOUBLE, which "
+                f"A column of integers and floats holds floats, but {dtype} cannot hold "
+                f"{rounded.flat[0]}, which is in {tensor.text}. CAST the integers AS DOUBLE, which "
                 "rounds them, or the floats AS BIGINT."
             )
         return array.astype(dtype)
@@ -236,14 +281,15 @@ def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
 
 
 def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the integers of an array that a dtype of floats does not hold.
+    """Return the integers of an array that a float dtype would round.
 
     >>> _rounded(np.array([2**24, 2**24 + 1, 2**63 - 1]), np.dtype("float32"))
     array([           16777217, 9223372036854775807])
     """
-    with np.errstate(over="ignore"):  # of float16
+    with np.errstate(over="ignore"):  # float16 overflows to inf
         floats = array.astype(dtype).real.astype(np.float64)
-    within = floats < 2.0 ** (64 if array.dtype.kind == "u" else 63)  # others do not come back
+    # A float beyond the range of the integers must not be converted back, which is undefined.
+    within = floats < 2.0 ** (64 if array.dtype.kind == "u" else 63)
     back = np.where(within, floats, 0).astype(array.dtype)
     rounded: NDArray[Any] = np.asarray(array)[~within | (back != array)]
     return rounded
@@ -252,7 +298,7 @@ def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _converted(
     tensor: Tensor, dtype: str, convert: Callable[[NDArray[Any]], NDArray[Any]]
 ) -> Tensor:
-    """Return a tensor's values in another dtype, which may refuse some of them."""
+    """Return a tensor converted to another dtype by `convert`, which may raise QueryTypeError."""
 
     def compute(value: Any, *, lead: int) -> Any:
         return convert(np.asarray(value))
@@ -264,7 +310,7 @@ def _converted(
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
-    """Tell whether a constant does not change much in a dtype: whole numbers not at all."""
+    """Tell whether a dtype holds a constant: integers exactly, and floats if they stay finite."""
     if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
     if dtype.kind in "fc" and value.dtype.kind in "iu":
@@ -274,7 +320,7 @@ def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
 
 
 def _both(a: Type, b: Type) -> Type:
-    """Return the type of values of either type, which have one dtype."""
+    """Return the type that holds values of two types with the same dtype."""
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))

@@ -1,8 +1,8 @@
-"""Expressions: from the syntax tree to what DuckDB computes and what NumPy computes.
+"""Lowering of expressions, from the syntax tree to SQL for DuckDB and trees for NumPy.
 
-Static dimension decides. What has no axes goes to DuckDB; what has some becomes a tree. Where SQL
-needs the value of a tree that has no axes, the tree becomes an *island*: a column computed
-beforehand, of the source that it reads, or a function that DuckDB calls with the rows' positions.
+The static number of axes decides: DuckDB computes values without axes, and values with axes become
+trees. Where SQL needs the value of a tree without axes, the tree becomes a *precomputed column* of
+the source that it reads, or a function that DuckDB calls with the positions of the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlglot import exp
 from deeplake_lite.errors import InvalidValueError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.htypes import ClassLabel, Scalar
 from deeplake_lite.query.bind.calls import aggregates, call, casts, lambdas
-from deeplake_lite.query.bind.effort import EXPRESSION, Effort
+from deeplake_lite.query.bind.effort import EXPRESSION_COST, Effort
 from deeplake_lite.query.bind.expressions import (
     comparisons,
     membership,
@@ -28,7 +28,7 @@ from deeplake_lite.query.bind.expressions import (
     subscripts,
 )
 from deeplake_lite.query.bind.expressions.constants import as_array
-from deeplake_lite.query.bind.expressions.folding import computed, folded
+from deeplake_lite.query.bind.expressions.folding import fold, fold_to_sql
 from deeplake_lite.query.bind.expressions.forms import (
     with_names_beside_texts,
     with_one_list_of_names,
@@ -39,7 +39,7 @@ from deeplake_lite.query.bind.expressions.quantified import (
     quantified,
 )
 from deeplake_lite.query.bind.expressions.types import HUGE, Types
-from deeplake_lite.query.bind.places import placed, put, start_of
+from deeplake_lite.query.bind.places import add_place, placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats, structs
 from deeplake_lite.query.bind.scalars.exact import beside_integers
 from deeplake_lite.query.bind.scalars.json_compare import compare_json
@@ -55,8 +55,8 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.moments import beside_coarser, beyond, is_fine
-from deeplake_lite.query.bind.scalars.nan import but_nan
+from deeplake_lite.query.bind.scalars.moments import beside_coarser, compare_out_of_range, is_fine
+from deeplake_lite.query.bind.scalars.nan import exclude_nan
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance, Udf
@@ -131,28 +131,28 @@ HANDLERS: dict[str, Handler] = {
     "trycast": casts.cast,
     "anonymous": call.call,
     "window": aggregates.window,
-    "filter": aggregates.filtered,
+    "filter": aggregates.filter_,
     "withingroup": aggregates.within_group,
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
 }
-"""What turns a node into a value, by its key; other nodes are rebuilt over their parts."""
+"""Functions that lower a node, by the node's key; other nodes are rebuilt over their parts."""
 
 
 _MANY = 200
-"""Nodes of an expression that messages do not show as a whole."""
+"""Number of nodes from which on messages show only the beginning of an expression."""
 
 _udf_numbers = count()
-"""Numbers in the names of functions: all queries of the process share one database."""
+"""Numbers for the names of functions, since all queries of the process share one database."""
 
 _MOST_TRACES = 200
-"""Expressions whose places are kept."""
+"""Most expressions of a query whose places are recorded."""
 
 _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtract: " Write a subscript: meta['key'].",
     exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
 }
-"""What to write for parts of other databases' SQL."""
+"""How to write operators of other databases in this language."""
 
 REBUILT = frozenset(
     [
@@ -182,39 +182,42 @@ REBUILT = frozenset(
         "tuple",
     ]
 )
-"""Nodes that are DuckDB's as they are, over parts of this language."""
+"""Nodes that DuckDB computes unchanged, over lowered parts."""
 
 
 _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
     "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
 }  # fmt: skip
-"""Nodes that take texts, classes by their names among them, and what they give."""
+"""Nodes that take strings, and classes by their names, and the kinds of their results."""
 
 
 @dataclass(frozen=True)
 class _Known:
-    """The value of an expression in a scope, both of which it keeps, as they are known by id."""
+    """The cached value of an expression in a scope.
+
+    The cache key has the ids of the expression and the scope, so this object keeps both alive.
+    """
 
     e: exp.Expr
     scope: Scope
     value: Value
     aggregated: bool
-    """Whether it has an aggregate."""
+    """Whether the expression contains an aggregate."""
 
 
 class Lowering:
-    """Turns the expressions of one query into values; collects what they need.
+    """Lowers the expressions of one query, and collects their functions and precomputed columns.
 
     Parameters
     ----------
     params : Params
         Values of ``?`` and ``$name``.
     subquery : callable
-        Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's and
-        its columns.
+        Lowers a SELECT within an expression: takes its node and the scope, and returns the query
+        for DuckDB and its columns.
     one_value : callable
-        Gives the value of a SELECT in place of one.
+        Returns the value of a SELECT that is used as a single value.
     """
 
     def __init__(
@@ -228,37 +231,37 @@ class Lowering:
         self.types = Types(lambda: self.udfs)
         self.seed: int | None = None
         self.unfolded = 0
-        """How often a name of the select list was replaced by what it stands for."""
+        """Number of aliases that were replaced by their expressions."""
         self.text = ""
         """The query, for the places of errors."""
         self.effort = Effort("")
         self.known: dict[tuple[Any, ...], _Known] = {}
-        """Values by expression, scope and the scope's state: handlers ask for some repeatedly."""
+        """Cached values by expression, scope and the scope's state, as handlers repeat requests."""
         self.traces: list[tuple[int, exp.Expr]] = []
-        """Where in the text what DuckDB computes comes from, parts before the whole."""
+        """Positions in the text and the SQL that comes from there, parts before the whole."""
         self.starts: dict[str, int] = {}
-        """Where in the text expressions of tensors are."""
+        """Positions of tensor expressions, by their text."""
         self.outputs: dict[str, int | None] = {}
-        """Where in the text columns of results are, by name; those of the outermost query last."""
+        """Positions of result columns, by name; the outermost query sets its own last."""
 
     def draw_seed(self) -> int:
-        """Return the query's seed, drawn when it is first asked for."""
+        """Return the query's seed, drawn on first use."""
         if self.seed is None:
             self.seed = secrets.randbelow(2**31)
         return self.seed
 
     def sql(self, e: exp.Expr | None, scope: Scope) -> exp.Expr:
-        """Return an expression as DuckDB's."""
+        """Lower an expression to SQL for DuckDB."""
         assert e is not None
         return self.as_sql(self.value(e, scope), scope)
 
     def as_sql(self, value: Value, scope: Scope) -> exp.Expr:
-        """Return a value as an expression of DuckDB's.
+        """Return a value as SQL for DuckDB.
 
         Raises
         ------
         QueryTypeError
-            For a tensor.
+            For a tensor with axes, and for a value that SQL has no type for.
         """
         match value:
             case Sql(node) | Constant(node=node):
@@ -266,43 +269,43 @@ class Lowering:
                 return node.copy()
             case Tensor() if is_numpys(value) and value.is_scalar:
                 raise QueryTypeError(
-                    f"Orders and SQL's functions take real numbers, truth values and texts, but "
-                    f"{value.text} is {value.type}. HASH({value.text}) tells which values are "
-                    "equal."
+                    "Sort keys and SQL functions must be real numbers, truth values or strings, "
+                    f"but {value.text} is {value.type}. Use HASH({value.text}) to test for "
+                    "equality."
                 )
             case Tensor() if value.is_scalar:
-                return self._island(value, scope)
+                return self._precompute(value, scope)
         raise QueryTypeError(
-            f"{value.text} is a tensor, {value.type}, where one value per row is needed. Reduce "
-            "it, such as by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
+            f"One value per row is needed here, but {value.text} is a tensor, {value.type}. Reduce "
+            "it, for example by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
-        """Return a value as a tree."""
+        """Return a value as a tensor, for NumPy."""
         match value:
             case Tensor():
                 return value
-            case Constant(None):  # of the least type, which no other is widened to
+            case Constant(None):  # of the smallest type, so that it widens no other
                 kind = Kind("number", htype=Scalar("int8", nullable=True))
                 return self.as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text)
             case Constant(constant):
                 return Tensor(Literal_(*as_array(constant)), {}, text)
             case Sql():
-                node, kind = _of_64_bits(self.types.refined(value))
+                node, kind = _in_64_bits(self.types.refined(value))
                 type_ = _given_type(kind)
                 if _is_span(kind) or (kind == TIME and self.types.of(node) == "INTERVAL"):
-                    # as DuckDB gives spans to Arrow, those of 292 years overflow
+                    # An INTERVAL reaches Arrow in nanoseconds, which overflow after 292 years.
                     node, type_ = func("epoch_us", node.copy()), Type("timedelta64[us]")
                 key = _key(node)
                 return Tensor(Given(key, type_), {key: node}, text)
 
-    def _island(self, tensor: Tensor, scope: Scope) -> exp.Expr:
-        """Return the column, or the call, that gives a tree's value."""
+    def _precompute(self, tensor: Tensor, scope: Scope) -> exp.Expr:
+        """Let a tree be precomputed, and return the column or the function call with its value."""
         if not tensor.env:
-            return folded(tensor)
-        found = self.known_island(tensor, scope)
-        if found is not None:
-            return found
+            return fold_to_sql(tensor)
+        known = self.find_precomputed(tensor, scope)
+        if known is not None:
+            return known
         instance = self._instance_of(tensor, scope)
         if instance is not None:
             name = f"i{len(instance.precomputed)}"
@@ -312,10 +315,10 @@ class Lowering:
             return exp.column(name, table=instance.table)
         udf = Udf(f"lake_f{next(_udf_numbers)}", tensor.tree, tuple(tensor.env), tensor.text)
         self.udfs[udf.name] = udf
-        return _called(udf, tensor)
+        return _call_udf(udf, tensor)
 
-    def known_island(self, tensor: Tensor, scope: Scope) -> exp.Expr | None:
-        """Return what gives a tree's value, if something does already."""
+    def find_precomputed(self, tensor: Tensor, scope: Scope) -> exp.Expr | None:
+        """Return the column or the function call that computes a tree already; None without one."""
         instance = self._instance_of(tensor, scope)
         if instance is not None:
             known = (name for name, tree in instance.precomputed.items() if tree == tensor.tree)
@@ -323,11 +326,14 @@ class Lowering:
             return None if name is None else exp.column(name, table=instance.table)
         for udf in self.udfs.values():
             if udf.tree == tensor.tree and udf.keys == tuple(tensor.env):
-                return _called(udf, tensor)
+                return _call_udf(udf, tensor)
         return None
 
     def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
-        """Return the source whose rows alone a tree reads, if it is in FROM here or outside."""
+        """Return the source in FROM, here or in a query around, that alone a tree reads.
+
+        None for a tree that reads rows of several sources, or other values of the query.
+        """
         tables = {
             (node.table if isinstance(node, exp.Column) and node.name == ROW else None)
             for node in tensor.env.values()
@@ -344,17 +350,23 @@ class Lowering:
         return None
 
     def shown(self, e: exp.Expr) -> str:
-        """Return an expression for messages; of a long one the beginning, as it is written."""
+        """Return an expression as messages show it: a long one is cut after 60 characters."""
         if sum(1 for _ in islice(e.walk(), _MANY)) < _MANY:
             return text_of(e)
         start = start_of(e) or 0
         return f"{self.text[start : start + 60]}…"
 
     def value(self, e: exp.Expr | None, scope: Scope) -> Value:
-        """Return what an expression is. Raises QueryTypeError where the parser has found none."""
+        """Lower an expression, or return its cached value.
+
+        Raises
+        ------
+        QueryTypeError
+            For a missing expression, which the parser lets pass at some places.
+        """
         if e is None:
             raise QueryTypeError(
-                "An expression is missing. Write one in front of ORDER BY, or behind DISTINCT."
+                "An expression is missing. Write one before ORDER BY, or after DISTINCT."
             )
         if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
             return key
@@ -365,53 +377,53 @@ class Lowering:
         if known is not None:
             scope.aggregated = scope.aggregated or known.aggregated
             return known.value
-        self.effort.spend(EXPRESSION)
+        self.effort.spend(EXPRESSION_COST)
         before, scope.aggregated = scope.aggregated, False
         try:
-            found = self._value(e, scope)
+            result = self._value(e, scope)
             aggregated = scope.aggregated
         finally:
             scope.aggregated = scope.aggregated or before
-        if not scope.parameters:  # which mean nothing outside of their lambdas
-            self._trace(e, found)
-            self.known[state] = _Known(e, scope, found, aggregated)
-        return found
+        if not scope.parameters:  # parameters have no meaning outside of their lambdas
+            self._trace(e, result)
+            self.known[state] = _Known(e, scope, result, aggregated)
+        return result
 
     def _value(self, e: exp.Expr, scope: Scope) -> Value:
         handler = HANDLERS.get(e.key)
         try:
-            found = computed(handler(self, e, scope) if handler else self.generic(e, scope))
+            result = fold(handler(self, e, scope) if handler else self.generic(e, scope))
         except (QueryError, NotFoundError) as error:
-            put(error, self.text, e)
+            add_place(error, self.text, e)
             raise
-        if isinstance(found, Sql) and found.kind == ANY:  # as most functions of lists return
-            return self.types.refined(found)
-        return found
+        if isinstance(result, Sql) and result.kind == ANY:  # as for most functions of lists
+            return self.types.refined(result)
+        return result
 
-    def _trace(self, e: exp.Expr, found: Value) -> None:
-        """Note where in the text what DuckDB computes comes from."""
-        if isinstance(found, Tensor) and len(self.starts) < _MOST_TRACES:
+    def _trace(self, e: exp.Expr, value: Value) -> None:
+        """Record where in the text a value comes from, for errors that DuckDB or NumPy raise."""
+        if isinstance(value, Tensor) and len(self.starts) < _MOST_TRACES:
             begins = start_of(e)
             if begins is not None:
-                self.starts.setdefault(found.text, begins)
-        nodes: list[exp.Expr] = [found.node] if isinstance(found, Sql) else []
-        if isinstance(found, Constant) and isinstance(found.value, list):
-            with suppress(QueryTypeError):  # numbers that are compared, and never SQL's
-                nodes = [found.node] if len(found.value) <= _MANY else []
-        if isinstance(found, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
-            nodes = list(found.env.values())
+                self.starts.setdefault(value.text, begins)
+        nodes: list[exp.Expr] = [value.node] if isinstance(value, Sql) else []
+        if isinstance(value, Constant) and isinstance(value.value, list):
+            with suppress(QueryTypeError):  # numbers too large for SQL, which are only compared
+                nodes = [value.node] if len(value.value) <= _MANY else []
+        if isinstance(value, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
+            nodes = list(value.env.values())
         start = start_of(e) if nodes and len(self.traces) < _MOST_TRACES else None
         if start is not None:
-            made = (n for n in nodes if not isinstance(n, exp.Column | exp.Literal))
-            self.traces += ((start, node) for node in made)
+            computed = (n for n in nodes if not isinstance(n, exp.Column | exp.Literal))
+            self.traces += ((start, node) for node in computed)
 
     def generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
-        """Rebuild a node over its parts, all of them scalars.
+        """Rebuild a node over its lowered parts, which must be scalars.
 
         Raises
         ------
         QueryError
-            For what DuckDB's grammar has and this language does not.
+            For a node that is not part of the language.
         """
         if e.key not in REBUILT:
             way = _INSTEAD.get(type(e), "")
@@ -433,7 +445,10 @@ class Lowering:
         return as_text(value, self, scope) if of_text else self.as_sql(as_part(value), scope)
 
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
-        """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
+        """Return a comparison of scalars.
+
+        Classes compare by name and JSON by value, and NaN equals nothing.
+        """
         if is_quantified(right):
             return compare_with_each(kind, left, right, self, scope)
         left, right = settled(left, self, scope), settled(right, self, scope)
@@ -445,11 +460,11 @@ class Lowering:
             return compare_json(kind, left, right, self, scope)
         if kind is not exp.EQ:
             check_ordered(left, right)
-        if (always := beyond(kind, left, right)) is not None:
+        if (always := compare_out_of_range(kind, left, right)) is not None:
             side = left if is_fine(left) else right
             present = exp.not_(exp.Is(this=self.as_sql(side, scope), expression=exp.null()))
-            found = exp.true() if always else exp.false()
-            return exp.Case(ifs=[exp.If(this=present, true=found)])
+            constant = exp.true() if always else exp.false()
+            return exp.Case(ifs=[exp.If(this=present, true=constant)])
         left, right = agree(left, right), agree(right, left)
         if kind_of(left).name == kind_of(right).name == "list":
             left, right = as_part(left), as_part(right)
@@ -457,27 +472,27 @@ class Lowering:
         kinds = kind_of(left), kind_of(right)
         node = beside_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
         if beside_floats.are_mixed(*kinds):
-            node = beside_floats.compared(kind, (a, b), kinds)
-        return but_nan(node, [(a, left), (b, right)])
+            node = beside_floats.compare(kind, (a, b), kinds)
+        return exclude_nan(node, [(a, left), (b, right)])
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:
-        """Return a condition. Raises QueryTypeError for a tensor."""
+        """Return a value as a condition. Raises QueryTypeError for a value that cannot be one."""
         if isinstance(value, Tensor) and not value.is_scalar:
             raise QueryTypeError(
-                f"A condition has one value per row, got {value.text}, which is {value.type}. Wrap "
-                f"it in ANY(…) or ALL(…)."
+                f"A condition must have one value per row, but {value.text} is {value.type}. Wrap "
+                "it in ANY(…) or ALL(…)."
             )
         kind = kind_of(value).name
         if kind in ("time", "bytes", "list"):
             raise QueryTypeError(
-                f"A condition is true or false, but this is {WORDS[kind]}. Compare it with a "
+                f"A condition must be true or false, but it is {WORDS[kind]}. Compare it with a "
                 "value, or write x IS NOT NULL."
             )
         node = self.as_sql(value, scope)
         return as_bool(node) if kind == "json" else node
 
     def clause(self, e: exp.Expr, scope: Scope) -> exp.Expr:
-        """Return the condition of a clause."""
+        """Lower the condition of a clause."""
         with placed(self.text, e):
             value = self.value(e, scope)
             node, start = self.condition(value, scope), start_of(e)
@@ -486,18 +501,19 @@ class Lowering:
         return node
 
     def clause_of_rows(self, e: exp.Expr, scope: Scope, name: str) -> exp.Expr:
-        """Return the condition of a clause that looks at one row. Raises QueryError otherwise."""
+        """Lower the condition of a clause that has no aggregates. Raises QueryError for one."""
         was = scope.aggregated
         node = self.clause(e, scope)
         if scope.aggregated and not was:
             with placed(self.text, e):
                 raise QueryError(
-                    f"{name} looks at one row, and {text_of(e)} at many. Use HAVING, or a subquery."
+                    f"{name} must look at one row at a time, but {text_of(e)} aggregates rows. Use "
+                    "HAVING, or a subquery."
                 )
         return node
 
     def nested(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
-        """Return a query within an expression, and its columns."""
+        """Lower a query within an expression; return its SQL and its columns."""
         return self._lower_query(query, scope)
 
     def call(
@@ -507,12 +523,23 @@ class Lowering:
         options: Mapping[str, Any],
         e: exp.Expr,
     ) -> Tensor:
-        """Return a function of tensors: one of the language by its name, or a user's.
+        """Return a call of a function that NumPy computes.
+
+        Parameters
+        ----------
+        function : str or Function
+            Name of a function of the language, or a user's function.
+        args : sequence of Value
+            Arguments.
+        options : mapping
+            Constant arguments, by name.
+        e : exp.Expr
+            The call as the query has it, for messages.
 
         Raises
         ------
         QueryTypeError
-            When the arguments are not what the function takes.
+            When the function does not take these arguments.
         """
         entry = REGISTRY[function] if isinstance(function, str) else function
         name = function if isinstance(function, str) else f"{entry.group}: {entry.name}"
@@ -520,8 +547,8 @@ class Lowering:
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
         tensors = with_one_list_of_names(with_names_beside_texts(tensors))
-        given = _named_classes([_arg(t) for t in tensors])
-        bound = entry.bind(*given, **options)
+        arguments = _number_classes([_arg(t) for t in tensors])
+        bound = entry.bind(*arguments, **options)
         env: dict[str, exp.Expr] = {}
         for tensor in tensors:
             env.update(tensor.env)
@@ -529,13 +556,16 @@ class Lowering:
             Literal_(*as_array(a.value))
             if a.is_constant and isinstance(t.tree, Literal_)
             else t.tree
-            for t, a in zip(tensors, given, strict=True)
+            for t, a in zip(tensors, arguments, strict=True)
         )
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
 
 
-def _of_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
-    """Return a scalar as NumPy has it: sums of integers in 64 bits, or an error of DuckDB's."""
+def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
+    """Return a scalar in a type that NumPy has, and its kind.
+
+    Integers of 128 bits, such as sums, are cast to 64 bits; DuckDB raises an error on overflow.
+    """
     assert isinstance(value, Sql)
     node, kind = value.node, value.kind
     while kind.item is not None:
@@ -555,7 +585,7 @@ def _with_dtype(kind: Kind, dtype: str) -> Kind:
     return replace(kind, item=item, dtype="" if item is not None else dtype)
 
 
-def _called(udf: Udf, tensor: Tensor) -> exp.Expr:
+def _call_udf(udf: Udf, tensor: Tensor) -> exp.Expr:
     return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in udf.keys])
 
 
@@ -564,8 +594,8 @@ def _arg(tensor: Tensor) -> Arg:
     return Arg(tensor.text, tensor.type, value)
 
 
-def _named_classes(args: list[Arg]) -> list[Arg]:
-    """Return arguments with names of classes as their numbers, where another is of classes."""
+def _number_classes(args: list[Arg]) -> list[Arg]:
+    """Replace constant class names by class numbers, if another argument holds class labels."""
     types = (a.type if a.type.items is None else a.type.items.of for a in args)
     classes = next((t.classes for t in types if t.classes is not None), None)
     if classes is None:
@@ -597,12 +627,12 @@ def _key(node: exp.Expr) -> str:
 
 
 def _list_type(item: Kind) -> Type:
-    """Return the type of a list that SQL gives."""
+    """Return the type of a list that DuckDB computes."""
     return (Type("float64") if item.name == "any" else _given_type(item)).listed()
 
 
 def _is_span(kind: Kind) -> bool:
-    """Tell whether a value is a column's duration, which is an INTERVAL to DuckDB."""
+    """Tell whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
     dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
 

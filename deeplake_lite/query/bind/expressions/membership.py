@@ -1,4 +1,4 @@
-"""Queries and lists that a value is sought in: IN, ANY, ALL, EXISTS; and a query for a value."""
+"""IN, EXISTS, and subqueries that are used as values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     settled,
 )
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit
-from deeplake_lite.query.bind.scalars.nan import but_nan, is_nan, is_null, is_present
+from deeplake_lite.query.bind.scalars.nan import exclude_nan, is_nan, is_null, is_present
 from deeplake_lite.query.parse.dialect import paired, select_from, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
-    """Return IN: of a list, or of a query.
+    """Lower IN with a list or a query.
 
     Raises
     ------
@@ -50,14 +50,14 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     if isinstance(e.this, exp.Tuple):
         if (field := e.args.get("field")) is not None:
             raise QueryTypeError(
-                f"{text_of(e.this)} IN takes a list of as many values, such as "
-                f"((1, 'a'), (2, 'b')), or a query, but not {text_of(field)}."
+                f"{text_of(e.this)} IN must be followed by a query or a list of rows, such as "
+                f"((1, 'a'), (2, 'b')), but it is {text_of(field)}."
             )
         equal = [exp.EQ(this=e.this, expression=option) for option in e.expressions]
         return low.value(_any(equal), scope)
     this = low.types.refined(low.value(e.this, scope))
     if is_numpys(this):
-        raise _of_tensor(e.this)
+        raise _tensor_error(e.this)
     values = [settled(equal_beside(v, this), low, scope) for v in _listed(low, e, scope)]
     values = [low.types.refined(v) for v in values]
     this = settled(this, low, scope)
@@ -74,54 +74,60 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
-    if {"class", "text"} <= {kind_of(v).name for v in (this, *options)}:  # other lists of names
+    if {"class", "text"} <= {kind_of(v).name for v in (this, *options)}:  # compared by name
         this, options = by_name(this), [by_name(value) for value in values]
     a = low.as_sql(agree(this, options[0]), scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
-    return Sql(but_nan(node, [(a, this)]), BOOL)
+    return Sql(exclude_nan(node, [(a, this)]), BOOL)
 
 
 def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
-    """Return whether any condition holds; of none, none does."""
+    """Return the disjunction of conditions; false without any."""
     if not conditions:
         return exp.false()
     return exp.Paren(this=paired(exp.Or, conditions))
 
 
 def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
-    """Return the values of the list behind IN. Raises QueryTypeError."""
+    """Return the values of the list that follows IN. Raises QueryTypeError."""
     field = e.args.get("field")
     values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
     if field is not None and not has_list(values[0]):
         raise QueryTypeError(
-            f"IN takes a list or a query, got {text_of(field)}. Whether it has an element: "
-            f"CONTAINS({text_of(field)}, {text_of(e.this)})."
+            f"IN must be followed by a list or a query, but it is {text_of(field)}. To look for an "
+            f"element, write CONTAINS({text_of(field)}, {text_of(e.this)})."
         )
     if len(values) == 1 and has_list(values[0]):
         return list(items_of(values[0]))
     if any(map(has_list, values)):
-        raise QueryTypeError(f"IN takes single values, or one list of them, got {text_of(e)}.")
+        raise QueryTypeError(
+            f"IN takes single values or one list of them, but the query has {text_of(e)}."
+        )
     return values
 
 
 def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value:
-    """Return IN of a query: of one column, or of as many as the values in parentheses."""
+    """Lower IN with a query, which has as many columns as there are values on the left.
+
+    Each column is converted like the value that it is compared with: JSON to its comparison key,
+    classes with other names to their names, and integers beside floats to exact pairs.
+    """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
     values = [low.value(part, scope) for part in parts]
-    query, found = low.nested(inner, scope)
-    if len(found) != len(parts):
+    query, selected = low.nested(inner, scope)
+    if len(selected) != len(parts):
         raise QueryTypeError(
-            f"IN compares {text_of(e.this)} with queries of as many columns, got {len(found)}: "
-            f"{text_of(inner)}."
+            f"The query after {text_of(e.this)} IN must have as many columns as there are values "
+            f"on the left, but it has {len(selected)}: {text_of(inner)}."
         )
-    for part, value, column in zip(parts, values, found, strict=True):
+    for part, value, column in zip(parts, values, selected, strict=True):
         if is_numpys(value) or column.kind.name == "tensor":
-            raise _of_tensor(part if is_numpys(value) else inner)
+            raise _tensor_error(part if is_numpys(value) else inner)
     sides: list[exp.Expr] = []
     columns: list[exp.Expr] = []
     plain: list[tuple[exp.Expr, Value]] = []
-    for value, column in zip(values, found, strict=True):
-        node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
+    for value, column in zip(values, selected, strict=True):
+        node, kind = exp.column(column.node.name, table=_SUBQUERY), column.kind
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
         value = low.types.refined(value)
         check_bytes(value, Sql(node, kind))
@@ -139,40 +145,40 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
         else:
             columns.append(node)
             sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))
-    rows = select_from(columns, query, _SOUGHT)
+    rows = select_from(columns, query, _SUBQUERY)
     if len(sides) > 1:
-        found_in = exp.In(this=exp.Tuple(expressions=sides), query=exp.Subquery(this=rows))
-        return Sql(but_nan(found_in, plain), BOOL)
-    found_in = exp.In(this=sides[0], query=exp.Subquery(this=rows))
+        condition = exp.In(this=exp.Tuple(expressions=sides), query=exp.Subquery(this=rows))
+        return Sql(exclude_nan(condition, plain), BOOL)
+    condition = exp.In(this=sides[0], query=exp.Subquery(this=rows))
     if not kind_of(values[0]).real:
-        return Sql(found_in, BOOL)
+        return Sql(condition, BOOL)
     of_nan = exp.If(this=exp.Exists(this=rows.where(is_null(columns[0]))), true=exp.null())
     ifs = [exp.If(this=is_nan(plain[0][0]), true=exp.Case(ifs=[of_nan], default=exp.false()))]
-    return Sql(exp.Case(ifs=ifs, default=found_in), BOOL)
+    return Sql(exp.Case(ifs=ifs, default=condition), BOOL)
 
 
-_SOUGHT = "sought"
-"""Name of a query's result where its columns are taken up again."""
+_SUBQUERY = "sought"
+"""Alias of the query whose converted columns are searched."""
 
 
-def _of_tensor(e: exp.Expr) -> QueryTypeError:
+def _tensor_error(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"IN takes one value per row, got {text_of(e)}, which is a tensor. Use CONTAINS(x, value), "
-        "or compare HASH(x) with HASH(y)."
+        f"IN compares one value per row, but {text_of(e)} is a tensor. Use CONTAINS(x, value), or "
+        "compare HASH(x) with HASH(y)."
     )
 
 
 def has_list(value: Value) -> TypeGuard[Constant]:
-    """Tell whether a value is a list as it stands, or a parameter's."""
+    """Tell whether a value is a constant list, from the query's text or from a parameter."""
     return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
 
 
 def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
-    """Return EXISTS."""
+    """Lower EXISTS."""
     inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
     return Sql(exp.Exists(this=low.nested(inner, scope)[0]), BOOL)
 
 
 def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
-    """Return the value of a query in parentheses: a scalar, or a tensor."""
+    """Lower a query in parentheses that is used as a value: a scalar or a tensor."""
     return low.one_value(e.this, scope)

@@ -1,4 +1,4 @@
-"""What stands for something else: columns, literals, parameters."""
+"""Lowering of names, literals and parameters."""
 
 from __future__ import annotations
 
@@ -27,112 +27,114 @@ if TYPE_CHECKING:
 
 
 MOST_UNFOLDED = 2_000
-"""How often names of the select list are replaced by what they stand for: each may double it."""
+"""Most aliases that a query may replace by their expressions, since each may double its size."""
 
 
 def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
-    """Return what a name means: a column, a key within one, or what the SELECT calls so.
+    """Lower a name: a column, a key within one, an alias or a parameter of a lambda.
 
     Raises
     ------
     ColumnNotFoundError, QueryError
-        For a name that means nothing here.
+        For an unknown name.
     """
     first, *rest = (part.name for part in e.parts)
     if rest:
         return _dotted(low, first, rest, e, scope)
-    called = first in scope.aliases
-    found = None if called and _is_called_so(e, scope) else scope.find(first, None)
-    if found is None and called:
-        return _aliased(low, first, scope)
-    if found is None and (of_lambda := _parameter(first, scope)) is not None:
+    is_alias = first in scope.aliases
+    value = None if is_alias and _alias_comes_first(e, scope) else scope.find(first, None)
+    if value is None and is_alias:
+        return _unfold(low, first, scope)
+    if value is None and (of_lambda := _parameter(first, scope)) is not None:
         return low.value(of_lambda, scope)
-    if found is None:
-        raise _unknown(e, scope)
-    return found
+    if value is None:
+        raise _unknown_name(e, scope)
+    return value
 
 
 def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
-    """Return the one parameter of a lambda that a name means regardless of case."""
+    """Return the one parameter of a lambda that a name matches regardless of case."""
     alike = [known for known in scope.parameters if known.casefold() == name.casefold()]
     return exp.to_identifier(alike[0]) if len(alike) == 1 else None
 
 
-def _is_called_so(e: exp.Column, scope: Scope) -> bool:
-    """Tell whether a name is the select list's before it is a column's."""
+def _alias_comes_first(e: exp.Column, scope: Scope) -> bool:
+    """Tell whether an alias takes precedence over a column of that name here."""
     return scope.names_first and not scope.in_aggregate and e not in scope.keys
 
 
-def _aliased(low: Lowering, name: str, scope: Scope) -> Value:
-    """Return what the select list calls so. Raises QueryError where names unfold without end."""
+def _unfold(low: Lowering, name: str, scope: Scope) -> Value:
+    """Lower the expression of an alias. Raises QueryError beyond `MOST_UNFOLDED` aliases."""
     low.unfolded += 1
     if low.unfolded > MOST_UNFOLDED:
         raise QueryError(
-            "Names of the select list stand for their expressions, at most "
-            f"{MOST_UNFOLDED:,} times in a query, but {name!r} makes it more. Compute it in a "
-            f"query within: FROM (SELECT … AS {name})."
+            "A query may use names of its select list in other expressions at most "
+            f"{MOST_UNFOLDED:,} times, but {name!r} exceeds that. Compute it in a subquery: FROM "
+            f"(SELECT … AS {name})."
         )
-    around, alias = scope.unfolding, scope.aliases.pop(name)  # so that it cannot mean itself
+    # Within its own expression, the name is a column and not the alias.
+    around, alias = scope.unfolding, scope.aliases.pop(name)
     scope.unfolding = (*around, name)
     try:
-        meant = low.value(alias, scope)
+        value = low.value(alias, scope)
     finally:
         scope.aliases[name], scope.unfolding = alias, around
-    if isinstance(meant, Sql) and isinstance(meant.node, exp.Binary):
-        return Sql(exp.paren(meant.node), meant.kind)
-    return meant
+    if isinstance(value, Sql) and isinstance(value.node, exp.Binary):
+        return Sql(exp.paren(value.node), value.kind)
+    return value
 
 
 def _dotted(low: Lowering, first: str, rest: list[str], e: exp.Column, scope: Scope) -> Value:
-    """Return ``source.column.key…`` or ``column.key…``."""
-    found, keys = scope.find(rest[0], first), rest[1:]
-    if found is None:
+    """Lower ``source.column.key…`` or ``column.key…``."""
+    value, keys = scope.find(rest[0], first), rest[1:]
+    if value is None:
         owners = [r for r in scope.relations if first in r.columns]
-        if len(owners) > 1 and first in scope.tables():  # the source is meant
+        if len(owners) > 1 and first in scope.tables():  # `first` is the source
             raise scope.unknown(rest[0], first)
-        found, keys = scope.find(first, None), rest
-    if found is None:
+        value, keys = scope.find(first, None), rest
+    if value is None:
         raise scope.unknown(rest[0], first)
-    if keys and isinstance(found, Tensor):
-        return _part(low, found, keys[0], e, scope)
-    return low.value(in_brackets(e, scope), scope) if keys else found
+    if keys and isinstance(value, Tensor):
+        return _part(low, value, keys[0], e, scope)
+    return low.value(in_brackets(e, scope), scope) if keys else value
 
 
 def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return ``column.key`` as ``column['key']``, which means the same; anything else as it is."""
+    """Return ``column.key`` as ``column['key']``, and any other expression as it is."""
     if not isinstance(e, exp.Column) or len(e.parts) < 2:
         return e
     parts = [part.copy() for part in e.parts]
     names = [part.name for part in parts]
     if len(parts) > 2 and scope.find(names[1], names[0]) is not None:
-        found: exp.Expr = exp.Column(this=parts[1], table=parts[0])
+        base: exp.Expr = exp.Column(this=parts[1], table=parts[0])
         keys = names[2:]
     elif scope.find(names[1], names[0]) is None and scope.find(names[0], None) is not None:
-        found, keys = exp.Column(this=parts[0]), names[1:]
+        base, keys = exp.Column(this=parts[0]), names[1:]
     else:
         return e
     for key in keys:
-        found = exp.Bracket(this=found, expressions=[exp.Literal.string(key)])
-    return found
+        base = exp.Bracket(this=base, expressions=[exp.Literal.string(key)])
+    return base
 
 
-def _unknown(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
-    """Return the error for a name that means nothing; for a text in the quotes of a name, too."""
+def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
+    """Return the error for an unknown name, with a hint if it may be a string in double quotes."""
     error = scope.unknown(e.name, None)
     if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
         return error
     return ColumnNotFoundError(
-        f"{error.args[0]} Double quotes are around names; a text is {exp.Literal.string(e.name)}."
+        f"{error.args[0]} Double quotes are for names; write a string as "
+        f"{exp.Literal.string(e.name)}."
     )
 
 
 def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
-    """Return ``x.f(y)``, which is ``F(x, y)``, or a key of JSON.
+    """Lower ``x.f(y)``, which means ``F(x, y)``, or a key of a JSON value.
 
     Raises
     ------
     NotFoundError
-        For a function of a module of Python's.
+        For a function with a module in front, such as ``np.mean(x)``.
     """
     parts = [part.name for part in e.this.find_all(exp.Identifier, bfs=False)]
     is_name = bool(parts) and parts[0] not in scope.parameters
@@ -141,27 +143,29 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
     )
     if not isinstance(e.expression, exp.Anonymous):
         return _part(low, low.value(e.this, scope), e.expression.name, e, scope)
-    called = e.expression
+    function = e.expression
     if is_name and parts[0] not in scope.tables() and scope.find(parts[0], None) is None:
-        name = _IN_MODULES.get(called.name.upper(), called.name.upper())
+        name = _IN_MODULES.get(function.name.upper(), function.name.upper())
         if name not in {*REGISTRY, *OWN} and name.lower() not in catalog():
             raise unknown_function(name)
-        shown = exp.Anonymous(this=name, expressions=called.expressions)
+        shown = exp.Anonymous(this=name, expressions=function.expressions)
         raise NotFoundError(
-            f"A function stands without a module before it: {text_of(shown)}, got {text_of(e)}."
+            f"Functions are called without a module, but the query has {text_of(e)}. Write "
+            f"{text_of(shown)}."
         )
     base = exp.column(*reversed(parts)) if is_name else e.this
-    chained = exp.Anonymous(this=called.this, expressions=[base.copy(), *called.expressions])
+    chained = exp.Anonymous(this=function.this, expressions=[base.copy(), *function.expressions])
     return low.value(chained, scope)
 
 
-def _part(low: Lowering, found: Value, name: str, e: exp.Expr, scope: Scope) -> Value:
-    """Return a key of a JSON value, or a field of a struct. Raises QueryTypeError for a tensor."""
-    if not isinstance(found, Tensor) or (found.is_scalar and not found.type.is_number):
-        return subscript(low, found, [exp.Literal.string(name)], e, scope)
+def _part(low: Lowering, value: Value, name: str, e: exp.Expr, scope: Scope) -> Value:
+    """Lower a key of a JSON value or a field of a struct. Raises QueryTypeError for a tensor."""
+    if not isinstance(value, Tensor) or (value.is_scalar and not value.type.is_number):
+        return subscript(low, value, [exp.Literal.string(name)], e, scope)
     function = _ATTRIBUTES.get(name, name.upper())
     raise QueryTypeError(
-        f"A tensor has functions, not attributes: {function}({found.text}), got {text_of(e)}."
+        f"Tensors have functions instead of attributes, but the query has {text_of(e)}. Write "
+        f"{function}({value.text})."
     )
 
 
@@ -169,29 +173,29 @@ _IN_MODULES = {
     "NORM": "L2_NORM", "ABSOLUTE": "ABS", "AMAX": "MAX", "AMIN": "MIN", "AVERAGE": "MEAN",
     "RAVEL": "FLATTEN",
 }  # fmt: skip
-"""Functions of NumPy's under the names that they have here, where those differ."""
+"""NumPy functions that have another name in this language."""
 
 _ATTRIBUTES = {"T": "TRANSPOSE"}
-"""Functions that give what attributes of arrays do, where the names differ."""
+"""Functions that correspond to attributes of NumPy arrays with another name."""
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
-    """Return a number or a text."""
+    """Lower a number or a string."""
     return Constant(e.this, e) if e.is_string else of_literal(e)
 
 
 def boolean(low: Lowering, e: exp.Boolean, scope: Scope) -> Value:
-    """Return a truth value."""
+    """Lower TRUE or FALSE."""
     return Constant(bool(e.this), e)
 
 
 def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
-    """Return null."""
+    """Lower NULL."""
     return Constant(None, e)
 
 
 def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
-    """Return the value of ``?``."""
+    """Return the value of ``?``, or of a placeholder with a name."""
     named = isinstance(e.this, str) and e.this
     return low.params.named(e.this) if named else low.params.at(e.meta[AT])
 

@@ -1,4 +1,4 @@
-"""Operators and the words of SQL: SQL's for scalars, NumPy's where a side has axes."""
+"""Operators, CASE, LIKE and other keywords: DuckDB computes scalars, NumPy values with axes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from deeplake_lite.query.bind.expressions import comparisons
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.exact import fraction
+from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import (
+    WORDS,
     as_json,
     as_part,
     as_text,
     by_name,
     check_bytes,
     check_column,
-    fractions,
     has_axes,
     is_json,
     is_null_constant,
     is_numpys,
     kind_of,
     kind_of_two,
+    parse_fractions,
     settled,
     unified,
 )
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
     as_timestamp,
-    floored,
+    floor_to_microseconds,
     sum_of_moments,
 )
 from deeplake_lite.query.functions.user import OWN
@@ -75,28 +76,28 @@ _SMALL = {"int8", "int16", "int32", "uint8", "uint16", "uint32"}
 
 
 def paren(low: Lowering, e: exp.Paren, scope: Scope) -> Value:
-    """Return what stands in parentheses."""
-    found = low.value(e.this, scope)
-    return Sql(exp.paren(found.node), found.kind) if isinstance(found, Sql) else found
+    """Lower an expression in parentheses."""
+    inner = low.value(e.this, scope)
+    return Sql(exp.paren(inner.node), inner.kind) if isinstance(inner, Sql) else inner
 
 
 def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
-    """Return a negative."""
-    found = low.value(e.this, scope)
-    if isinstance(found, Constant) and isinstance(found.value, int | float):
-        return negated(found)
-    if is_numpys(found):
-        return low.call("NEG", [found], {}, e)
-    _refuse_bytes(e.this, found, e)
-    node = _number(low.as_sql(found, scope), found, e)
-    return Sql(exp.Neg(this=node), kind_of_two(found, found))
+    """Lower ``-x``."""
+    operand = low.value(e.this, scope)
+    if isinstance(operand, Constant) and isinstance(operand.value, int | float):
+        return negated(operand)
+    if is_numpys(operand):
+        return low.call("NEG", [operand], {}, e)
+    _refuse_bytes(e.this, operand, e)
+    node = _number(low.as_sql(operand, scope), operand, e)
+    return Sql(exp.Neg(this=node), kind_of_two(operand, operand))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
-    """Return ``[a, b]``: a constant where all parts are; classes by name."""
+    """Lower ``[a, b]``, a constant if all parts are; classes become their names."""
     if e.meta.get(WORDY):
-        scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for the list")
-    parts = fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+        scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
+    parts = parse_fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
     check_column(map(by_name, parts))
     parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
@@ -116,9 +117,9 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
 
 
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return a sum, a product and the like."""
+    """Lower an arithmetic operator."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    if isinstance(e, exp.Mod) and _is_fraction(e.this, right):
+    if isinstance(e, exp.Mod) and _is_random_itself(e.this, right):
         raise QueryTypeError(
             f"RANDOM() is at least 0 and below 1, so {text_of(e)} is RANDOM() itself. Write "
             f"FLOOR(RANDOM() * {text_of(e.expression)}) for random whole numbers below "
@@ -130,7 +131,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         _refuse_bytes(part, value, e)
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
-    left, right = fraction(left), fraction(right)
+    left, right = parse_fraction(left), parse_fraction(right)
     sides = [_number(low.as_sql(v, scope), v, e) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
@@ -139,12 +140,13 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         if isinstance(e, exp.IntDiv):
             node = func("trunc", node)  # DuckDB's // of floats does not round
         elif isinstance(e, exp.Mod) and not _is_divisor(right):
-            node.set("expression", func("nullif", sides[1], exp.convert(0)))  # NaN, of floats
+            # The remainder by 0 is null; DuckDB gives NaN for floats.
+            node.set("expression", func("nullif", sides[1], exp.convert(0)))
     return Sql(node, kind_of_two(left, right))
 
 
 def _is_whole(value: Value) -> bool:
-    """Tell whether a scalar is surely an integer."""
+    """Tell whether a scalar is known to be an integer."""
     if isinstance(value, Constant):
         return type(value.value) is int
     dtype = kind_of(value).column_dtype
@@ -152,12 +154,12 @@ def _is_whole(value: Value) -> bool:
 
 
 def _is_divisor(value: Value) -> bool:
-    """Tell whether a value is surely a number other than 0."""
+    """Tell whether a value is known to be a number other than 0."""
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, int | float) and number != 0
 
 
-def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
+def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
     """Tell whether the remainder of RANDOM() by a number is RANDOM() itself."""
     number = modulus.value if isinstance(modulus, Constant) else None
     drawn = e.unnest()
@@ -166,17 +168,16 @@ def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
 
 
 def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
-    """Refuse bytes, and lists, in arithmetic. Raises QueryTypeError."""
+    """Refuse bytes and lists in arithmetic. Raises QueryTypeError."""
     kind = kind_of(value).name
     if kind in ("bytes", "list"):
-        of = "Bytes" if kind == "bytes" else "a list"
         raise QueryTypeError(
-            f"Arithmetic takes numbers, but {text_of(part)} is {of}: {text_of(e)}."
+            f"Arithmetic is for numbers, but {text_of(part)} is {WORDS[kind]}: {text_of(e)}."
         )
 
 
 def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
-    """Return a side of a sum: small integers wide enough for it, JSON as the number that it is."""
+    """Return an operand of arithmetic, with small integers as BIGINT and JSON as a number."""
     kind = kind_of(value)
     if kind.name == "json":
         return as_exact_number(node, text_of(e))
@@ -187,17 +188,17 @@ def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
 
 
 def and_(low: Lowering, e: exp.And, scope: Scope) -> Value:
-    """Return AND."""
-    return connected(low, e, "AND", scope)
+    """Lower AND."""
+    return connect(low, e, "AND", scope)
 
 
 def or_(low: Lowering, e: exp.Or, scope: Scope) -> Value:
-    """Return OR."""
-    return connected(low, e, "OR", scope)
+    """Lower OR."""
+    return connect(low, e, "OR", scope)
 
 
-def connected(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
-    """Return two conditions in one, elementwise where a side has axes."""
+def connect(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
+    """Lower AND or OR, elementwise if a side has axes."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     if has_axes(left) or has_axes(right):
         return low.call(name, [left, right], {}, e)
@@ -206,20 +207,22 @@ def connected(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
 
 
 def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
-    """Return NOT."""
-    found = low.value(e.this, scope)
-    if has_axes(found):
-        return low.call("NOT", [found], {}, e)
-    return Sql(exp.Not(this=exp.paren(low.condition(found, scope))), BOOL)
+    """Lower NOT."""
+    operand = low.value(e.this, scope)
+    if has_axes(operand):
+        return low.call("NOT", [operand], {}, e)
+    return Sql(exp.Not(this=exp.paren(low.condition(operand, scope))), BOOL)
 
 
 def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return ``&``, ``|`` and ``~``: of masks, AND, OR and NOT; of whole numbers, SQL's.
+    """Lower ``&``, ``|`` and ``~``.
+
+    For boolean tensors they mean AND, OR and NOT. For scalars they are DuckDB's bit operations.
 
     Raises
     ------
     QueryTypeError
-        For tensors that are no masks.
+        For tensors that are not boolean.
     """
     parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
     values = [low.value(p, scope) for p in parts]
@@ -229,24 +232,25 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         tensor = low.as_tensor(value, text_of(part))
         if tensor.type.dtype != "bool" and isinstance(e, exp.BitwiseNot):
             raise QueryTypeError(
-                f"~ turns a condition around, and {text_of(part)} is {tensor.type}. Write NOT "
-                f"{text_of(part)} for whether elements are zero{_complement(part, tensor)}."
+                f"~ negates a condition, but {text_of(part)} is {tensor.type}. Write NOT "
+                f"{text_of(part)} to test for zeros{_complement(part, tensor)}."
             )
         if tensor.type.dtype != "bool":
             raise QueryTypeError(
-                f"& and | connect conditions, and {text_of(part)} is {tensor.type}. They bind "
-                f"tighter than comparisons: write (x > 1) & (x < 2), or AND, got {text_of(e)}."
+                f"& and | connect conditions, but in {text_of(e)}, {text_of(part)} is "
+                f"{tensor.type}. They bind more tightly than comparisons, so write "
+                "(x > 1) & (x < 2), or AND."
             )
     return low.call(_BITWISE[type(e)], values, {}, e)
 
 
 def _complement(part: exp.Expr, tensor: Tensor) -> str:
-    """Return how to write ``~x`` of integers: 255 - x of uint8. Floats have none."""
+    """Return a hint on how to invert the bits of integers, such as 255 - x for uint8."""
     dtype = tensor.type.dtype
     if not tensor.type.is_number or np.dtype(dtype).kind not in "iu":
         return ""
     most = np.iinfo(dtype).max if dtype.startswith("u") else -1
-    return f", or {most} - {text_of(part)} for numbers with their bits turned around"
+    return f", or {most} - {text_of(part)} to invert the bits"
 
 
 _BITWISE: dict[type[exp.Expr], str] = {
@@ -256,11 +260,11 @@ _BITWISE: dict[type[exp.Expr], str] = {
 
 def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
     """Refuse ``&&``. Raises QueryTypeError."""
-    raise QueryTypeError(f"Conditions are connected by AND, got {text_of(e)}.")
+    raise QueryTypeError(f"Conditions must be connected with AND, but the query has {text_of(e)}.")
 
 
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return LIKE or ILIKE, of the names of classes."""
+    """Lower LIKE or ILIKE, which see classes by their names."""
     if isinstance(e.this, exp.Like | exp.ILike):
         raise comparisons.chained(e)
     pattern = low.value(e.expression, scope)
@@ -272,41 +276,50 @@ def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
-    """Warn of a pattern whose wildcards are those of GLOB."""
+    """Warn about a pattern with the wildcards of GLOB."""
     if "*" in pattern and "%" not in pattern:
         warnings.warn(
-            f"LIKE knows the wildcards % and _, and compares * as it is: {brief(pattern)}. For the "
-            f"wildcards * and ?, write {text_of(e.this)} GLOB "
+            f"The wildcards of LIKE are % and _, so the pattern {brief(pattern)} matches a literal "
+            f"*. For the wildcards * and ?, write {text_of(e.this)} GLOB "
             f"{text_of(exp.Literal.string(pattern[:60]))}.",
             stacklevel=2,
         )
 
 
 def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
-    """Return texts joined, classes by name. Raises QueryTypeError for conditions."""
+    """Lower ``||``: join strings, bytes or lists; classes become their names.
+
+    Raises
+    ------
+    QueryTypeError
+        For conditions, which OR connects.
+    """
     parts = list(e.flatten())
     values = [low.value(p, scope) for p in parts]
     if all(kind_of(value).name == "list" or has_axes(value) for value in values):
         joined = exp.Anonymous(this="LIST_CONCAT", expressions=[part.copy() for part in parts])
         return low.value(joined, scope)
     if any(kind_of(value).name == "bool" for value in values):
-        raise QueryTypeError(f"|| joins texts. Write {_with_or(e)} to connect conditions.")
+        raise QueryTypeError(f"|| joins strings. Write {_with_or(e)} to connect conditions.")
     if any(kind_of(value).name == "bytes" for value in values):
         first = next(value for value in values if kind_of(value).name == "bytes")
         for value in values:
             check_bytes(first, value)
         blobs = [low.as_sql(value, scope) for value in values]
-        return Sql(_in_order(blobs), BYTES)
-    nodes = growth.joined(
+        return Sql(_chain(blobs), BYTES)
+    nodes = growth.check_joined(
         values, [as_text(value, low, scope) for value in values], e, scope.lengths
     )
     kinds = {kind_of(by_name(value), plain=True) for value in values}
     kind = kinds.pop() if {k.name for k in kinds} == {"list"} and len(kinds) == 1 else TEXT
-    return Sql(_in_order(nodes), kind)
+    return Sql(_chain(nodes), kind)
 
 
-def _in_order(nodes: Sequence[exp.Expr]) -> exp.Expr:
-    """Return values joined one by one, in the parentheses by which GROUP BY knows them again."""
+def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
+    """Join values by ``||``, from left to right.
+
+    Operands are in parentheses, so that GROUP BY recognises the same expression elsewhere.
+    """
     first, *others = nodes
     for node in others:
         is_whole = isinstance(node, exp.Column | exp.Literal | exp.Paren)
@@ -315,7 +328,7 @@ def _in_order(nodes: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _with_or(e: exp.DPipe) -> str:
-    """Return ``a < b || c < d``, of which b || c is the middle, with OR."""
+    """Return the text of ``a < b || c < d`` with OR in place of ``||``."""
     left, right, around = e.this, e.expression, e.parent
     if isinstance(around, exp.Binary) and around.this is e:
         right = type(around)(this=right.copy(), expression=around.expression.copy())
@@ -325,12 +338,12 @@ def _with_or(e: exp.DPipe) -> str:
 
 
 def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
-    """Return LIKE's ESCAPE, a condition."""
+    """Lower LIKE … ESCAPE."""
     return low.generic(e, scope, BOOL)
 
 
 def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
-    """Return CASE."""
+    """Lower CASE."""
     subject = low.value(e.this, scope) if e.this else None
     tests: list[exp.Expr] = []
     results: list[Value] = []
@@ -357,13 +370,13 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
 def case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
-    """Return CASE of tensors: DuckDB says which one counts."""
-    found = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
-    present = [t for t in found if t is not None]
+    """Return CASE with tensors as results: DuckDB computes the number of the branch per row."""
+    tensors = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
+    present = [t for t in tensors if t is not None]
     aligned, type_ = in_one_form("CASE", present, text_of(e), low)
     following = iter(aligned)
-    found = [None if t is None else next(following) for t in found]
-    options = [null_tensor(type_, text_of(e)) if t is None else t for t in found]
+    tensors = [None if t is None else next(following) for t in tensors]
+    options = [null_tensor(type_, text_of(e)) if t is None else t for t in tensors]
     if len(options) == len(tests):
         options.append(null_tensor(type_, text_of(e)))
     ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
@@ -376,29 +389,29 @@ def case_of_tensors(
 
 
 def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
-    """Return IF, as CASE."""
+    """Lower IF, as CASE."""
     branch = exp.If(this=e.this.copy(), true=e.args["true"].copy())
     other = e.args.get("false")
     return case(low, exp.Case(ifs=[branch], default=other and other.copy()), scope)
 
 
 def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
-    """Return a span of time."""
+    """Lower INTERVAL."""
     return Sql(e.copy(), TIME)
 
 
 def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
-    """Return a part of a date."""
+    """Lower EXTRACT(part FROM time)."""
     value = low.value(e.expression, scope)
     moment = as_timestamp(low.as_sql(value, scope), value)
     if e.name.lower() not in FINE_UNITS:
-        moment = floored(moment, value)
+        moment = floor_to_microseconds(moment, value)
     node = exp.Extract(this=e.this.copy(), expression=moment)
     return Sql(node, NUMBER)
 
 
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
-    """Return a list in parentheses: a constant where all parts are."""
+    """Lower a list in parentheses, a constant if all parts are."""
     parts = [low.value(p, scope) for p in e.expressions]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):

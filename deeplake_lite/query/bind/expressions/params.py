@@ -1,4 +1,4 @@
-"""The values that a query is asked with: of ``?`` in order, or of ``$name``."""
+"""The parameters of a query: values for ``?``, in order, or for ``$name``."""
 
 from __future__ import annotations
 
@@ -17,46 +17,59 @@ if TYPE_CHECKING:
 
 
 class Params:
-    """Gives each parameter its value; one that an alias repeats gets it again."""
+    """Looks up the values of parameters; an expression that an alias repeats gets the same value.
+
+    Parameters
+    ----------
+    values : sequence or mapping
+        Values for each ``?``, or by name.
+    tree : exp.Query
+        The query.
+
+    Raises
+    ------
+    QueryTypeError
+        When `values` is neither a list nor a dict.
+    """
 
     def __init__(self, values: Sequence[Any] | Mapping[str, Any], tree: exp.Query) -> None:
         if isinstance(values, str | bytes) or not isinstance(values, Sequence | Mapping):
             raise QueryTypeError(
-                "Parameters are a list with a value per ?, or a dict with those of $names, got "
-                f"{type(values).__name__} {brief(values)}. Write query(…, [value])."
+                "Parameters must be a list with a value per ?, or a dict with a value per $name, "
+                f"but they are {type(values).__name__} {brief(values)}. Write query(…, [value])."
             )
-        found = list(tree.find_all(exp.Placeholder, exp.Parameter))
+        parameters = list(tree.find_all(exp.Placeholder, exp.Parameter))
         self._values = values
-        self._places = sorted({p.meta[AT] for p in found if AT in p.meta})
-        self._names = {p.name for p in found} - {""}
+        self._places = sorted({p.meta[AT] for p in parameters if AT in p.meta})
+        self._names = {p.name for p in parameters} - {""}
 
     @property
     def size(self) -> int:
-        """How many values there are, with those of lists and arrays."""
-        given = self._values.values() if isinstance(self._values, Mapping) else self._values
-        return sum(map(_count, given))
+        """Number of values, including the items of lists and arrays."""
+        values = self._values.values() if isinstance(self._values, Mapping) else self._values
+        return sum(map(_count, values))
 
     def named(self, name: str) -> Constant:
         """Return the value of ``$name``. Raises QueryError."""
         if not isinstance(self._values, Mapping) or name not in self._values:
             raise QueryError(
-                f"A parameter needs a value, and ${name} has none. Pass "
+                f"Every parameter needs a value, but ${name} has none. Pass "
                 f"query(…, {{{name!r}: value}})."
             )
         return constant(self._values[name])
 
     def at(self, place: int) -> Constant:
-        """Return the value of the ``?`` at a place of the text. Raises QueryError."""
+        """Return the value of the ``?`` at a position of the text. Raises QueryError."""
         number = self._places.index(place)
         if isinstance(self._values, Mapping) or number >= len(self._values):
             raise QueryError(
-                f"A parameter needs a value, and ? number {number + 1} has none. Pass a list with "
-                "one value per ?."
+                f"Every parameter needs a value, but ? number {number + 1} has none. Pass a list "
+                "with one value per ?."
             )
         return constant(self._values[number])
 
     def check(self) -> None:
-        """Refuse values that no ``?`` or ``$name`` takes. Raises QueryError."""
+        """Refuse values that have no ``?`` or ``$name``. Raises QueryError."""
         if isinstance(self._values, Mapping):
             spare = [name for name in self._values if name not in self._names]
             if spare:
@@ -66,11 +79,14 @@ class Params:
                 )
         count = len(self._places)
         if not isinstance(self._values, Mapping) and count < len(self._values):
-            raise QueryError(f"The query has {count} ?, got {len(self._values)} values.")
+            raise QueryError(
+                f"There must be one value per ?, but the query has {count} ? and "
+                f"{len(self._values)} values."
+            )
 
 
 def _count(value: Any) -> int:
-    """Return how many values a parameter has; texts, bytes and arrays without axes are one."""
+    """Return the number of values in a parameter; strings, bytes and scalars count as one."""
     try:
         return 1 if isinstance(value, str | bytes) else len(value)
     except TypeError:

@@ -1,8 +1,8 @@
-"""Comparisons with each value that a query gives: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
+"""Comparisons with all values of a subquery: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
 
-NaN compares as everywhere: ``<>`` is true, the others are false; with null it gives null. To DuckDB
-it is the greatest number, so that it is left out of what DuckDB looks at; ALL of a comparison is
-false beside it.
+NaN compares as everywhere: ``<>`` is true, other comparisons are false, and with null it gives
+null. For DuckDB, NaN is the greatest number. DuckDB therefore compares only the other values, and
+``ALL`` is false if the subquery has a NaN.
 """
 
 from __future__ import annotations
@@ -35,66 +35,72 @@ if TYPE_CHECKING:
 
 
 def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return ANY or ALL of a query, behind a comparison. Raises QueryTypeError for tensors."""
+    """Lower ANY or ALL of a subquery, the right side of a comparison.
+
+    Raises
+    ------
+    QueryTypeError
+        For a subquery of several columns, or of tensors.
+    """
     inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
-    query, found = low.nested(inner, scope)
-    if len(found) != 1 or found[0].kind.name == "tensor":
+    query, columns = low.nested(inner, scope)
+    if len(columns) != 1 or columns[0].kind.name == "tensor":
         raise QueryTypeError(
-            f"{e.key.upper()} takes a query of one column with one value per row, got "
-            f"{text_of(inner)}."
+            f"{e.key.upper()} must be given a query of one column with one value per row, but it "
+            f"is {text_of(inner)}."
         )
-    return Sql(type(e)(this=exp.Subquery(this=query)), found[0].kind)
+    return Sql(type(e)(this=exp.Subquery(this=query)), columns[0].kind)
 
 
 def is_quantified(value: Value) -> TypeGuard[Sql]:
-    """Tell whether a value is ANY or ALL of a query."""
+    """Tell whether a value is ANY or ALL of a subquery."""
     return isinstance(value, Sql) and isinstance(value.node, exp.Any | exp.All)
 
 
-_VALUES = "sought"
-"""Name of a query's result where its values are taken up again."""
+_SUBQUERY = "sought"
+"""Alias of the subquery whose converted values are compared."""
 
-_OTHERS: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: exp.Any}
+_OPPOSITES: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: exp.Any}
 
 
 def compare_with_each(
     kind: type[exp.Expr], left: Value, right: Sql, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison with any or all values of a query."""
+    """Return a comparison with any or all values of a subquery."""
     quantifier, query = type(right.node), right.node.this.this
-    if kind is exp.NEQ:  # what differs from all equals none
-        other = Sql(_OTHERS[quantifier](this=right.node.this.copy()), right.kind)
+    if kind is exp.NEQ:  # a value differs from all others if it equals none of them
+        other = Sql(_OPPOSITES[quantifier](this=right.node.this.copy()), right.kind)
         return exp.not_(exp.paren(compare_with_each(exp.EQ, left, other, low, scope)))
-    column = Sql(exp.column(query.expressions[0].alias_or_name, table=_VALUES), right.kind)
+    column = Sql(exp.column(query.expressions[0].alias_or_name, table=_SUBQUERY), right.kind)
     kind, left, _ = beside_integers(kind, left, column)
     left = settled(left, low, scope)
-    node, value = _in_one_form(kind, left, column, low, scope)
-    values = select_from([value.copy()], query.copy(), _VALUES)
-    found = kind(this=node, expression=quantifier(this=exp.Subquery(this=values)))
+    node, value = _comparable_sides(kind, left, column, low, scope)
+    values = select_from([value.copy()], query.copy(), _SUBQUERY)
+    comparison = kind(this=node, expression=quantifier(this=exp.Subquery(this=values)))
     ifs = []
     if right.kind.real:
-        ifs.append(exp.If(this=is_null(node), true=found))
-        found = _beside_nan(found, column.node)
+        ifs.append(exp.If(this=is_null(node), true=comparison))
+        comparison = _without_nan(comparison, column.node)
     if kind_of(left).real:
         number = low.as_sql(left, scope)
-        ifs.append(exp.If(this=is_nan(number), true=_of_nan(quantifier, query, column.node)))
-    return exp.Case(ifs=ifs, default=found) if ifs else exp.paren(found)
+        ifs.append(exp.If(this=is_nan(number), true=_compare_nan(quantifier, query, column.node)))
+    return exp.Case(ifs=ifs, default=comparison) if ifs else exp.paren(comparison)
 
 
-def _beside_nan(found: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return a comparison of what is not null with values of which some are NaN."""
-    found = found.copy()
-    quantifier = found.args["expression"]
+def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Return a comparison of a number, which is not null, with values that may be NaN."""
+    comparison = comparison.copy()
+    quantifier = comparison.args["expression"]
     values = quantifier.this.this
     without = values.where(exp.or_(is_null(value), exp.not_(is_nan(value))))
     quantifier.this.set("this", without)
     if isinstance(quantifier, exp.Any):
-        return found
-    return exp.and_(found, exp.not_(exp.Exists(this=values.where(is_nan(value)))))
+        return comparison
+    return exp.and_(comparison, exp.not_(exp.Exists(this=values.where(is_nan(value)))))
 
 
-def _of_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
-    """Return what the comparisons of NaN give: false beside a number, and null beside null."""
+def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
+    """Return the result for NaN on the left: false beside a number, and null beside null."""
     some_null = exp.If(this=_exists(query, is_null(value)), true=exp.null())
     if quantifier is exp.Any:
         return exp.Case(ifs=[some_null], default=exp.false())
@@ -103,21 +109,21 @@ def _of_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> ex
 
 
 def _exists(query: exp.Query, condition: exp.Expr) -> exp.Expr:
-    """Return whether a query gives a value for which a condition holds."""
-    return exp.Exists(this=select_from([exp.convert(1)], query.copy(), _VALUES).where(condition))
+    """Return whether a condition holds for a value of a query."""
+    return exp.Exists(this=select_from([exp.convert(1)], query.copy(), _SUBQUERY).where(condition))
 
 
-def _in_one_form(
+def _comparable_sides(
     kind: type[exp.Expr], left: Value, column: Sql, low: Lowering, scope: Scope
 ) -> tuple[exp.Expr, exp.Expr]:
-    """Return a value and the values that it is compared with, as SQL that compares them."""
+    """Return the SQL of both sides in a form in which DuckDB compares them correctly."""
     sides = agree(left, column), agree(column, left)
     if goes_as_json(left, column):
         nodes = as_json(left, low, scope), as_json(column, low, scope)
         if kind is exp.EQ:
             return json_key(nodes[0]), json_key(nodes[1])
         check_ordered(left, column)
-        return _order_beside(nodes[0], left, column), _order_beside(nodes[1], column, left)
+        return _json_sort_key(nodes[0], left, column), _json_sort_key(nodes[1], column, left)
     if column.kind.name == "class":  # the other side may have another list of names
         named = by_name(column)
         return low.as_sql(by_name(agree(left, named)), scope), low.as_sql(named, scope)
@@ -128,8 +134,8 @@ def _in_one_form(
     return nodes
 
 
-def _order_beside(node: exp.Expr, value: Value, other: Value) -> exp.Expr:
-    """Return what JSON values are ordered by, null for those of another kind than the others."""
+def _json_sort_key(node: exp.Expr, value: Value, other: Value) -> exp.Expr:
+    """Return the sort key of a JSON value; null if the other side has another kind of value."""
     name = kind_of(other).name
     if not is_json(value) or name == "json":
         return json_order(node)

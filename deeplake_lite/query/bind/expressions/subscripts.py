@@ -1,4 +1,4 @@
-"""Subscripts: NumPy's of tensors, keys and positions of JSON, slices of text and lists."""
+"""Subscripts: NumPy's indexing of tensors, keys of JSON and maps, slices of strings and lists."""
 
 from __future__ import annotations
 
@@ -42,39 +42,60 @@ if TYPE_CHECKING:
 
 
 def bracket(low: Lowering, e: exp.Bracket, scope: Scope) -> Value:
-    """Return ``x[…]``."""
+    """Lower ``x[…]``."""
     return subscript(low, low.value(e.this, scope), e.expressions, e, scope)
 
 
 def subscript(
     low: Lowering, base: Value, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
-    """Return a part of a value by its subscript."""
+    """Return the part of a value that a subscript selects.
+
+    Parameters
+    ----------
+    low : Lowering
+        The lowering of the query.
+    base : Value
+        The value.
+    items : sequence of exp.Expr
+        The indices, keys and slices in brackets.
+    e : exp.Expr
+        The whole expression, for messages.
+    scope : Scope
+        The scope of the expression.
+
+    Raises
+    ------
+    QueryTypeError
+        For a subscript that does not fit the kind of the value.
+    """
     if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
         base = Sql(low.as_sql(base, scope), kind_of(base))
     if isinstance(base, Tensor):
-        return indexed(low, base, items, e, scope)
+        return index_tensor(low, base, items, e, scope)
     if isinstance(base, Constant) and isinstance(base.value, list | np.ndarray):
-        return indexed(low, low.as_tensor(base, text_of(e.this)), items, e, scope)
+        return index_tensor(low, low.as_tensor(base, text_of(e.this)), items, e, scope)
     if len(items) != 1 or isinstance(items[0], Dots):
         raise QueryTypeError(
-            f"{text_of(e.this)} is no tensor and takes one index, got {len(items)}."
+            f"{text_of(e.this)} takes one index because it is not a tensor, but it has "
+            f"{len(items)}: {text_of(e)}."
         )
     node, item = low.as_sql(base, scope), items[0]
     kind = kind_of(base)
     if kind.key is not None and not isinstance(item, exp.Slice):
-        return _of_map(low, node, kind, low.value(item, scope), scope)
+        return _map_value(low, node, kind, low.value(item, scope), scope)
     is_key = isinstance(item, exp.Literal) and item.is_string
     if kind.name in ("number", "bool", "class", "time") and not is_key:
         raise QueryTypeError(
-            f"Lists, tensors, texts and JSON have parts, but {text_of(e.this)} is "
-            f"{_WITHOUT_KEYS[kind.name]}: {text_of(e)}."
+            f"Subscripts are for lists, tensors, strings and JSON, but in {text_of(e)}, "
+            f"{text_of(e.this)} is {_WITHOUT_KEYS[kind.name]}."
         )
     if isinstance(item, exp.Slice):
         ends = [p and low.value(p, scope) for p in (item.this, item.expression)]
         if item.args.get("step") is not None:
             raise QueryTypeError(
-                f"A slice of a text or a list is start:stop, without a step, got {text_of(e)}."
+                "A slice of a string or a list must be start:stop, without a step, but it is "
+                f"{text_of(e)}."
             )
         for end in ends:
             _check_position(end, text_of(e))
@@ -92,7 +113,8 @@ def subscript(
     if isinstance(at, Constant) and isinstance(at.value, str):
         if kind.name in _WITHOUT_KEYS:
             raise QueryTypeError(
-                f"JSON values have keys, got {text_of(e)} of {_WITHOUT_KEYS[kind.name]}."
+                f"Only JSON values have keys, but {text_of(e)} takes a key of "
+                f"{_WITHOUT_KEYS[kind.name]}."
             )
         return Sql(func("struct_extract", node, at.node.copy()), kind_of_part(kind, at.value))
     _check_position(at, text_of(e))
@@ -103,8 +125,8 @@ def subscript(
     return Sql(func("array_extract", node, position), item_kind)
 
 
-def _of_map(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
-    """Return a map's value by its key, null where it has none."""
+def _map_value(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
+    """Return the value of a key in a map, null where the map does not have the key."""
     assert kind.key is not None
     at = low.types.refined(at)
     check_sought(kind.key, at)
@@ -114,14 +136,17 @@ def _of_map(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) 
 
 
 _WITHOUT_KEYS = {
-    "number": "a number", "bool": "a truth value", "text": "a text", "bytes": "bytes",
-    "class": "a class", "time": "a moment",
+    "number": "a number", "bool": "a truth value", "text": "a string", "bytes": "bytes",
+    "class": "a class", "time": "a time",
 }  # fmt: skip
-"""Kinds of values that have no keys, in words."""
+"""Kinds of values that have no keys, as messages call them."""
 
 
 def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
-    """Return a position that counts from 0 as DuckDB counts: from 1, or from the end."""
+    """Convert a position that counts from 0, or back from -1, to DuckDB's, which counts from 1.
+
+    `first` is 1 for an index or the start of a slice, and 0 for its stop, which DuckDB includes.
+    """
     if isinstance(at, Constant) and isinstance(at.value, int):
         return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
     node = exp.paren(low.as_sql(at, scope))
@@ -133,20 +158,20 @@ def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
 
 
 def _check_position(at: Value | None, text: str) -> None:
-    """Refuse a position that is no whole number, by its type. Raises QueryTypeError."""
+    """Refuse a position whose type is not that of an integer. Raises QueryTypeError."""
     if at is None or (isinstance(at, Constant) and at.value is None):
         return
     kind = kind_of(at)
     if kind.name not in ("number", "class", "any"):
-        raise _no_index("bool" if kind.name == "bool" else WORDS[kind.name], text)
+        raise _index_error("bool" if kind.name == "bool" else WORDS[kind.name], text)
     dtype = kind.column_dtype if kind.name == "number" else ""
     is_float = isinstance(at, Constant) and isinstance(at.value, float)
     if is_float or kind.real or dtype.startswith("float"):
-        raise _no_index("a number that may have a fraction", text)
+        raise _index_error("a number that may have a fraction", text)
 
 
 def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return a JSON key or position as DuckDB's path."""
+    """Return a JSON key or position as a JSON path for DuckDB."""
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
         escaped = at.value.replace('"', '\\"')
@@ -155,27 +180,27 @@ def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.E
         return exp.Literal.string(f"$[{at.value}]" if at.value >= 0 else f"$[#{at.value}]")
     if isinstance(at, Constant) or kind_of(at).name not in ("number", "any"):
         raise QueryTypeError(
-            f"JSON has keys, which are texts, and positions, which are whole numbers of up to 31 "
-            f"bits, but the subscript is {text_of(item)}."
+            "A subscript of JSON must be a key, which is a string, or a position, which is a whole "
+            f"number of up to 31 bits, but it is {text_of(item)}."
         )
     _check_position(at, text_of(e))
     return exp.cast(low.as_sql(at, scope), "BIGINT")
 
 
-def indexed(
+def index_tensor(
     low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
-    """Return a tensor indexed as NumPy does; ends may differ from row to row."""
+    """Return a tensor indexed like a NumPy array; indices may differ from row to row."""
     if base.type.items is not None:
-        return _of_list(low, base, items, e, scope)
+        return _index_list(low, base, items, e, scope)
     env = dict(base.env)
 
     def tree(part: exp.Expr | None) -> Tree | None:
         if part is None:
             return None
-        found = low.as_tensor(low.value(part, scope), text_of(part))
-        env.update(found.env)
-        return found.tree
+        tensor = low.as_tensor(low.value(part, scope), text_of(part))
+        env.update(tensor.env)
+        return tensor.tree
 
     parts: list[Any] = []
     for item in items:
@@ -194,24 +219,25 @@ def indexed(
     return Tensor(Index(base.tree, tuple(parts), type_, text_of(e)), env, text_of(e))
 
 
-def _of_list(
+def _index_list(
     low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
-    """Return a part of a list, or one of its items; further indices are those of the item."""
+    """Return a slice of a list, or one of its items, to which further indices apply."""
     assert base.type.items is not None
     [first, *rest], env = items, dict(base.env)
     if isinstance(first, Dots | exp.Null) or (rest and isinstance(first, exp.Slice)):
         raise QueryTypeError(
-            f"{base.text} is {base.type}, whose items may differ in shape. Take one of them before "
-            f"its axes: {base.text}[0, …], but not {text_of(e)}."
+            f"Items of a list may differ in shape, so one of them must be taken before its axes, "
+            f"but {text_of(e)} does not, and {base.text} is {base.type}. Write "
+            f"{base.text}[0, …]."
         )
 
     def tree(part: exp.Expr | None) -> Tree | None:
         if part is None:
             return None
-        found = low.as_tensor(low.value(part, scope), text_of(part))
-        env.update(found.env)
-        return found.tree
+        tensor = low.as_tensor(low.value(part, scope), text_of(part))
+        env.update(tensor.env)
+        return tensor.tree
 
     if isinstance(first, exp.Slice):
         index: Any = tuple(map(tree, (first.this, first.expression, first.args.get("step"))))
@@ -220,12 +246,12 @@ def _of_list(
     _check_indices([index], text_of(e))
     is_part = isinstance(first, exp.Slice) or index.type.ndim != 0
     type_ = base.type if is_part else base.type.items.of
-    found = Tensor(Index(base.tree, (index,), type_, text_of(e)), env, text_of(e))
-    return subscript(low, found, rest, e, scope) if rest else found
+    part = Tensor(Index(base.tree, (index,), type_, text_of(e)), env, text_of(e))
+    return subscript(low, part, rest, e, scope) if rest else part
 
 
 def _length(shape: Tree, items: list[Any]) -> Tree | None:
-    """Return the length of one axis, if that is what is asked of a shape: ``SHAPE(x)[0]``."""
+    """Return the tree of one axis's length for ``SHAPE(x)[0]``; None for any other index."""
     if not isinstance(shape, Meta) or shape.what != "shape" or len(items) != 1:
         return None
     [item] = items
@@ -235,7 +261,7 @@ def _length(shape: Tree, items: list[Any]) -> Tree | None:
 
 
 def _check_indices(items: list[Any], text: str) -> None:
-    """Refuse what is no position. Raises QueryTypeError."""
+    """Refuse indices that are not integers or masks. Raises QueryTypeError."""
     for item in items:
         step = item[2] if isinstance(item, tuple) else None
         if isinstance(step, Literal_) and not np.any(step.value):
@@ -248,57 +274,57 @@ def _check_indices(items: list[Any], text: str) -> None:
                 continue
             if part is not item and part.type.ndim:
                 raise QueryTypeError(
-                    f"An end of a slice is one whole number, but one in {text} is {part.type}. "
-                    "Take one element of it."
+                    f"An end of a slice must be one whole number, but one in {text} is "
+                    f"{part.type}. Take one element of it."
                 )
-            whole = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
-            mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
+            is_integer = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
+            is_mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
             is_float = part.type.is_number and part.type.dtype != "bool"
-            computed = isinstance(part, Given) and is_float  # SQL's: seen per row
-            if not (whole or mask or computed):
-                raise _no_index(str(part.type), text)
+            is_computed = isinstance(part, Given) and is_float  # DuckDB's, checked per row
+            if not (is_integer or is_mask or is_computed):
+                raise _index_error(str(part.type), text)
 
 
-def _no_index(found: str, text: str) -> QueryTypeError:
-    """Return the error for an index that is of a type that has no positions."""
+def _index_error(index: str, text: str) -> QueryTypeError:
+    """Return the error for an index of the wrong type."""
     return QueryTypeError(
-        f"An index is a whole number, a list of them, a mask or a slice, got {found} in {text}. "
-        "CAST(… AS BIGINT) makes whole numbers."
+        "An index must be a whole number, a list of whole numbers, a mask or a slice, but in "
+        f"{text} it is {index}. CAST(… AS BIGINT) makes whole numbers."
     )
 
 
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
-    kept = base.type.meaning
+    meaning = base.type.meaning
     if base.type.shape is None or any(_takes(item) is None for item in items):
         of_all = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
         return Type(
-            base.type.dtype, (None,) if of_all else None, kept if _all_slices(items) else None
+            base.type.dtype, (None,) if of_all else None, meaning if _all_slices(items) else None
         )
     whole = base.type.shape
-    named = sum(_takes(item) or 0 for item in items)
+    count = sum(_takes(item) or 0 for item in items)
     if any(_is_shapeless(item) for item in items):
         return Type(base.type.dtype, None)
     if items.count(...) > 1:
-        raise QueryTypeError(f"... stands once among indices, got {text}.")
-    if named > len(whole):
+        raise QueryTypeError(f"Indices may have one `...` at most, but they are {text}.")
+    if count > len(whole):
         raise QueryTypeError(
-            f"{text} has {named} indices, and {base.text} has {len(whole)} axes: {base.type}."
+            f"{text} has {count} indices, but {base.text} has {len(whole)} axes: {base.type}."
         )
-    fill = [(None, None, None)] * (len(whole) - named)
+    fill = [(None, None, None)] * (len(whole) - count)
     at = items.index(...) if ... in items else len(items)
     items = [*items[:at], *fill, *items[at + 1 :]]
     shape = _indexed_shape(base, items, text)
-    return Type(base.type.dtype, shape, kept if _keeps_meaning(base, items, shape) else None)
+    return Type(base.type.dtype, shape, meaning if _keeps_meaning(base, items, shape) else None)
 
 
 def _is_shapeless(item: Any) -> bool:
-    """Tell whether an index is an array of which not even the number of axes is known."""
+    """Tell whether an index is an array with an unknown number of axes."""
     return item is not None and hasattr(item, "type") and item.type.shape is None
 
 
 def _takes(item: Any) -> int | None:
-    """Return how many axes an index takes; None where a mask's are not known."""
+    """Return how many axes an index consumes; None for a mask with an unknown number of axes."""
     if item is None or item is ...:
         return 0
     is_mask = not isinstance(item, tuple) and item.type.dtype == "bool"
@@ -306,10 +332,11 @@ def _takes(item: Any) -> int | None:
 
 
 def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
-    """Return the shape of a tensor indexed on all axes, as NumPy has it.
+    """Return the shape of a tensor that is indexed on all axes, by the rules of NumPy.
 
-    Arrays of indices, and numbers beside them, are broadcast to some axes, which stand where the
-    arrays stand if those are side by side, and first otherwise.
+    Integers and arrays of indices are broadcast together. Their axes come where these indices are
+    if they are adjacent, and first otherwise; see
+    https://numpy.org/doc/stable/user/basics.indexing.html#combining-advanced-and-basic-indexing.
     """
     sizes = iter(base.type.shape or ())
     out: list[int | None] = []
@@ -334,11 +361,12 @@ def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | Non
 
 
 def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> None:
-    """Refuse positions that no row has. Raises QueryTypeError."""
+    """Refuse positions beyond the axis. Raises QueryTypeError."""
     for index in np.ravel(item.value).tolist():
         if size is not None and not -size <= index < size:
             raise QueryTypeError(
-                f"{text}: index {index} is outside an axis of {size}. {base.text} is {base.type}."
+                f"In {text}, index {index} is outside an axis of {size} elements. {base.text} is "
+                f"{base.type}."
             )
 
 
@@ -361,7 +389,10 @@ def _all_slices(items: list[Any]) -> bool:
 
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
-    """Tell whether boxes are still boxes, one or several: the last axis is whole."""
+    """Tell whether an indexed tensor keeps the meaning of its type.
+
+    Boxes stay boxes, and images stay images, only if the last axis is whole.
+    """
     if base.type.names is not None:
         return True
     last = items[-1] if items else None
@@ -370,12 +401,12 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
 
 
 def _turns(item: tuple[Any, ...]) -> bool:
-    """Tell whether a slice goes backwards."""
+    """Tell whether a slice has a negative step."""
     return item[2] is not None and int(item[2].value) < 0
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
-    """Return the size of a sliced axis, None where it is not known."""
+    """Return the size of a sliced axis; None if it is unknown."""
     if size is None or not all(isinstance(p, Literal_ | None) for p in item):
         return None
     ends = (None if p is None else int(p.value) for p in item)

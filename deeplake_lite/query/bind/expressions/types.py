@@ -1,4 +1,4 @@
-"""Types of expressions, asked of DuckDB, which alone knows what its functions return."""
+"""Types of SQL expressions, looked up in DuckDB, which alone knows what its functions return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Value
 
 HUGE = "int128"
-"""Dtype of integers of 128 bits, such as sums, of which NumPy has none."""
+"""Dtype of 128-bit integers, such as sums, which NumPy does not have."""
 
 _KINDS = {
     "BOOLEAN": BOOL, "VARCHAR": TEXT, "BLOB": BYTES, "JSON": JSON, "TIMESTAMP_NS": NANOSECONDS,
@@ -28,7 +28,7 @@ _KINDS = {
         ["DATE", "TIME", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
          "INTERVAL"], TIME),
 }  # fmt: skip
-"""Kinds of types but numbers and lists."""
+"""Kinds of DuckDB types, except numbers and lists."""
 
 _DTYPES = {
     "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
@@ -38,52 +38,55 @@ _DTYPES = {
 
 
 class Types:
-    """Types of the expressions of one query, looked up where the language has to know them.
+    """Looks up the types of the expressions of one query.
 
-    Nothing is computed: an expression is bound with typed nulls in place of its columns.
+    Nothing is computed: DuckDB binds an expression with typed nulls in place of its columns.
 
     Parameters
     ----------
     udfs : callable
-        Returns what NumPy computes for DuckDB so far, by the names of the functions.
+        Returns the functions that NumPy computes for DuckDB so far, by name.
     """
 
     def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
         self._udfs = udfs
         self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
-        """Types by table and column, or expressions of what a query selects."""
+        """Types by table and column, or the expressions whose types they are."""
         self._queries: dict[str, list[str]] = {}
-        """Columns of the queries in FROM that were noted, by the names of their tables."""
+        """Columns of the recorded queries in FROM, by table."""
         self._parameters: dict[str, str] = {}
-        """Types of lambdas' parameters, by the names that DuckDB has for them."""
+        """Types of the parameters of lambdas, by their names in the SQL for DuckDB."""
 
     def note(self, table: str, column: str, dtype: str) -> None:
-        """Note the dtype of a column of a table in FROM."""
+        """Record the dtype of a column of a table in FROM."""
         self._columns[table, column] = sql_type(dtype)
 
     def note_parameter(self, name: str, kind: Kind) -> None:
-        """Note the DuckDB type of a lambda's parameter, if it follows from its kind."""
+        """Record the DuckDB type of a lambda's parameter, if its kind determines the type."""
         self._parameters.pop(name, None)
         if type_ := _type_of(kind):
             self._parameters[name] = type_
 
     def note_query(self, table: str, query: exp.Expr) -> None:
-        """Note what the columns of a query in FROM are."""
-        selected = self._selected(query)
+        """Record the expressions of the columns of a query in FROM."""
+        selected = self._selected_expressions(query)
         self._queries[table] = list(selected)
         for name, item in selected.items():
             self._columns[table, name] = item
 
-    def _selected(self, query: exp.Expr) -> dict[str, exp.Expr]:
+    def _selected_expressions(self, query: exp.Expr) -> dict[str, exp.Expr]:
         """Return the expressions that a query selects, by name.
 
-        They refer to sources and to queries that were noted. Columns of the queries between,
-        whose names are no query's alone, are replaced by what these select.
+        They refer only to sources and to recorded queries. Columns of queries in between are
+        replaced by their expressions, since the aliases of those queries are not unique.
         """
         if isinstance(query, exp.Subquery):
-            return self._selected(query.this)
+            return self._selected_expressions(query.this)
         if isinstance(query, exp.SetOperation):
-            sides = self._selected(query.this), self._selected(query.expression)
+            sides = (
+                self._selected_expressions(query.this),
+                self._selected_expressions(query.expression),
+            )
             pairs = zip(*(side.items() for side in sides), strict=False)
             return {name: _either(a, b) for (name, a), (_, b) in pairs}
         if not isinstance(query, exp.Select):
@@ -96,73 +99,77 @@ class Types:
             if name in self._queries:
                 queries[name] = {n: exp.column(n, table=name) for n in self._queries[name]}
             elif isinstance(table.this, exp.Subquery):
-                queries[name] = self._selected(table.this)
+                queries[name] = self._selected_expressions(table.this)
         between = {name: q for name, q in queries.items() if name not in self._queries}
-        found: dict[str, exp.Expr] = {}
+        selected: dict[str, exp.Expr] = {}
         for item in query.selects:
             if isinstance(item, exp.Alias):
-                found[item.alias] = _in_terms(item.this, between)
+                selected[item.alias] = _substitute(item.this, between)
             elif isinstance(item, exp.Subquery):
-                found[item.alias] = _in_terms(exp.Subquery(this=item.this.copy()), between)
+                selected[item.alias] = _substitute(exp.Subquery(this=item.this.copy()), between)
             elif isinstance(item, exp.Star):
-                found.update({n: e for columns in queries.values() for n, e in columns.items()})
+                selected.update({n: e for columns in queries.values() for n, e in columns.items()})
             elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-                found.update(queries.get(item.table, {}))
+                selected.update(queries.get(item.table, {}))
             elif isinstance(item, exp.Column):
-                found[item.name] = _in_terms(item, between)
-        return found
+                selected[item.name] = _substitute(item, between)
+        return selected
 
     def refined(self, value: Value) -> Value:
-        """Return a value with the kind of its DuckDB type, if that says more than its own kind."""
+        """Return a value with the kind of its DuckDB type, if that is more precise than its own."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
-        found = self.of(value.node)
-        kind = None if found is None else _kind(found)
+        type_ = self.of(value.node)
+        kind = None if type_ is None else _kind_of_type(type_)
         if kind is None:
             return value
-        if kind.name == value.kind.name == "number":  # what is known of NaN stays
+        if kind.name == value.kind.name == "number":  # keep whether it may be NaN
             return replace(value, kind=replace(value.kind, dtype=kind.dtype))
         return replace(value, kind=kind)
 
     def is_null(self, value: Value) -> bool:
-        """Tell whether a value is the literal NULL, or a column of it."""
+        """Tell whether a value is the literal NULL, or a column that holds only NULL."""
         return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
 
     def of(self, node: exp.Expr) -> str | None:
-        """Return the type of an expression in DuckDB's words; None where that is not known."""
+        """Return DuckDB's name for the type of an expression; None if it is unknown.
+
+        The expression is copied, and everything that names a table is replaced or removed, so that
+        it can be bound alone.
+        """
         whole = exp.paren(node.copy())
         for select in list(whole.find_all(exp.Select)):
             for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
                 select.set(clause, None)
         for window in whole.find_all(exp.Window):
-            window.set("alias", None)  # a name of the clause WINDOW
+            window.set("alias", None)  # which refers to the clause WINDOW
         for column in list(whole.find_all(exp.Column)):
             if column.table:
-                found = self._of_column(column.table, column.name)
-                if found is None:
+                type_ = self._column_type(column.table, column.name)
+                if type_ is None:
                     return None
-                column.replace(_null(found))
+                column.replace(_null(type_))
         bound = {name.name for e in whole.find_all(exp.Lambda) for name in e.expressions}
         for name in list(whole.find_all(exp.Identifier)):
-            found = self._parameters.get(name.name)
-            if found is not None and name.name not in bound:
-                name.replace(_null(found))
+            type_ = self._parameters.get(name.name)
+            if type_ is not None and name.name not in bound:
+                name.replace(_null(type_))
         udfs = self._udfs()
         for call in list(whole.find_all(exp.Anonymous)):
             if call.name in udfs:
                 dtype = udfs[call.name].tree.type.dtype
                 call.replace(_null(sql_type(dtype)))
-        return _described(whole.sql("duckdb"))
+        return _describe(whole.sql("duckdb"))
 
-    def _of_column(self, table: str, column: str) -> str | None:
-        found = self._columns.get((table, column))
-        if isinstance(found, exp.Expr):
-            found = self._columns[table, column] = self.of(found)
-        return found
+    def _column_type(self, table: str, column: str) -> str | None:
+        type_ = self._columns.get((table, column))
+        if isinstance(type_, exp.Expr):
+            type_ = self._columns[table, column] = self.of(type_)
+        return type_
 
 
 _PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOOLEAN"}
-"""Types of items of lists, by their kinds."""
+"""DuckDB types of list items, by kind."""
 
 
 def _type_of(kind: Kind) -> str:
@@ -184,8 +191,8 @@ def _type_of(kind: Kind) -> str:
     return _PLAIN_TYPES.get(kind.name, "")
 
 
-def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
-    """Replace the columns of queries by the expressions that these select."""
+def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
+    """Replace the columns of queries by the expressions that the queries select."""
     whole = exp.paren(e.copy())
     for column in list(whole.find_all(exp.Column)):
         item = queries.get(column.table, {}).get(column.name)
@@ -195,7 +202,7 @@ def _in_terms(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp
 
 
 def _either(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    """Return an expression of the type that UNION gives to two."""
+    """Return an expression of the type that UNION gives to two expressions."""
     sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
     return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))
 
@@ -206,7 +213,7 @@ def _null(type_: str) -> exp.Expr:
 
 
 def _is_open(kind: Kind) -> bool:
-    """Tell whether DuckDB knows more of a value: its kind, or a number's dtype."""
+    """Tell whether DuckDB may know more about a value: its kind, or the dtype of a number."""
     if kind.name == "number":
         return kind.htype is None and not kind.dtype
     if kind.name == "list":
@@ -214,35 +221,37 @@ def _is_open(kind: Kind) -> bool:
     return kind == ANY
 
 
-def _kind(type_: str) -> Kind | None:
-    """Return the kind of a type; None for structs, maps and what has no kind of its own.
+def _kind_of_type(type_: str) -> Kind | None:
+    """Return the kind of a DuckDB type; None for structs, maps and other types without a kind.
 
-    >>> _kind("HUGEINT").dtype, _kind("DOUBLE[][3]").item.item.dtype, _kind("STRUCT(a INTEGER)")
-    ('int128', 'float64', None)
-    >>> _kind("DECIMAL(18,0)").dtype, _kind("DECIMAL(3,2)").dtype
+    >>> _kind_of_type("HUGEINT").dtype, _kind_of_type("DOUBLE[][3]").item.item.dtype
+    ('int128', 'float64')
+    >>> print(_kind_of_type("STRUCT(a INTEGER)"))
+    None
+    >>> _kind_of_type("DECIMAL(18,0)").dtype, _kind_of_type("DECIMAL(3,2)").dtype
     ('int128', 'float64')
     """
     if type_.endswith("]"):
-        item = _kind(type_[: type_.rindex("[")])
+        item = _kind_of_type(type_[: type_.rindex("[")])
         return None if item is None else Kind("list", item=item)
     if type_ in _KINDS:
         return _KINDS[type_]
-    dtype = _DTYPES.get(type_) or _of_decimals(type_)
+    dtype = _DTYPES.get(type_) or _decimal_dtype(type_)
     return None if dtype is None else Kind("number", real=dtype.startswith("f"), dtype=dtype)
 
 
-def _of_decimals(type_: str) -> str | None:
-    """Return the dtype of decimals, which results hold as floats where they have fractions."""
+def _decimal_dtype(type_: str) -> str | None:
+    """Return the dtype of decimals, which are floats in results if they have decimal places."""
     if not type_.startswith("DECIMAL("):
         return None
     return HUGE if type_.endswith(",0)") else "float64"
 
 
 @lru_cache(maxsize=4096)
-def _described(text: str) -> str | None:
+def _describe(text: str) -> str | None:
     try:
         with calculator() as cursor:
             [(_, type_, *_)] = cursor.execute(f"DESCRIBE SELECT {text}").fetchall()
-    except duckdb.Error:  # which comes, with its place, when the query runs
+    except duckdb.Error:  # the query will raise it too, with its place
         return None
     return str(type_)

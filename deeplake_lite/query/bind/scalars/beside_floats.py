@@ -1,7 +1,7 @@
-"""Integers beside floats: compared exactly, and in one column as floats that hold them.
+"""Integers beside floats: exact comparisons, and conversion to floats for a common column.
 
-SQL would round the integer. Rounding keeps the order, so the doubles of both sides decide unless
-they are equal, and then, from 2**53 on, the integers do.
+DuckDB would round the integers. Rounding keeps the order, so different doubles decide a comparison.
+If the doubles are equal, integers from 2**53 on are compared as integers.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
-"""Comparisons that also hold for equal values, and what they are for others."""
+"""The strict form of the comparisons that also hold for equal values."""
 
 _EXACT = 2**53
-"""The greatest integer up to which doubles hold all."""
+"""Doubles hold every integer up to this one."""
 
 _LEAST_ROUNDED = 2**24
-"""The greatest integer up to which floats of 32 bits hold all."""
+"""Floats of 32 bits hold every integer up to this one."""
 
 _SMALL = {"int8", "int16", "uint8", "uint16"}
-"""Integers that floats of 32 bits hold, too."""
+"""Integer dtypes that floats of 32 bits hold exactly."""
 
 _OF_DOUBLES = _SMALL | {"int32", "uint32"}
-"""Integers that doubles hold."""
+"""Integer dtypes that doubles hold exactly."""
 
 
 def _is_integer(dtype: str) -> bool:
@@ -48,7 +48,7 @@ def _is_float(dtype: str) -> bool:
 
 
 def are_mixed(one: Kind, other: Kind) -> bool:
-    """Tell whether SQL would round an integer of one kind beside a float of the other."""
+    """Tell whether DuckDB would round an integer of one kind beside a float of the other."""
     dtypes = one.number_dtype, other.number_dtype
     for a, b in (dtypes, dtypes[::-1]):
         if _is_integer(a) and _is_float(b):
@@ -64,13 +64,13 @@ def _whole(node: exp.Expr) -> exp.Expr:
     return exp.TryCast(this=exp.paren(node.copy()), to=exp.DataType.build("HUGEINT"))
 
 
-def compared(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
+def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
     """Return a comparison of an integer and a float, in either order, that rounds neither.
 
-    The equality of doubles stays a condition of its own, by which DuckDB joins.
+    Equality of the doubles stays a separate condition, so that DuckDB can use it for a hash join.
     """
     if _is_float(kinds[0].number_dtype):
-        return compared(MIRRORED[kind], sides[::-1], kinds[::-1])
+        return compare(MIRRORED[kind], sides[::-1], kinds[::-1])
     number, real = sides
     a, b = _double(number), _double(real)
     if kinds[0].number_dtype in _OF_DOUBLES:
@@ -91,7 +91,7 @@ def compared(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Ki
 
 
 def key(node: exp.Expr, kind: Kind) -> exp.Expr:
-    """Return what is equal where an integer or a float is: its double, and what that rounds off."""
+    """Return a struct that is equal for equal numbers: the double and its rounding error."""
     double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))  # -0 is 0
     rest: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
     if not _is_float(kind.number_dtype):
@@ -106,38 +106,46 @@ def key(node: exp.Expr, kind: Kind) -> exp.Expr:
 
 
 _ROUNDED = (
-    "A column of integers and floats holds floats, and none of those is {} here. CAST the "
+    "A column of integers and floats holds floats, but they cannot hold {} here. CAST the "
     "integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
 )
 
 
 def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
-    """Return numbers, and lists of them, in a type that holds all, if any would be rounded.
+    """Convert numbers, or lists of numbers, to a float type that rounds none of them.
+
+    Values that need no conversion are returned as they are.
 
     Parameters
     ----------
+    values : sequence of Value
+        The values.
     kinds : sequence of Kind
-        Of the values; of null, any other.
+        Their kinds; the kind for null is arbitrary.
 
     Raises
     ------
     QueryTypeError
-        For a constant that no double is; DuckDB raises it for a column's integer.
+        For a constant that a double would round. For an integer of a column, DuckDB raises the
+        error when the query runs.
     """
-    items = [_items_of(value, kind) for value, kind in zip(values, kinds, strict=True)]
+    items = [_flat_items(value, kind) for value, kind in zip(values, kinds, strict=True)]
     flat = [pair for pairs in items for pair in pairs]
-    floats = _as_floats([value for value, _ in flat], [kind for _, kind in flat])
-    if all(value is made for (value, _), made in zip(flat, floats, strict=True)):
+    floats = _convert_to_floats([value for value, _ in flat], [kind for _, kind in flat])
+    if all(value is float_ for (value, _), float_ in zip(flat, floats, strict=True)):
         return list(values)
     converted = iter(floats)
     return [
-        _with_items(value, kind, list(islice(converted, len(pairs))))
+        _replace_items(value, kind, list(islice(converted, len(pairs))))
         for value, kind, pairs in zip(values, kinds, items, strict=True)
     ]
 
 
-def _items_of(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
-    """Return the items of a constant list, one that stands for those of another, or the value."""
+def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
+    """Return the items of a list, or the value itself.
+
+    `ITEM`, the parameter of a lambda, stands for the items of a list that is not constant.
+    """
     if isinstance(value, Constant) and isinstance(value.value, list):
         return [(item, NUMBER) for item in items_of(value)]
     if isinstance(value, Sql) and kind.name == "list":
@@ -146,8 +154,8 @@ def _items_of(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
     return [(value, kind)]
 
 
-def _with_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
-    """Return a list with such items in the place of its own; of any other value, the value."""
+def _replace_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
+    """Return a list with its items replaced; for a value that is not a list, the new value."""
     if isinstance(value, Constant) and isinstance(value.value, list):
         return Sql(as_list(*(_node(item) for item in items)), REAL.listed) if items else value
     if isinstance(value, Sql) and kind.name == "list":
@@ -160,7 +168,7 @@ def _node(value: Value) -> exp.Expr:
     return value.node.copy()
 
 
-def _as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
+def _convert_to_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     dtypes = {
         k.number_dtype for k, v in zip(kinds, values, strict=True) if not isinstance(v, Constant)
     }
@@ -173,7 +181,7 @@ def _as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     wide = "float64" in floats or any(_is_integer(d) and d not in _SMALL for d in dtypes)
     if not any(_is_integer(d) for d in dtypes) and not any(isinstance(v, Constant) for v in values):
         return list(values)
-    return [_as_float(v, k, wide=wide) for v, k in zip(values, kinds, strict=True)]
+    return [_convert_to_float(v, k, wide=wide) for v, k in zip(values, kinds, strict=True)]
 
 
 def _is_fraction(value: Value) -> bool:
@@ -181,7 +189,7 @@ def _is_fraction(value: Value) -> bool:
     return isinstance(number, float) and not number.is_integer()
 
 
-def _as_float(value: Value, kind: Kind, *, wide: bool) -> Value:
+def _convert_to_float(value: Value, kind: Kind, *, wide: bool) -> Value:
     if isinstance(value, Constant):
         number = value.value
         if type(number) is not int or abs(number) <= _LEAST_ROUNDED or abs(number) > MOST:

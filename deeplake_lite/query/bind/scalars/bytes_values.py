@@ -1,4 +1,4 @@
-"""Bytes in SQL: their parts and what they contain, by way of their hexadecimal digits."""
+"""SQL for parts of bytes and for searches in bytes, by way of their hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
 
 
 def byte_at(node: exp.Expr, position: exp.Expr) -> exp.Expr:
-    """Return one byte as a number, by DuckDB's position; null where there is none."""
+    """Return the byte at a position of DuckDB's as a number; null beyond the end."""
     digits = func("array_slice", func("hex", node.copy()), _first(position), _last(position))
     number = exp.DPipe(this=exp.Literal.string("0x"), expression=digits)
     return exp.TryCast(this=exp.paren(number), to=exp.DataType.build("BIGINT"))
 
 
 def bytes_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
-    """Return some bytes, from one of DuckDB's positions to another."""
+    """Return the bytes between two positions of DuckDB's, both inclusive."""
     return func("unhex", func("array_slice", func("hex", node.copy()), _first(start), _last(stop)))
 
 
 def bytes_contain(node: exp.Expr, part: exp.Expr) -> exp.Expr:
-    """Return whether bytes contain others: their digits from an even place on."""
+    """Return whether bytes contain others: the same digits, starting at an even offset."""
     digits = func("hex", part.copy())
     pattern = exp.DPipe(this=exp.Literal.string("^(..)*"), expression=digits)
     return func("regexp_matches", func("hex", node.copy()), exp.paren(pattern))
 
 
 def _first(position: exp.Expr) -> exp.Expr:
-    """Return the place of a byte's first digit: 2 * p - 1, or 2 * p from the end."""
+    """Return the position of a byte's first digit: 2 * p - 1, or 2 * p from the end."""
     return _place(position, lambda p: 2 * p - 1, lambda p: 2 * p)
 
 
 def _last(position: exp.Expr) -> exp.Expr:
-    """Return the place of a byte's last digit: 2 * p, or 2 * p + 1 from the end."""
+    """Return the position of a byte's last digit: 2 * p, or 2 * p + 1 from the end."""
     return _place(position, lambda p: 2 * p, lambda p: 2 * p + 1)
 
 

@@ -1,9 +1,9 @@
-"""Constant numbers beside integers: compared to the last digit, whatever says them.
+"""Exact comparisons of constant numbers with integers and floats.
 
-Every number that a query may give (an integer of any size, a `Decimal`, a literal with a fraction,
-a text in quotes) is a `Decimal` here. Beside integers it becomes an integer that compares in the
-same way, so that neither DuckDB nor NumPy converts the integers to floats: ``x < 2.5`` is
-``x < 3``, and ``x < 10**200`` is ``x <= 2**64 - 1``.
+Every number in a query (an integer of any size, a `Decimal`, a literal with a fraction, a string in
+quotes) becomes a `Decimal` here. Beside integers it is replaced by an integer that compares in the
+same way, so that neither DuckDB nor NumPy converts the integers to floats: ``x < 2.5`` becomes
+``x < 3``, and ``x < 10**200`` becomes ``x <= 2**64 - 1``.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
     exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip
-"""Comparisons by those that say the same with their sides exchanged."""
+"""For each comparison, the equivalent one with exchanged sides."""
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?\s*", re.ASCII | re.IGNORECASE)
 
 _OF_COLUMNS = -(2**63), 2**64 - 1
-"""The least and the greatest integer that a column of any type holds."""
+"""Least and greatest integer that a column of any integer dtype can hold."""
 
 NO_INTEGER = 0.5
-"""A number that no integer equals."""
+"""A number that equals no integer."""
 
 _NO_FLOAT = 2**53 + 1
-"""A number that no float equals."""
+"""An integer that equals no float."""
 
 _HELD = {"float16": 2**24, "float32": 2**24, "float64": 2**53}
-"""The greatest integers up to which SQL's floats hold all; those of 16 bits have 32 there."""
+"""Largest integers up to which floats hold all; float16 is a 32-bit float in DuckDB."""
 
 
 def number_of(value: Value) -> Decimal | None:
-    """Return the number that a constant says, exactly; None for anything else, and for NaN.
+    """Return the exact number of a constant; None for NaN and for anything but a number.
 
     >>> number_of(constant("9007199254740993.0")), number_of(constant(0.5))
     (Decimal('9007199254740993.0'), Decimal('0.5'))
@@ -71,9 +71,14 @@ def number_of(value: Value) -> Decimal | None:
 def beside_integers(
     kind: type[exp.Expr], left: Value, right: Value
 ) -> tuple[type[exp.Expr], Value, Value]:
-    """Return a comparison with a constant beside integers as an integer that compares alike.
+    """Replace a constant beside integers by an integer that compares in the same way.
 
-    Constants that no integer of DuckDB's holds become floats beside other numbers.
+    Beside other numbers, constants that exceed DuckDB's integers become floats.
+
+    Returns
+    -------
+    tuple
+        The comparison, which may differ from `kind`, and both sides.
     """
     if isinstance(right, Constant):
         kind, right = _beside(kind, left, right)
@@ -83,10 +88,12 @@ def beside_integers(
     return kind, left, right
 
 
-def _beside(kind: type[exp.Expr], value: Value, given: Constant) -> tuple[type[exp.Expr], Constant]:
-    number, span = number_of(given), _integers(value, given)
-    if number is None or (_has_axes(value) and isinstance(given.value, str)):
-        return kind, given
+def _beside(
+    kind: type[exp.Expr], value: Value, constant_: Constant
+) -> tuple[type[exp.Expr], Constant]:
+    number, span = number_of(constant_), _integers(value, constant_)
+    if number is None or (_has_axes(value) and isinstance(constant_.value, str)):
+        return kind, constant_
     if span is not None:
         return _bound(kind, number, *span)
     if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
@@ -94,26 +101,28 @@ def _beside(kind: type[exp.Expr], value: Value, given: Constant) -> tuple[type[e
     is_tensor = isinstance(value, Tensor) and value.type.is_number
     if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
         most = np.iinfo(np.int64).max if is_tensor else MOST
-        return (kind, given) if number.copy_abs() <= most else beside_floats(kind, number)
-    return kind, given
+        return (kind, constant_) if number.copy_abs() <= most else beside_floats(kind, number)
+    return kind, constant_
 
 
 def _dtype_of(value: Value) -> str:
-    """Return the dtype of a number that a query computes or reads; "" of anything else."""
+    """Return the dtype of a number; "" for anything else, or if it is unknown."""
     if isinstance(value, Tensor):
         return value.type.dtype
     return value.kind.number_dtype if isinstance(value, Sql) else ""
 
 
 def _has_axes(value: Value) -> bool:
-    """Tell whether a value is a tensor of several numbers, which takes no text of one."""
+    """Tell whether a value is a tensor with axes, which is not compared with strings."""
     return isinstance(value, Tensor) and not value.is_scalar
 
 
 def _bound(
     kind: type[exp.Expr], number: Decimal, least: int, most: int
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return a comparison with an integer that says of integers what one with a number says.
+    """Return a comparison with an integer that gives the same results for integers.
+
+    All of these integers are between `least` and `most`.
 
     >>> kind, bound = _bound(exp.LT, Decimal("2.5"), 0, 255)
     >>> kind.__name__, bound.value
@@ -134,39 +143,39 @@ def _bound(
 
 
 def _equal(number: Decimal, least: int, most: int) -> Constant:
-    """Return the integer that equals a number, or a number that no integer equals."""
+    """Return the integer that equals a number, or `NO_INTEGER` if there is none."""
     is_integer = least <= number <= most and number == math.floor(number)
     return constant(math.floor(number) if is_integer else NO_INTEGER)
 
 
 def beside_huge_integers(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return a comparison of integers of 128 bits with a number as one with an integer."""
+    """Return a comparison of 128-bit integers with a number as a comparison with an integer."""
     kind, bound = _bound(kind, number, -MOST, MOST)
     return (exp.LT, constant(-MOST)) if bound.value == NO_INTEGER else (kind, bound)
 
 
 def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return a comparison of floats with a number as one with a float.
+    """Return a comparison of floats with a number as a comparison with a float.
 
-    A number that no float is lies between two of them, of which the last may be infinity. Fractions
-    below 2**53 stand for the nearest float, as 0.1 does.
+    A number that equals no float lies between two of them, the upper of which may be infinity.
+    Numbers below 2**53 stand for the nearest float, as 0.1 does.
 
     >>> kind, bound = beside_floats(exp.LT, Decimal(2**53 + 1))
     >>> kind.__name__, bound.value
     ('LTE', 9007199254740992.0)
     """
-    found = float(number)
-    if _is_between_floats(number, found):
-        if kind in (exp.EQ, exp.NEQ):  # never, or always
+    nearest = float(number)
+    if _is_between_floats(number, nearest):
+        if kind in (exp.EQ, exp.NEQ):  # a comparison that is never, or always, true
             return (exp.LT, _as_double(-math.inf)) if kind is exp.EQ else (kind, constant(math.nan))
-        above = Decimal(found) > number
+        above = Decimal(nearest) > number
         is_less = kind in (exp.LT, exp.LTE)
         kind = (exp.LT if above else exp.LTE) if is_less else (exp.GTE if above else exp.GT)
-    return kind, _as_double(found)
+    return kind, _as_double(nearest)
 
 
 def _is_between_floats(number: Decimal, nearest: float) -> bool:
-    """Tell whether a number is no float, and none that stands for the nearest one."""
+    """Tell whether a number must be treated as lying between two floats."""
     is_fraction = number.copy_abs() < _HELD["float64"]
     return number.is_finite() and not is_fraction and Decimal(nearest) != number
 
@@ -175,29 +184,29 @@ def _as_double(value: float) -> Constant:
     return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
 
 
-def equal_beside(given: Value, value: Value) -> Value:
-    """Return a constant as the integer that equals it, where it is compared with integers by ``=``.
+def equal_beside(constant_: Value, value: Value) -> Value:
+    """Replace a constant that is compared with integers by ``=`` by the integer that equals it.
 
-    Beside floats, a number that none of them is becomes an integer that none of them is, which is
-    compared exactly. Anything else, and a constant beside anything else, comes back as it is.
+    Beside floats, a number that equals no float becomes an integer that equals no float either, and
+    which is compared exactly. Anything else is returned as it is.
     """
-    number = number_of(given)
-    if number is None or not isinstance(given, Constant):
-        return given
+    number = number_of(constant_)
+    if number is None or not isinstance(constant_, Constant):
+        return constant_
     dtype = _dtype_of(value)
     if number.copy_abs() > _HELD.get(dtype, math.inf) and number.is_finite():
         with np.errstate(over="ignore"):
             nearest = float(np.dtype(dtype).type(float(number)))
         if Decimal(nearest) != number:
             return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
-    span = _integers(value, given)
-    return given if span is None else _equal(number, *span)
+    span = _integers(value, constant_)
+    return constant_ if span is None else _equal(number, *span)
 
 
-def _integers(value: Value, given: Constant) -> tuple[int, int] | None:
-    """Return the least and the greatest integer that a value may be; None if it may be another."""
+def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
+    """Return the range of a value that is an integer; None for any other value."""
     if isinstance(value, Tensor):
-        is_named = isinstance(given.value, str) and value.type.meaning is not None
+        is_named = isinstance(constant_.value, str) and value.type.meaning is not None
         dtype = np.dtype(value.type.dtype) if value.type.is_number else None
         if dtype is None or dtype.kind not in "iu" or is_named:
             return None
@@ -205,31 +214,31 @@ def _integers(value: Value, given: Constant) -> tuple[int, int] | None:
     if not isinstance(value, Sql):
         return None
     if value.kind.name == "class":
-        return None if isinstance(given.value, str) else _OF_COLUMNS
+        return None if isinstance(constant_.value, str) else _OF_COLUMNS
     of_kind = value.kind.number_dtype
     if of_kind == HUGE:
         return -MOST, MOST
     return _OF_COLUMNS if of_kind and np.dtype(of_kind).kind in "iu" else None
 
 
-# ---- texts
+# ---- strings
 
 
-def fraction(value: Value) -> Value:
-    """Return the text of a number with a fraction as that number, and anything else as it is.
+def parse_fraction(value: Value) -> Value:
+    """Convert a string with a decimal point to its number; return anything else as it is.
 
-    Beside integers DuckDB would round such a text.
+    Beside integers, DuckDB would round such a string.
 
-    >>> fraction(constant(" 1.4")).value, fraction(constant("1.4 m")).value
+    >>> parse_fraction(constant(" 1.4")).value, parse_fraction(constant("1.4 m")).value
     (1.4, '1.4 m')
     """
     if isinstance(value, Constant) and isinstance(value.value, str) and "." in value.value:
-        return said(value)
+        return parse_number(value)
     return value
 
 
-def said(value: Value) -> Value:
-    """Return the text of a number as that number, and anything else as it is."""
+def parse_number(value: Value) -> Value:
+    """Convert a string that holds a number to the number; return anything else as it is."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     number = number_of(value) if is_text else None
     if number is None:

@@ -1,7 +1,7 @@
-"""Comparisons of JSON values, with each other and with values of SQL's.
+"""Comparisons of JSON values with each other and with other scalars.
 
-Numbers are compared by value, objects regardless of the order of their keys. The number 1, the text
-"1" and true are three values; JSON's null is null.
+Numbers compare by value, and objects regardless of the order of their keys. The number 1, the
+string "1" and true are three different values. A null within JSON is null.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     is_json,
     kind_of,
 )
-from deeplake_lite.query.bind.scalars.nan import but_nan
+from deeplake_lite.query.bind.scalars.nan import exclude_nan
 from deeplake_lite.query.values import JSON, Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -49,23 +49,23 @@ if TYPE_CHECKING:
 def compare_json(
     kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of two values, of which one is JSON or holds it.
+    """Return a comparison of two values, at least one of which is JSON or holds JSON.
 
     Raises
     ------
     QueryTypeError
-        For bytes.
+        For bytes beside JSON.
     """
-    agree(left, right), agree(right, left)  # refuse what compares with its own kind alone
+    agree(left, right), agree(right, left)  # raises for kinds that do not compare with JSON
     if kind is exp.EQ:
         return equals_json(left, right, low, scope)
     if is_json(right) and not is_json(left):
         return compare_json(MIRRORED[kind], right, left, low, scope)
-    return _ordered(kind, left, right, low, scope)
+    return _compare_order(kind, left, right, low, scope)
 
 
 def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return whether two values are equal, of which one is JSON or holds it."""
+    """Return whether two values are equal, at least one of which is JSON or holds JSON."""
     value, other = (left, right) if is_json(left) else (right, left)
     if is_json(value) and not isinstance(value, Constant):
         node = low.as_sql(value, scope)
@@ -86,10 +86,10 @@ def _is_huge(value: Value) -> bool:
     return isinstance(number, int) and abs(number) > MOST
 
 
-def _ordered(
+def _compare_order(
     kind: type[exp.Expr], value: Value, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return whether a JSON value is less or greater than another value; null of another kind."""
+    """Return whether a JSON value is less or greater than another; null if their kinds differ."""
     check_ordered(value, other)
     node = low.as_sql(value, scope)
     match kind_of(other).name:
@@ -105,46 +105,60 @@ def _ordered(
 def _compare_numbers(
     kind: type[exp.Expr], node: exp.Expr, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of a JSON value with a number: of integers exact, of fractions as floats.
+    """Return a comparison of a JSON value with a number.
 
-    Of a JSON value of another kind `=` is false, and the others are null.
+    Integers compare exactly, and fractions as floats. For a JSON value that is not a number, `=` is
+    false and other comparisons are null.
     """
     whole, real = whole_number(node), as_number(node)
     if (number := number_of(other)) is not None:
-        (of_whole, integer), (of_real, given) = (
+        (of_whole, integer), (of_real, float_) = (
             beside(kind, number) for beside in (beside_huge_integers, beside_floats)
         )
-        sides = integer.node, given.node
+        sides = integer.node, float_.node
     else:
         of_whole = of_real = kind
         sides = low.as_sql(other, scope), low.as_sql(other, scope)
     is_whole = exp.not_(exp.Is(this=whole.copy(), expression=exp.null()))
     exact: exp.Expr = of_whole(this=whole, expression=exp.paren(sides[0]))
     if number is None:
-        exact = _exactly(kind, whole, real, sides[0])
+        exact = _compare_exactly(kind, whole, real, sides[0])
     ifs = [exp.If(this=is_whole, true=exact)]
-    compared = exp.Case(ifs=ifs, default=of_real(this=real, expression=exp.paren(sides[1])))
-    ifs = [exp.If(this=is_number(node), true=compared)]
+    result = exp.Case(ifs=ifs, default=of_real(this=real, expression=exp.paren(sides[1])))
+    ifs = [exp.If(this=is_number(node), true=result)]
     if kind is exp.EQ:
         ifs.append(if_both(node, sides[1]))
-    found = exp.Case(ifs=ifs)
-    return but_nan(found, [(sides[1], other), (json_text(node), Sql(node, JSON))])
+    comparison = exp.Case(ifs=ifs)
+    return exclude_nan(comparison, [(sides[1], other), (json_text(node), Sql(node, JSON))])
 
 
-def _exactly(kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr) -> exp.Expr:
+def _compare_exactly(
+    kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr
+) -> exp.Expr:
     """Return a comparison of an integer with a number of any type that rounds neither.
 
-    It is compared with the integer next to the number, and where it is that one, as that one is.
-    Beside numbers of more than 128 bits it is compared as a float.
+    The integer is compared with the integer nearest to the number. If these are equal, that nearest
+    integer is compared with the number. Beside numbers of more than 128 bits, floats are compared.
+
+    Parameters
+    ----------
+    kind : type of exp.Expr
+        The comparison.
+    whole : exp.Expr
+        The integer, a HUGEINT.
+    real : exp.Expr
+        The integer as a float.
+    other : exp.Expr
+        The number.
     """
     other = exp.paren(other.copy())
     near = exp.TryCast(this=other, to=exp.DataType.build("HUGEINT"))
-    found: exp.Expr = exp.and_(
+    comparison: exp.Expr = exp.and_(
         exp.EQ(this=whole.copy(), expression=near), kind(this=near.copy(), expression=other.copy())
     )
     if kind is not exp.EQ:
         beyond = exp.LT if kind in (exp.LT, exp.LTE) else exp.GT
-        found = exp.or_(beyond(this=whole.copy(), expression=near.copy()), found)
+        comparison = exp.or_(beyond(this=whole.copy(), expression=near.copy()), comparison)
     is_near = exp.not_(exp.Is(this=near.copy(), expression=exp.null()))
-    ifs = [exp.If(this=is_near, true=found)]
+    ifs = [exp.If(this=is_near, true=comparison)]
     return exp.Case(ifs=ifs, default=kind(this=real.copy(), expression=other.copy()))

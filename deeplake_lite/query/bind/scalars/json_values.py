@@ -1,4 +1,4 @@
-"""JSON values in SQL: as numbers and texts, in order, their parts, how many they have."""
+"""SQL for JSON values: conversions, sort keys, parts, lengths and searches."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ if TYPE_CHECKING:
 
 
 def json_text(node: exp.Expr) -> exp.Expr:
-    """Return the text of a JSON value: a string without its quotes."""
+    """Return a JSON value as a string; a JSON string loses its quotes, and null is null."""
     return func("json_extract_string", node.copy(), exp.Literal.string("$"))
 
 
 def as_number(node: exp.Expr) -> exp.Expr:
-    """Return the number that a JSON value is, or null."""
+    """Return a JSON value as a float; null if it is not a number or a string of one."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
 
 
 def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
-    """Return the number that a JSON value is, or null; an error where a float does not hold it.
+    """Return a JSON value as a float, or null; DuckDB raises an error if that rounds an integer.
 
     Parameters
     ----------
+    node : exp.Expr
+        The JSON value.
     text : str
-        What computes with it, as the query has it.
+        The expression that uses the number, for the message.
     """
     message = (
-        f"SQL computes with JSON in floats, which do not hold a whole number that {text} takes. "
+        f"SQL computes with JSON in floats, but {text} has an integer that a float would round. "
         "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
     )
     number, whole = as_number(node), whole_number(node)
@@ -42,22 +44,22 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
 
 
 def as_bool(node: exp.Expr) -> exp.Expr:
-    """Return the truth value that a JSON value is, or null."""
+    """Return a JSON value as a truth value; null if it is none."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
 def json_key(node: exp.Expr) -> exp.Expr:
-    """Return the text that all JSON values have that are equal to one; null for JSON's null."""
+    """Return a string that all equal JSON values share; null for a null within JSON."""
     return func(JSON_KEY, exp.cast(node.copy(), "VARCHAR"))
 
 
 def is_number(node: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a number, and no text of one."""
+    """Return whether a JSON value is a number, and not a string that holds one."""
     return is_of_type(node, *_WHOLE, "DOUBLE")
 
 
 def whole_number(node: exp.Expr) -> exp.Expr:
-    """Return the integer that a JSON number is, with all of its digits, up to 128 bits; or null."""
+    """Return a JSON number as an exact integer of up to 128 bits; null if it is not whole."""
     has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
     number = as_number(node)
     is_whole = exp.EQ(this=number, expression=func("trunc", number.copy()))
@@ -69,33 +71,33 @@ def whole_number(node: exp.Expr) -> exp.Expr:
 
 
 def whole_type() -> exp.DataType:
-    """Return the type of the largest integers of DuckDB's."""
+    """Return HUGEINT, DuckDB's type for integers of 128 bits."""
     return exp.DataType.build("HUGEINT")
 
 
 def only_number(node: exp.Expr) -> exp.Expr:
-    """Return the number that a JSON value is; null for texts of numbers, too."""
+    """Return a JSON number as a float; null for other values, including strings of numbers."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
 
 
 def only_text(node: exp.Expr) -> exp.Expr:
-    """Return the text that a JSON value is; null for other values."""
+    """Return the string of a JSON string; null for other values."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "VARCHAR"), true=json_text(node))])
 
 
 def only_bool(node: exp.Expr) -> exp.Expr:
-    """Return the truth value that a JSON value is; null for texts of one, too."""
+    """Return the truth value of JSON's true or false; null for other values."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=as_bool(node))])
 
 
 def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a text, and this one."""
+    """Return whether a JSON value is a string and equals another string."""
     same = exp.If(this=is_of_type(node, "VARCHAR"), true=_equal(json_text(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is true or false, and as this one is."""
+    """Return whether a JSON value is a truth value and equals another truth value."""
     same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
@@ -105,7 +107,7 @@ def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
-    """Return what is false where neither of two values is null."""
+    """Return the branch of a CASE that gives false if neither of two values is null."""
     present = [
         exp.not_(exp.Is(this=exp.paren(side), expression=exp.null()))
         for side in (json_text(node), other.copy())
@@ -114,11 +116,11 @@ def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
 
 
 _WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
-"""Types of whole numbers, as DuckDB calls those of JSON."""
+"""DuckDB's names for the JSON types of whole numbers."""
 
 
 def json_order(node: exp.Expr) -> exp.Expr:
-    """Return what JSON values are sorted by: numbers by size, and behind them texts."""
+    """Return the sort key of a JSON value: numbers come first, by value, and then other values."""
     text = json_text(node)
     ifs = [
         exp.If(this=is_number(node), true=exp.null()),
@@ -138,12 +140,15 @@ def json_order(node: exp.Expr) -> exp.Expr:
 
 
 def _only_whole(node: exp.Expr) -> exp.Expr:
-    """Return the integer that a JSON value is, with all of its digits; null for any other."""
+    """Return a JSON number as an exact integer; null for other values."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=whole_number(node))])
 
 
 def json_length(node: exp.Expr) -> exp.Expr:
-    """Return how many items a JSON list has, keys an object, or characters a text; else null."""
+    """Return the number of items of a JSON list, keys of an object or characters of a string.
+
+    It is null for other values.
+    """
     ifs = [
         exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy())),
         exp.If(this=is_of_type(node, "OBJECT"), true=func("len", func("json_keys", node.copy()))),
@@ -153,7 +158,7 @@ def json_length(node: exp.Expr) -> exp.Expr:
 
 
 def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
-    """Return a part of a JSON list, or of its text; positions are DuckDB's."""
+    """Return a slice of a JSON list or string between two positions of DuckDB's."""
     items = exp.TryCast(this=node.copy(), to=exp.DataType.build("JSON[]"))
     part = func("to_json", func("array_slice", items, start, stop))
     text = func("to_json", func("array_slice", json_text(node), start.copy(), stop.copy()))
@@ -162,9 +167,10 @@ def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
 
 
 def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
-    """Return whether a JSON list has an item; of a text, whether an object has it as a key, too.
+    """Return whether a JSON value contains a scalar.
 
-    A text also has its parts.
+    A list contains its items. For a string, an object contains its keys, and a JSON string contains
+    its substrings.
     """
     document = exp.cast(func("to_json", value.copy()), "VARCHAR")
     listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
@@ -184,7 +190,7 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
 
 
 def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return whether one of several texts is a number: from 2**53 on by all of its digits."""
+    """Return whether a list of strings has a number; from 2**53 on, all digits are compared."""
     number = exp.cast(value.copy(), "DOUBLE")
     size = exp.Abs(this=number)
     is_large = exp.and_(size >= exp.convert(2**53), size.copy() < exp.convert(2.0**127))
@@ -194,7 +200,7 @@ def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _each(items: exp.Expr, dtype: str) -> exp.Expr:
-    """Return the numbers that texts are, null where they are none."""
+    """Convert each string of a list to a number, or to null."""
     number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build(dtype))
     item = exp.to_identifier("lake_item")
     of = exp.Comprehension(this=number, expression=item, iterator=items.copy())
@@ -202,6 +208,6 @@ def _each(items: exp.Expr, dtype: str) -> exp.Expr:
 
 
 def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
-    """Return whether a JSON value is of one of some types, as DuckDB calls them."""
+    """Return whether a JSON value has one of these types, by DuckDB's names for them."""
     types = [exp.Literal.string(name) for name in names]
     return exp.In(this=func("json_type", node.copy()), expressions=types)

@@ -1,4 +1,4 @@
-"""What kind of scalar a value is, and the form in which two of them compare."""
+"""Kinds of scalars, and the forms in which two of them compare or share a column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import constant, items_of
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.exact import fraction, said
+from deeplake_lite.query.bind.scalars.exact import parse_fraction, parse_number
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_order, json_text
 from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.database.times import exact_timestamp
@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 
 
 def kind_of(value: Value, *, plain: bool = False) -> Kind:
-    """Return the kind of a scalar; without the column's type where it is no longer the column."""
+    """Return the kind of a scalar.
+
+    With `plain`, the kind is that of a computed value, without the type of its column.
+    """
     match value:
         case Sql(_, kind):
             return kind.computed if plain else kind
@@ -65,11 +68,11 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
 
 
 _OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
-"""Kinds of scalars that are no numbers."""
+"""Kinds of scalars that are not numbers, by the dtype of a tensor."""
 
 
 def kind_of_constant(value: Any) -> Kind:
-    """Return the kind of a constant."""
+    """Return the kind of a constant's value."""
     match value:
         case bool():
             return BOOL
@@ -90,7 +93,7 @@ def kind_of_constant(value: Any) -> Kind:
 
 
 def kind_of_two(left: Value, right: Value) -> Kind:
-    """Return the kind of a sum of two."""
+    """Return the kind of an arithmetic operation on two values."""
     kinds = (kind_of(left), kind_of(right))
     if any(k.name == "time" for k in kinds):
         return TIME
@@ -105,7 +108,7 @@ def has_axes(value: Value) -> bool:
 
 
 def is_numpys(value: Value) -> bool:
-    """Tell whether NumPy computes with a value: one with axes, or a complex number."""
+    """Tell whether NumPy must compute with a value: it has axes or is a complex number."""
     if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
         return True
     if isinstance(value, Constant) and isinstance(value.value, complex):
@@ -114,12 +117,15 @@ def is_numpys(value: Value) -> bool:
 
 
 def agree(value: Value, other: Value) -> Value:
-    """Return a value in the form in which it compares with another: classes by name.
+    """Return a value in the form in which it compares with `other`.
+
+    Constant strings become class numbers, times or numbers if the other value is one. Classes
+    become their names beside strings and beside classes with other names.
 
     Raises
     ------
     QueryTypeError
-        For the name of no class.
+        When the values do not compare, or a string is not the name of a class.
     """
     mine, theirs = kind_of(value), kind_of(other)
     check_bytes(value, other)
@@ -128,8 +134,8 @@ def agree(value: Value, other: Value) -> Value:
     if isinstance(value, Constant) and isinstance(value.value, dict):
         if theirs.name not in ("json", "any"):
             raise QueryTypeError(
-                f"A JSON object compares with JSON, but it is {_shown(value)}, a dict, and the "
-                f"other side is {WORDS[theirs.name]}."
+                f"A dict compares only with JSON, but {_described(value)} is compared with "
+                f"{WORDS[theirs.name]}."
             )
         return value
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
@@ -141,7 +147,7 @@ def agree(value: Value, other: Value) -> Value:
             _check_moment(value.value)
         return value if moment is None else constant(moment)
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
-        return said(value)
+        return parse_number(value)
     check_pair(value, mine, theirs)
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return by_name(value)
@@ -157,38 +163,39 @@ def agree(value: Value, other: Value) -> Value:
 _LIKE_A_MOMENT = re.compile(
     r"\s*[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
 )
-"""The beginning of texts that DuckDB reads as moments, if there is such a day."""
+"""Matches strings that DuckDB may read as times; whether the day exists is left to DuckDB."""
 
 
 def _check_moment(text: str) -> None:
-    """Refuse a text that is no moment beside moments. Raises QueryTypeError."""
+    """Refuse a string beside times that is not a time itself. Raises QueryTypeError."""
     if not _LIKE_A_MOMENT.fullmatch(text):
         raise QueryTypeError(
-            "A time beside times is written '2026-01-31' or '2026-01-31T12:00:00', but it is "
-            f"{text!r:.60}."
+            "A string beside times must be a time, such as '2026-01-31' or '2026-01-31T12:00:00', "
+            f"but it is {text!r:.60}."
         )
 
 
-def fractions(values: list[Value]) -> list[Value]:
-    """Return values that go together, with such texts as numbers where one of them is a number."""
+def parse_fractions(values: list[Value]) -> list[Value]:
+    """Apply `parse_fraction` to values that are combined, if one of them is a number."""
     if not any(kind_of(v).name == "number" for v in values):
         return values
-    return [fraction(v) for v in values]
+    return [parse_fraction(v) for v in values]
 
 
 def check_bytes(value: Value, other: Value) -> None:
-    """Refuse bytes beside anything else, on either side. Raises QueryTypeError."""
+    """Refuse bytes on either side, beside anything but bytes. Raises QueryTypeError."""
     for side, beside in ((value, other), (other, value)):
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
             raise QueryTypeError(
-                f"{_shown(side)} holds bytes, which go with bytes alone, but the other side is "
-                f"{WORDS[theirs]}. Pass bytes as a parameter, or write ENCODE('text')."
+                f"{_described(side)} holds bytes, which can be combined only with bytes, but the "
+                f"other side is {WORDS[theirs]}. Pass bytes as a parameter, or write "
+                "ENCODE('text')."
             )
 
 
 def check_column(values: Iterable[Value]) -> None:
-    """Refuse values that no column or list holds together: bytes, or classes, and others.
+    """Refuse values that no column or list can hold together.
 
     Raises
     ------
@@ -207,43 +214,53 @@ def check_classes(*kinds: Kind) -> None:
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
-            "A column of classes and numbers would have two meanings for a number. Take the "
-            "numbers of the classes, CAST(label AS BIGINT), or the texts of both: NAME(label) and "
-            "CAST(x AS TEXT)."
+            "A column cannot hold both classes and numbers, since a number would have two "
+            "meanings. Use the numbers of the classes, CAST(label AS BIGINT), or the strings of "
+            "both, NAME(label) and CAST(x AS TEXT)."
         )
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Refuse the text of a column beside a number, a time or a truth value.
+    """Refuse a string that is not constant beside a number, a time or a truth value.
 
-    SQL would convert it to the type of the other side, rounding it, where `=` compares them.
+    DuckDB would convert it to the type of the other side and might round it.
     """
     theirs = kind_of(other).name
     if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
         return
     raise QueryTypeError(
-        f"{_shown(value)} is text, which compares with text alone, but the other side is "
-        f"{WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS {_NOT_TEXT[theirs]})."
+        f"{_described(value)} is a string, which compares only with strings, but the other side "
+        f"is {WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS "
+        f"{_NOT_TEXT[theirs]})."
     )
 
 
 _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
-"""Kinds that do not compare with text, and the type that a text is cast to."""
+"""Kinds that do not compare with strings, and the type to which messages suggest a CAST."""
 
 WITHOUT_NAMES = (
-    "Classes with names do not go with classes without, whose numbers may mean others. Declare the "
-    "names in both lakes, or cast the numbers: CAST(x AS TEXT)."
+    "Classes with names cannot be combined with classes without names, whose numbers may have "
+    "other meanings. Declare the names in both lakes, or cast the numbers: CAST(x AS TEXT)."
 )
-"""Message for a column of classes with names beside one without."""
+"""Message for classes with names beside classes without names."""
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
-    """Refuse what does not compare: months beside days, or texts beside numbers in two lists.
+    """Refuse two values that neither compare nor share a column.
+
+    Parameters
+    ----------
+    value : Value
+        One of them, for messages.
+    mine : Kind
+        Its kind.
+    theirs : Kind
+        Kind of the other value.
 
     Raises
     ------
     QueryTypeError
-        For values that do not go into one column, nor compare.
+        For example, for months beside days, or for lists of strings and of numbers.
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
@@ -253,29 +270,30 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     ):
         other = "a truth value" if mine.name == "class" else "a class"
         raise QueryTypeError(
-            f"{_shown(value)} is compared with {other}, but none of several classes is true or "
-            "false. Compare classes with their names, or with their numbers, which begin at 0."
+            f"{_described(value)} is compared with {other}, but only one of two classes can be "
+            "true or false. Compare classes with their names, or with their numbers, which start "
+            "at 0."
         )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
     items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
     if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
         raise QueryTypeError(
-            "Lists of JSON go with lists of JSON alone, but the other list holds values of another "
-            "kind. Make JSON of those: [TO_JSON(x)]."
+            "Lists of JSON can be combined only with lists of JSON, but the other list holds "
+            "values of another kind. Convert those to JSON: [TO_JSON(x)]."
         )
     units = [unit_of_months(kind) for kind in (mine, theirs)]
     known = mine.htype is not None and theirs.htype is not None
     if units[0] != units[1] and mine.name == theirs.name == "time" and known:
         raise QueryTypeError(
-            f"Months and years go with durations in the same unit alone, but {_shown(value)} "
-            "stands beside a time of another unit. Keep both in one unit, or compare counts: "
-            "CAST(x AS BIGINT)."
+            "Months and years can be combined only with durations in the same unit, but "
+            f"{_described(value)} is beside a time of another unit. Use one unit for both, or "
+            "compare counts: CAST(x AS BIGINT)."
         )
 
 
 def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
-    """Return the kinds of what two lists, or two structs, hold in the same place."""
+    """Return the pairs of kinds that two lists, or two structs, have in the same place."""
     if mine.name == theirs.name == "list":
         return [(mine.of_item, theirs.of_item)]
     if not mine.parts or not theirs.parts:
@@ -287,12 +305,14 @@ def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
 
 
 def _check_parts(mine: Kind, theirs: Kind) -> None:
-    """Refuse two values of lists or structs that would not compare by themselves.
+    """Refuse parts of lists or structs that do not compare, nor do their own parts.
+
+    DuckDB would convert both parts to strings, or integers to floats.
 
     Raises
     ------
     QueryTypeError
-        SQL would make texts of both.
+        For such parts.
     """
     for one, other in ((mine, theirs), (theirs, mine)):
         is_text = one.name in ("text", "class")
@@ -301,12 +321,12 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
         ):
             raise QueryTypeError(
                 f"Lists and structs compare part by part, but a part is {WORDS[one.name]} on one "
-                f"side, and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
+                f"side and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
                 "TEXT)]."
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
-            "Lists and structs go together part by part, and SQL would round the integers of one "
+            "Lists and structs compare part by part, but SQL would round the integers of one "
             "beside the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
         )
     for pair in _parts_of_both(mine, theirs):
@@ -314,7 +334,7 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
 
 
 def unit_of_months(kind: Kind) -> str:
-    """Return "Y" or "M" for durations in years or months, else nothing.
+    """Return "Y" or "M" for durations in years or months, and "" for other kinds.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> unit_of_months(Kind("time", htype=Scalar("timedelta64[M]"))), unit_of_months(TIME)
@@ -326,14 +346,14 @@ def unit_of_months(kind: Kind) -> str:
 
 
 WORDS = {
-    "number": "a number", "bool": "a truth value", "text": "a text", "class": "a class",
+    "number": "a number", "bool": "a truth value", "text": "a string", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
 """Kinds of values as messages call them."""
 
 
-def _shown(value: Value) -> str:
-    """Return how messages call a value: its column, or a constant as it is."""
+def _described(value: Value) -> str:
+    """Return what messages call a value: the name of its column, or the value of a constant."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
     plain = value.plain
@@ -341,7 +361,7 @@ def _shown(value: Value) -> str:
 
 
 def class_number(name: str, kind: Kind) -> int:
-    """Return the number of a class. Raises QueryTypeError, with the nearest names."""
+    """Return the number of the class `name`. Raises QueryTypeError with the closest names."""
     from deeplake_lite.htypes import ClassLabel
 
     try:
@@ -351,14 +371,14 @@ def class_number(name: str, kind: Kind) -> int:
 
 
 def settled(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a scalar that NumPy computes as DuckDB's, so that it is converted as those are."""
+    """Return a scalar that NumPy computes as SQL, so that it is converted like other scalars."""
     if isinstance(value, Tensor) and not is_numpys(value):
         return Sql(low.as_sql(value, scope), kind_of(value))
     return value
 
 
 def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar as a text where it has one: a class's name."""
+    """Return a scalar as SQL, with classes as their names and JSON as strings."""
     value = settled(value, low, scope)
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
@@ -370,11 +390,11 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar as the text of a JSON value: a class as its name."""
+    """Return a scalar as a JSON document, with classes as their names."""
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
-        return exp.Literal.string(json_document(_in_full(value)))
+        return exp.Literal.string(json_document(_full_value(value)))
     if isinstance(value, Constant) and (whole := _whole(value)) is not None:
-        return exp.Literal.string(format(whole, "f"))  # whatever its size
+        return exp.Literal.string(format(whole, "f"))  # also if it exceeds SQL's integers
     node = low.as_sql(value, scope)
     if is_json(value):
         return node
@@ -386,20 +406,20 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 _DIGITS = 40
-"""Of whole numbers with a point: larger ones are floats."""
+"""Most digits of a whole number; larger ones that are written with a point are floats."""
 
 
-def _in_full(value: Constant) -> Any:
-    """Return what a constant is, with all digits of its whole numbers."""
+def _full_value(value: Constant) -> Any:
+    """Return the value of a constant, with all digits of its whole numbers."""
     if value.items:
-        return [_in_full(item) for item in value.items]
+        return [_full_value(item) for item in value.items]
     if (whole := _whole(value)) is not None:
         return int(whole)
     return value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
 
 
 def _whole(value: Constant) -> Decimal | None:
-    """Return the whole number that a constant is, also one with a point; or None."""
+    """Return the whole number of a constant, also for 2.0; None for other constants."""
     if type(value.value) is int:
         return Decimal(value.value)
     number = None if isinstance(value.value, str) else value.number
@@ -409,12 +429,18 @@ def _whole(value: Constant) -> Decimal | None:
 
 
 def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
-    """Return values that one column is to hold, in one form, and its kind.
+    """Convert values to a form that one column can hold, and return them and its kind.
 
-    Classes of the same names stay numbers, also beside the text of one; others become their names.
+    Classes with the same names stay numbers, also beside a constant name; others become their
+    names.
+
+    Raises
+    ------
+    QueryTypeError
+        When no column can hold them all.
     """
     check_column(values)
-    values = fractions(_with_moments([settled(v, low, scope) for v in values]))
+    values = parse_fractions(_parse_times([settled(v, low, scope) for v in values]))
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)
@@ -425,8 +451,8 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
-    given = [v for v in values if not is_null_constant(v)]
-    if any(map(lists_json, kinds)) and all(map(_is_list, given)):
+    present = [v for v in values if not is_null_constant(v)]
+    if any(map(lists_json, kinds)) and all(map(_is_list, present)):
         listed = [v if is_null_constant(v) else as_list_of_json(v, low, scope) for v in values]
         return listed, JSON.listed
     if any(k.name == "json" for k in kinds) or mixes_json(*kinds):
@@ -446,14 +472,14 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
 
 def _is_list(value: Value) -> bool:
-    """Tell whether a value is a list of SQL's, or one that is written out."""
+    """Tell whether a value is a list, constant or not."""
     if isinstance(value, Constant):
         return isinstance(value.value, list)
     return kind_of(value).name == "list"
 
 
-def _with_moments(values: list[Value]) -> list[Value]:
-    """Return values with texts as moments, where they are finer than those of the others."""
+def _parse_times(values: list[Value]) -> list[Value]:
+    """Convert constant strings to times, if all other values are times."""
     times = [v for v in values if kind_of(v).name == "time"]
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
     if not times or len(times) + sum(texts) < len(values):
@@ -466,7 +492,7 @@ def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
 
 
 def is_null_constant(value: Value) -> bool:
-    """Tell whether a value is NULL as it stands, or a parameter that is."""
+    """Tell whether a value is the constant NULL."""
     return isinstance(value, Constant) and value.value is None
 
 
@@ -475,7 +501,7 @@ def _names_class(value: Value, names: set[str]) -> bool:
 
 
 def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
-    """Return the name of a class by its number; of classes without names the number as text."""
+    """Return the name of a class by its number; without names, the number as a string."""
     if not names:
         return exp.cast(node.copy(), "VARCHAR")
     listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
@@ -483,15 +509,15 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 
 def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
-    """Return the names of a list of classes."""
+    """Convert a list of classes to a list of their names."""
     return each(node, class_name(ITEM, names))
 
 
 def as_part(value: Value) -> Value:
-    """Return a value as lists, structs and maps hold it: classes by name, JSON in its one form.
+    """Return a value as lists, structs and maps hold it: classes by name, and JSON canonical.
 
-    The types of those in DuckDB have no place for a list of names, and numbers of two lists of
-    names do not compare; nor do two texts of JSON that mean the same.
+    DuckDB compares the parts of two lists or structs directly. It would find equal JSON values in
+    different spellings to differ, and classes with different names to be equal.
     """
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
@@ -501,7 +527,7 @@ def as_part(value: Value) -> Value:
 
 
 def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a list with its items as JSON, in the form in which lists hold it."""
+    """Convert the items of a list to canonical JSON."""
     if isinstance(value, Constant):
         parts = [as_part(Sql(as_json(item, low, scope), JSON)) for item in items_of(value)]
         node: exp.Expr = as_list(*(low.as_sql(part, scope) for part in parts))
@@ -514,19 +540,19 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def lists_json(kind: Kind) -> bool:
-    """Tell whether a kind is that of a list of JSON."""
+    """Tell whether values of a kind are lists of JSON."""
     return kind.item is not None and kind.item.name == "json"
 
 
 def lists_structs(kind: Kind) -> bool:
-    """Tell whether a kind is that of a list of structs or maps, or of lists of those."""
+    """Tell whether values of a kind are lists, perhaps nested, of structs or maps."""
     while kind.name == "list" and kind.item is not None:
         kind = kind.item
     return bool(kind.parts)
 
 
 def by_name(value: Value) -> Value:
-    """Return a class, or a list of classes, by name; anything else as it is."""
+    """Convert a class, or a list of classes, to names; return anything else as it is."""
     if not isinstance(value, Sql) or not value.kind.names:
         return value
     if value.kind.name == "list":
@@ -540,37 +566,38 @@ def is_json(value: Value) -> bool:
 
 
 def goes_as_json(value: Value, other: Value) -> bool:
-    """Tell whether two values compare as JSON: one of them is JSON, or holds it where one may not.
+    """Tell whether two values compare as JSON.
 
-    DuckDB would compare the texts of such JSON with those of the other's numbers.
+    They do if one of them is JSON, or if one holds JSON where the other holds something else.
+    DuckDB would convert both to strings.
     """
     return is_json(value) or is_json(other) or mixes_json(kind_of(value), kind_of(other))
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Tell whether some of several kinds hold JSON where others hold something else."""
-    return any(kind.holds_json for kind in kinds) and len({_within(kind) for kind in kinds}) > 1
+    """Tell whether some kinds hold JSON where others hold something else."""
+    return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 
-def _within(kind: Kind) -> Kind:
-    """Return a kind with what tells its type in DuckDB, where there is JSON in it."""
-    item = None if kind.item is None else _within(kind.item)
-    return Kind(kind.name, item=item, parts=tuple((n, _within(part)) for n, part in kind.parts))
+def _type_of(kind: Kind) -> Kind:
+    """Return a kind reduced to its name and the names of its parts."""
+    item = None if kind.item is None else _type_of(kind.item)
+    return Kind(kind.name, item=item, parts=tuple((n, _type_of(part)) for n, part in kind.parts))
 
 
 def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar that is equal where values are: of JSON a text, of others themselves."""
+    """Return a scalar that is equal where values are equal: for JSON, a canonical string."""
     node = low.as_sql(value, scope)
     return json_key(node) if is_json(value) else node
 
 
 def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return what a scalar is sorted by, and compared for less and more: JSON by value.
+    """Return the sort key of a scalar; JSON is sorted by value.
 
     Raises
     ------
     QueryTypeError
-        For JSON within something else.
+        For lists, structs and maps that hold JSON.
     """
     check_ordered(value)
     node = low.as_sql(value, scope)
@@ -581,6 +608,6 @@ def check_ordered(*values: Value) -> None:
     """Refuse to order JSON within lists, structs and maps. Raises QueryTypeError."""
     if any(kind_of(value).holds_json for value in values):
         raise QueryTypeError(
-            "JSON has an order by itself, but none within a list or a struct. Order by its parts, "
-            "or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
+            "Lists and structs that hold JSON have no order, but JSON alone has one. Order by the "
+            "parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
         )

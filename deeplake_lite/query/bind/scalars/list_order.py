@@ -1,4 +1,4 @@
-"""Lists of floats in descending order: NaN is last, which to DuckDB is the greatest number."""
+"""Descending sorts of lists with NaN last; for DuckDB, NaN is the greatest number."""
 
 from __future__ import annotations
 
@@ -20,27 +20,31 @@ _SORTS = {"ARRAY_SORT", "LIST_SORT"} | _DESCENDING
 _GRADES = {"ARRAY_GRADE_UP", "LIST_GRADE_UP"}
 
 
-def nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
-    """Return a call that sorts a list with NaN last; any other call as it is."""
+def sort_nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
+    """Return a call that sorts a list in descending order, with NaN last.
+
+    Any other call is returned as it is. The call sorts the list, or gives the positions of its
+    items in order, and moves those of NaN behind those of numbers.
+    """
     words = [
         a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)
     ]
     descends = name in _DESCENDING or "DESC" in words
     if name not in _SORTS | _GRADES or not descends or not args or not _may_be_nan(args[0]):
         return node
-    given, result = exp.to_identifier("lake_list"), exp.to_identifier("lake_sorted")
+    list_, result = exp.to_identifier("lake_list"), exp.to_identifier("lake_sorted")
     item = exp.to_identifier("lake_item")
-    value = func("list_extract", given, item) if name in _GRADES else item
+    value = func("list_extract", list_, item) if name in _GRADES else item
     of_nan = exp.and_(exp.not_(is_null(value)), is_nan(value))
     of_number = exp.and_(exp.not_(is_null(value)), exp.not_(is_nan(value)))
-    parts = [_only(result, item, test) for test in (of_number, of_nan)]
-    nulls = _only(result, item, is_null(value))
+    parts = [_filter(result, item, test) for test in (of_number, of_nan)]
+    nulls = _filter(result, item, is_null(value))
     parts = [nulls, *parts] if "NULLS FIRST" in words else [*parts, nulls]
     joined = func("list_concat", func("list_concat", parts[0], parts[1]), parts[2])
-    sorted_ = func(node.name, given.copy(), *(n.copy() for n in node.expressions[1:]))
-    found = with_name(given, node.expressions[0], with_name(result, sorted_, joined))
+    sorted_ = func(node.name, list_.copy(), *(n.copy() for n in node.expressions[1:]))
+    result_ = bind_name(list_, node.expressions[0], bind_name(result, sorted_, joined))
     present = exp.not_(is_null(node.expressions[0]))
-    return exp.Case(ifs=[exp.If(this=present, true=found)])
+    return exp.Case(ifs=[exp.If(this=present, true=result_)])
 
 
 def _may_be_nan(value: Value) -> bool:
@@ -51,12 +55,15 @@ def _may_be_nan(value: Value) -> bool:
     return item is not None and item.real
 
 
-def _only(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
+def _filter(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
     return func("list_filter", items.copy(), exp.Lambda(this=test, expressions=[item.copy()]))
 
 
-def with_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return an expression in which a name stands for a value, which is computed once."""
-    called = exp.Lambda(this=body, expressions=[name.copy()])
+def bind_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
+    """Return `body` with `name` bound to `value`, which DuckDB computes once.
+
+    DuckDB has no LET, so this is a lambda over a list of one item.
+    """
+    lambda_ = exp.Lambda(this=body, expressions=[name.copy()])
     listed = as_list(value.copy())
-    return func("list_extract", func("list_transform", listed, called), exp.convert(1))
+    return func("list_extract", func("list_transform", listed, lambda_), exp.convert(1))

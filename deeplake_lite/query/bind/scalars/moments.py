@@ -1,8 +1,8 @@
-"""Moments in nanoseconds, with which DuckDB computes in microseconds: exactly, or not at all.
+"""Exact arithmetic and comparisons of timestamps in nanoseconds.
 
-DuckDB drops the nanoseconds of a moment before it adds a span to it or subtracts a moment from it.
-Here the nanoseconds are taken off first, rounding down, and put back where the result is a moment.
-A span has no place for them, so that one with nanoseconds is an error.
+DuckDB drops the nanoseconds of a timestamp before it adds a duration or subtracts a timestamp. Here
+they are separated first, rounding down, and added again if the result is a timestamp. An INTERVAL
+cannot hold them, so a difference with nanoseconds is an error.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 IN_MICROSECONDS = {"ADD", "AGE", "GENERATE_SERIES", "RANGE", "SUBTRACT"}
-"""Functions that drop nanoseconds as `+` and `-` do."""
+"""Functions that drop nanoseconds, as `+` and `-` do."""
 
 
 def is_fine(value: Value) -> bool:
-    """Tell whether a value is known to be a moment in nanoseconds."""
+    """Tell whether a value is known to be a timestamp in nanoseconds."""
     return _dtype(value) == "datetime64[ns]"
 
 
 def is_coarse(value: Value) -> bool:
-    """Tell whether a value is known to be a moment in a unit above microseconds."""
+    """Tell whether a value is known to be a timestamp in a unit above microseconds."""
     dtype = _dtype(value)
     return dtype.startswith("datetime64") and dtype[11:-1] not in ("us", "ns")
 
 
 def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return a moment in microseconds where its unit is above those.
+    """Convert a timestamp to microseconds if its unit is above these.
 
-    Functions with forms for microseconds and nanoseconds, such as EPOCH, take seconds as
-    nanoseconds since DuckDB 2.0.1, which end in 1677 and 2262.
+    From DuckDB 2.0.1 on, functions that take microseconds and nanoseconds, such as EPOCH, convert
+    seconds to nanoseconds, which cover only the years 1677 to 2262.
     """
     return exp.cast(node, "TIMESTAMP") if is_coarse(value) else node
 
 
-def floored(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return a moment in nanoseconds as the microsecond in which it lies; any other as it is.
+def floor_to_microseconds(node: exp.Expr, value: Value) -> exp.Expr:
+    """Round a timestamp in nanoseconds down to microseconds; return any other as it is.
 
-    DuckDB rounds towards 1970, so that the last nanosecond of 1969 would be in 1970.
+    DuckDB rounds towards 1970, so the last nanosecond of 1969 would be in 1970.
     """
     return _floor(node) if is_fine(value) else node
 
 
 def takes_microseconds(name: str, args: Sequence[Value]) -> bool:
-    """Tell whether a function looks at whole microseconds of a moment, or at less."""
+    """Tell whether a function ignores the nanoseconds of a timestamp."""
     if name.upper() in _PARTS:
         unit = args[0].value if isinstance(args[0], Constant) else None
         units = {str(u).lower() for u in (unit if isinstance(unit, list) else [unit]) if u}
@@ -70,16 +70,16 @@ def takes_microseconds(name: str, args: Sequence[Value]) -> bool:
 _PARTS = {"DATE_PART", "DATEPART"}
 
 FINE_UNITS = {"nanosecond", "nanoseconds", "ns", "nsec", "nsecs", "epoch"}
-"""Parts of a moment in which nanoseconds are."""
+"""Parts of a timestamp that include its nanoseconds."""
 
 _OF_MICROSECONDS = {
     "EPOCH_MS", "EPOCH_US", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND",
 }  # fmt: skip
-"""Functions with a form for nanoseconds that gives nothing finer than microseconds."""
+"""Functions that take nanoseconds, but return nothing finer than microseconds."""
 
 
 def _dtype(value: Value) -> str:
-    """Return the dtype of a time, "" where it is not known."""
+    """Return the dtype of a time; "" if it is unknown."""
     if isinstance(value, Constant):
         is_time = isinstance(value.value, np.datetime64 | np.timedelta64)
         return str(value.value.dtype) if is_time else ""
@@ -89,25 +89,25 @@ def _dtype(value: Value) -> str:
 def sum_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> Sql | None:
-    """Return a sum or a difference in which moments in nanoseconds are; None for any other."""
+    """Return a sum or difference with timestamps in nanoseconds; None for any other operation."""
     fine = is_fine(left), is_fine(right)
     if not any(fine) or not isinstance(e, exp.Add | exp.Sub):
         return None
     a, b = low.as_sql(left, scope), low.as_sql(right, scope)
     if isinstance(e, exp.Add):
-        return _shifted(exp.Add, a, b) if fine[0] else _shifted(exp.Add, b, a)
+        return _shift(exp.Add, a, b) if fine[0] else _shift(exp.Add, b, a)
     if fine[0] and _is_span(right):
-        return _shifted(exp.Sub, a, b)
+        return _shift(exp.Sub, a, b)
     if _dtype(left).startswith("datetime64") and _dtype(right).startswith("datetime64"):
-        return _between(e, a, b)
+        return _span_between(e, a, b)
     sides = [in_microseconds(n, e) if f else n for n, f in ((a, fine[0]), (b, fine[1]))]
     return Sql(exp.Sub(this=sides[0], expression=sides[1]), Kind("time"))
 
 
-def beyond(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
-    """Return what a comparison of a moment in nanoseconds with one beyond their range gives.
+def compare_out_of_range(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
+    """Return the result of comparing nanoseconds with a constant beyond their range.
 
-    Their range ends in 1677 and 2262. None for any other comparison.
+    Timestamps in nanoseconds cover the years 1677 to 2262. None for any other comparison.
     """
     fine, other = (left, right) if is_fine(left) else (right, left)
     moment = _moment(other) if is_fine(fine) else None
@@ -123,10 +123,10 @@ def beyond(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
 def beside_coarser(
     kind: type[exp.Expr], values: tuple[Value, Value], nodes: tuple[exp.Expr, exp.Expr]
 ) -> exp.Expr | None:
-    """Return a comparison of moments in nanoseconds with ones of a coarser unit; None for others.
+    """Return a comparison of timestamps in nanoseconds and in a coarser unit; None for others.
 
-    DuckDB would convert the coarser ones to nanoseconds, which end in 1677 and 2262. Here the
-    microseconds of both decide, and where those are equal, the nanoseconds beyond them.
+    DuckDB would convert the coarser ones to nanoseconds, which cover only the years 1677 to 2262.
+    Here the microseconds of both decide, and if these are equal, the remaining nanoseconds.
     """
     if is_fine(values[1]) and not is_fine(values[0]):
         return beside_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
@@ -149,22 +149,22 @@ def beside_coarser(
 
 
 def differ_in_unit(left: Value, right: Value) -> bool:
-    """Tell whether `beside_coarser` compares two values."""
+    """Tell whether `beside_coarser` applies to two values."""
     nodes = exp.null(), exp.null()
     return beside_coarser(exp.EQ, (left, right), nodes) is not None
 
 
 _LAST = (2**63 - 1) // 1000
-"""The last microsecond since 1970 that nanoseconds hold in 64 bits."""
+"""Last microsecond since 1970 that fits in 64 bits of nanoseconds."""
 
 
 def _moment(value: Value) -> np.datetime64 | None:
-    """Return a constant as a moment in microseconds; None for one of another form."""
-    found = value.value if isinstance(value, Constant) else None
-    if isinstance(found, str):
-        found = read_timestamp(found)
-    is_moment = isinstance(found, dt.date | np.datetime64)
-    return np.datetime64(found, "us") if is_moment else None
+    """Return a constant as a timestamp in microseconds; None if it is no timestamp."""
+    moment = value.value if isinstance(value, Constant) else None
+    if isinstance(moment, str):
+        moment = read_timestamp(moment)
+    is_moment = isinstance(moment, dt.date | np.datetime64)
+    return np.datetime64(moment, "us") if is_moment else None
 
 
 def _is_span(value: Value) -> bool:
@@ -172,8 +172,8 @@ def _is_span(value: Value) -> bool:
     return is_interval or _dtype(value).startswith("timedelta64")
 
 
-def _shifted(kind: type[exp.Binary], moment: exp.Expr, span: exp.Expr) -> Sql:
-    """Return a moment moved by a span, with the nanoseconds that it has."""
+def _shift(kind: type[exp.Binary], moment: exp.Expr, span: exp.Expr) -> Sql:
+    """Return a timestamp in nanoseconds plus or minus a duration."""
     node = kind(this=_floor(moment), expression=span)
     whole = exp.Mul(this=func("epoch_us", node), expression=exp.convert(1000))
     return Sql(
@@ -181,20 +181,20 @@ def _shifted(kind: type[exp.Binary], moment: exp.Expr, span: exp.Expr) -> Sql:
     )
 
 
-def _between(e: exp.Expr, a: exp.Expr, b: exp.Expr) -> Sql:
-    """Return the span between two moments, an error where it has nanoseconds."""
+def _span_between(e: exp.Expr, a: exp.Expr, b: exp.Expr) -> Sql:
+    """Return the duration between two timestamps; DuckDB raises an error if it has nanoseconds."""
     nanoseconds = exp.Sub(this=func("epoch_ns", a.copy()), expression=func("epoch_ns", b.copy()))
     node = exp.Sub(this=_floor(a), expression=_floor(b))
-    return Sql(_unless_finer(exp.paren(nanoseconds), node, e), Kind("time"))
+    return Sql(_error_if_finer(exp.paren(nanoseconds), node, e), Kind("time"))
 
 
 def in_microseconds(moment: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return a moment in microseconds, an error where it has nanoseconds, too."""
-    return _unless_finer(func("epoch_ns", moment.copy()), _floor(moment), e)
+    """Return a timestamp in microseconds; DuckDB raises an error if it has nanoseconds."""
+    return _error_if_finer(func("epoch_ns", moment.copy()), _floor(moment), e)
 
 
-def _unless_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return a node, an error where nanoseconds are no whole microseconds."""
+def _error_if_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.Expr:
+    """Return `node`, or an error in DuckDB if `nanoseconds` are not whole microseconds."""
     rest = exp.Mod(this=nanoseconds, expression=exp.convert(1000))
     message = (
         f"SQL computes with durations in whole microseconds, but {text_of(e)} has nanoseconds. "
@@ -206,14 +206,14 @@ def _unless_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.Exp
 
 
 def _floor(moment: exp.Expr) -> exp.Expr:
-    """Return the microsecond in which a moment lies, also of one before 1970."""
+    """Return a timestamp rounded down to microseconds, also before 1970."""
     whole = exp.Sub(this=func("epoch_ns", moment.copy()), expression=_rest(moment))
     count = exp.IntDiv(this=exp.paren(whole), expression=exp.convert(1000))
     return func("make_timestamp", exp.cast(count, "BIGINT"))
 
 
 def _rest(moment: exp.Expr) -> exp.Expr:
-    """Return the nanoseconds of a moment since its last microsecond, from 0 to 999."""
+    """Return the nanoseconds of a timestamp since its last full microsecond, from 0 to 999."""
     rest = exp.Mod(this=func("epoch_ns", moment.copy()), expression=exp.convert(1000))
     positive = exp.paren(exp.Add(this=exp.paren(rest), expression=exp.convert(1000)))
     return exp.paren(exp.Mod(this=positive, expression=exp.convert(1000)))

@@ -1,4 +1,4 @@
-"""Comparisons of NaN: false, and null beside null. For DuckDB, NaN is equal to itself."""
+"""Comparisons with NaN, which are false, and null beside null; in DuckDB, NaN equals itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_null(node: exp.Expr) -> exp.Expr:
-    """Return whether SQL gives null."""
+    """Return whether an expression is null."""
     return exp.Is(this=exp.paren(node.copy()), expression=exp.null())
 
 
@@ -25,19 +25,21 @@ def is_nan(node: exp.Expr) -> exp.Expr:
 
 
 def is_present(value: Value) -> bool:
-    """Tell whether a value is surely not null, as constants but null are."""
+    """Tell whether a value is known not to be null, as every constant but NULL."""
     return isinstance(value, Constant) and value.value is not None
 
 
-def but_nan(node: exp.Expr, sides: Sequence[tuple[exp.Expr, Value]]) -> exp.Expr:
-    """Return a comparison of values that is false where one is NaN, and null where one is null.
+def exclude_nan(node: exp.Expr, sides: Sequence[tuple[exp.Expr, Value]]) -> exp.Expr:
+    """Return a comparison that is false if a side is NaN, and null if a side is null.
 
-    The comparison stays a condition by itself, which DuckDB may look up or join by.
+    The comparison stays a separate condition, which DuckDB can use for a lookup or a hash join.
 
     Parameters
     ----------
+    node : exp.Expr
+        The comparison.
     sides : sequence of (expression, Value)
-        What is compared: as SQL, and what is known of it.
+        The SQL and the value of each side.
     """
     checks = [
         exp.not_(exp.paren(exp.and_(is_nan(side), *_all_present(sides, but=side))))

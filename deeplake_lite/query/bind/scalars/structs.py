@@ -1,4 +1,4 @@
-"""Structs and maps, with the kinds of what they hold, by which they compare."""
+"""Structs and maps, and the kinds of their parts, which determine how they compare."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
-    """Return ``{'a': x}``, or the pairs of a map."""
+    """Lower ``{'a': x}``, or the pairs of a map."""
     pairs = [property_of(low, pair, scope) for pair in e.expressions]
     node = e.copy()
     node.set("expressions", [pair.node for pair in pairs])
@@ -29,7 +29,7 @@ def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
 
 
 def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
-    """Return ``'a': x`` of a struct, or ``a := x`` of a call, with the kind of a struct of it."""
+    """Lower ``'a': x`` of a struct, or ``a := x`` of a call; its kind is that of a struct."""
     value = low.types.refined(as_part(settled(low.value(e.expression, scope), low, scope)))
     name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
     node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
@@ -37,7 +37,7 @@ def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
 
 
 def kind_of_parts(values: Iterable[Value]) -> Kind:
-    """Return the kind of a struct, a map or a list that is made of parts."""
+    """Return the kind of a struct, a map or a list from its parts."""
     parts: list[tuple[str, Kind]] = []
     for value in values:
         is_named = isinstance(value, Sql) and isinstance(value.node, exp.PropertyEQ)
@@ -46,7 +46,7 @@ def kind_of_parts(values: Iterable[Value]) -> Kind:
 
 
 def kind_of_map(values: Sequence[Value]) -> Kind:
-    """Return the kind of a map of two lists, of its keys and of its values."""
+    """Return the kind of a map that is built from a list of keys and a list of values."""
     kind = kind_of_parts(values)
     keys = values[0] if len(values) == 2 else None
     if isinstance(keys, Constant) and isinstance(keys.value, list):
@@ -56,10 +56,10 @@ def kind_of_map(values: Sequence[Value]) -> Kind:
 
 
 _MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP_EXTRACT_VALUE"}
-"""Functions that look a key up in a map."""
+"""Functions that look up a key in a map."""
 
 _MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
-"""Functions that look for a value in a map, and which argument that is."""
+"""Functions that look for a value in a map, and the position of that argument."""
 
 _STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
 """Functions that look for a value in a struct without names."""
@@ -69,22 +69,22 @@ LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
 
 
 def check_sought(kind: Kind, sought: Value) -> None:
-    """Refuse to look up a float among integers, or an integer among floats: SQL would round.
+    """Refuse to look for a float among integers, or an integer among floats.
 
     Raises
     ------
     QueryTypeError
-        For an integer that the float beside it may not hold.
+        When DuckDB might round the integer.
     """
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
-            "SQL would round integers beside floats in this lookup. CAST the value that you look "
-            "for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
+            "A lookup must not mix integers and floats, since SQL would round the integers. CAST "
+            "the value that you look for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
         )
 
 
 def check_lookup(name: str, args: Sequence[Value]) -> None:
-    """Check what a function looks for in a map or a struct, as `check_sought` does."""
+    """Apply `check_sought` to the value that a function looks for in a map or a struct."""
     if len(args) < 2:
         return
     kind = kind_of(args[0])
@@ -99,7 +99,7 @@ def check_lookup(name: str, args: Sequence[Value]) -> None:
 
 
 def kind_of_part(kind: Kind, name: str) -> Kind:
-    """Return the kind of a struct's part by its name."""
+    """Return the kind of a struct's part; `ANY` if it is unknown."""
     return next((part for key, part in kind.parts if key == name), ANY)
 
 
