@@ -167,7 +167,7 @@ def test_texts_and_categories_that_pandas_misses_are_null(make_lake):
 
 def test_a_table_with_two_columns_of_one_name_is_refused(make_lake):
     table = pa.table([pa.array([1]), pa.array([2])], ["x", "x"])
-    with pytest.raises(dl.InvalidValueError, match="must be unique, got 'x' twice"):
+    with pytest.raises(dl.InvalidValueError, match="must be unique, but 'x' occurs twice"):
         make_lake({"x": "int32"}).append(table)
 
 
@@ -176,7 +176,7 @@ def test_a_generator_of_rows_is_taken_in_blocks_and_an_error_names_its_row(ds):
     assert (len(ds), ds[-1]) == (3_003, {"x": 2_999, "t": "2999"})
     with pytest.raises(dl.InvalidValueError, match="column 'x', row 2500: must be int32"):
         ds.append({"x": "?" if i == 2_500 else i, "t": ""} for i in range(3_000))
-    with pytest.raises(dl.InvalidValueError, match=r"row 2: rows come as .* got 5"):
+    with pytest.raises(dl.InvalidValueError, match=r"row 2: rows must be .* but this is 5"):
         ds.append(row for row in [{"x": 1, "t": ""}, {"x": 1, "t": ""}, 5])
     assert len(ds) == 3_003
 
@@ -348,7 +348,7 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
             dl.InvalidValueError,
             "one for all of them, but for 1 row there are 2 values",
         ),
-        ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "names each row once"),
+        ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "must name each row once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
         ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),
         ([True, False], {"x": [1]}, IndexError, "a mask must have one element per row"),
@@ -496,7 +496,7 @@ def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake
     [
         (["a"], "one value per row, but for 3 rows there is 1 value"),
         (["a", 5, "c"], "column 'v', row 1: must be text"),
-        (None, "column 'v': a new column needs a value for each of the 3 rows"),
+        (None, "column 'v': a new column needs a value for each of the 3 existing rows"),
     ],
 )
 def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
@@ -682,19 +682,19 @@ def test_a_new_column_takes_one_value_for_all_rows(ds):
     ds.add_column("part", "text", values="abc")
     ds.add_column("y", "int8", values=(i for i in range(3)))
     assert (ds["part"][:], ds["y"][:].tolist()) == (["abc"] * 3, [0, 1, 2])
-    with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Give it as compute="):
+    with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Pass it as compute="):
         ds.add_column("z", "int8", values=lambda row: row["x"])
 
 
 def test_a_column_takes_values_or_a_function_not_both(ds):
-    with pytest.raises(dl.InvalidValueError, match="values= or compute=, got both"):
+    with pytest.raises(dl.InvalidValueError, match="values= or compute=, but both"):
         ds.add_column("z", "int32", values=1, compute=len)
     assert "z" not in ds.columns
 
 
 def test_a_new_column_for_rows_that_are_there_says_what_it_needs(make_lake):
     ds = make_lake({"x": "int32"}, x=[1, 2])
-    needs = r"column 'boxes': .* 2 rows .*values= or compute="
+    needs = r"column 'boxes': .* 2 existing rows.*values= or compute="
     with pytest.raises(dl.InvalidValueError, match=needs):
         ds.add_column("boxes", dl.Boxes("xyxy"))
     assert not ds.status()

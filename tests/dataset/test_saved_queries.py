@@ -137,7 +137,7 @@ def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
 
 
 def test_what_reads_no_lake_is_not_saved(ds):
-    with pytest.raises(dl.InvalidValueError, match="this one reads none"):
+    with pytest.raises(dl.InvalidValueError, match="this view reads no lake"):
         dl.query("SELECT 1 AS one").save("one")
     one = dl.query("SELECT 1 AS x")
     joined = ds.query("SELECT t || '!' AS t FROM ds JOIN one USING (x)", sources={"one": one})
@@ -205,7 +205,7 @@ def test_other_rows_of_the_same_count_are_told(ds, wanted, name):
     assert values(ds.views()["kept"]) == values(pickle.loads(kept)) == expected
     wanted()
     for again in (lambda: ds.views()["kept"], lambda: pickle.loads(kept)):
-        with pytest.raises(dl.DamagedError, match=r"now returns .*A function of yours may have"):
+        with pytest.raises(dl.DamagedError, match=r"now returns .*One of your functions may have"):
             again()
 
 
@@ -262,7 +262,7 @@ def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
     ds["x"][0] = 5
     view = made()
     for _ in range(2):  # before the commit, and after it
-        with pytest.raises(dl.UncommittedError, match=r"Commit first.*ask for it again after the"):
+        with pytest.raises(dl.UncommittedError, match=r"Commit first.*create it again after the"):
             keep(view)
         ds.commit("five") if ds.status() else None
     keep(made())

@@ -142,7 +142,7 @@ def test_values_that_do_not_fit_the_ids_are_refused(ds):
 def test_rows_or_ids_are_needed_and_data(ds):
     refused(ds, TypeError, "but neither is given", data={"x": 1})
     refused(ds, TypeError, "but both are given", [0], {"x": 1}, ids=[1])
-    refused(ds, TypeError, "update needs data", [0])
+    refused(ds, TypeError, "update needs values", [0])
 
 
 def test_rows_of_another_lake_are_refused_unless_their_ids_are_given(ds, new_url):
@@ -213,13 +213,13 @@ def equals(make_lake):
 @pytest.mark.parametrize("query", SEVERAL)
 def test_rows_that_stand_for_several_are_not_updated(equals, query):
     view = equals.query(query)
-    with pytest.raises(dl.InvalidValueError, match="each row of this query is made of several"):
+    with pytest.raises(dl.InvalidValueError, match="rows of this query are computed from several"):
         equals.update(view, {"t": "z"})
     assert equals["t"][:] == list("abababab")
     view.save("kept")
     again = equals.views()["kept"]
     assert [str(row) for row in again] == [str(row) for row in view]
-    with pytest.raises(dl.InvalidValueError, match="each row of this query is made of several"):
+    with pytest.raises(dl.InvalidValueError, match="rows of this query are computed from several"):
         equals.update(again, {"t": "z"})
 
 
