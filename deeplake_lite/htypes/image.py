@@ -231,7 +231,7 @@ class Image(Htype):
             return True
         if not isinstance(other, Image) or self.mode != other.mode:
             return False
-        return self.codec == "auto" and not other._is_bare
+        return self.codec == "auto" and other.layout.dtype == "bytes"
 
     @override
     def united(self, other: Htype) -> Image | None:

@@ -72,10 +72,8 @@ def _check_statistics(ds: Dataset, f: Field) -> None:
     if statistics is None:
         return
     bounds, counts = statistics
-    layout, slots = f.htype.layout, ds.handle.table.rows.slots
-    assert isinstance(layout, Dense)
-    data = ds.handle.table._column(f.id).arrays["data"]
-    size = data.spec.chunk_rows
+    assert isinstance(f.htype.layout, Dense)
+    slots, size = ds.handle.table.rows.slots, ds.handle.table.chunk_rows(f.id)
     assert len(bounds) == len(counts) == -(-slots // size), "one entry per chunk"
     cells = ds.handle.table.read([f.id], ds.handle.table.rows.live())[f.id]
     values = cells.values  # type: ignore[union-attr]

@@ -19,7 +19,8 @@ def start_of(e: exp.Expr) -> int | None:
 
     None for an expression that the lowering created.
     """
-    starts = (node.meta["start"] for node in e.walk() if "start" in (node._meta or ()))
+    # `node.meta` would create a dict for every node.
+    starts = (node.meta["start"] for node in e.walk() if "start" in (node._meta or ()))  # noqa: SLF001
     return min(starts, default=None)
 
 

@@ -42,7 +42,7 @@ class CallThread:
     """
 
     def __init__(self, last: Callable[[], object]) -> None:
-        self._last, self._ended, self._is_awaited = last, Outcome[object](), False
+        self._last, self.ended, self._is_awaited = last, Outcome[object](), False
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self.end = partial(self._calls.put, None)
         """End the thread. This is not a Python function, which Ctrl-C could stop as it starts."""
@@ -79,7 +79,7 @@ class CallThread:
     def wait(self) -> None:
         """Wait until the last call has ended, unless a call was abandoned."""
         if self._is_awaited:
-            self._ended.wait()
+            self.ended.wait()
 
     def _serve(self) -> None:
         _RUNNING.add(self)
@@ -87,7 +87,7 @@ class CallThread:
             while (call := self._calls.get()) is not None:
                 call()
         finally:
-            _hand_over(self._ended, self._last)
+            _hand_over(self.ended, self._last)
             del self._last  # frees the query that it is a method of, with the query's result
             _RUNNING.discard(self)
 
@@ -95,7 +95,7 @@ class CallThread:
 def await_all() -> None:
     """Wait for all threads that have not ended."""
     for thread in list(_RUNNING):
-        thread._ended.wait()
+        thread.ended.wait()
 
 
 def _hand_over[T](outcome: Outcome[T], work: Callable[[], T]) -> None:

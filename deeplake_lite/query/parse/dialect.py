@@ -88,13 +88,15 @@ def _in_order(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], 
     earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
 
     def parse_clause(parser: Any) -> Any:
-        first = parser._curr
+        # sqlglot has no public way to look at the next token.
+        first = parser._curr  # noqa: SLF001
         name, clause = first.text.upper(), parse(parser)
         parts = clause[1] if isinstance(clause[1], list) else [clause[1]]
         for part in parts if clause[0] in NAMED else ():
             _note_start(part, first)
-        if parser._match_set(earlier, advance=False):
-            parser.raise_error(f"{parser._curr.text.upper()} must come before {name}")
+        if parser._match_set(earlier, advance=False):  # noqa: SLF001
+            word = parser._curr.text.upper()  # noqa: SLF001
+            parser.raise_error(f"{word} must come before {name}")
         return clause
 
     return parse_clause
