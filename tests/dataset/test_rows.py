@@ -291,8 +291,8 @@ def test_a_list_of_as_many_values_as_rows_is_one_per_row_wherever_it_can_be(make
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("t", ["a", "b"], "column 't': .* one for all of them, but for 3 rows there are 2 values"),
-        ("x", [], "column 'x': .* for 3 rows there are 0 values"),
+        ("t", ["a", "b"], "column 't': .* one value for all rows, but for 3 rows it got 2 values"),
+        ("x", [], "column 'x': .* for 3 rows it got 0 values"),
         ("x", "one", "column 'x': must be int32, but it is str 'one'"),
         ("x", 2**40, "column 'x': int32 holds"),
         ("t", ["a", 5, "c"], "column 't', row 1: must be text"),
@@ -346,7 +346,7 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
             [0],
             {"x": [1, 2]},
             dl.InvalidValueError,
-            "one for all of them, but for 1 row there are 2 values",
+            "one value for all rows, but for 1 row it got 2 values",
         ),
         ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "must name each row once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
@@ -494,7 +494,7 @@ def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        (["a"], "one value per row, but for 3 rows there is 1 value"),
+        (["a"], "one value per row, but for 3 rows it got 1 value"),
         (["a", 5, "c"], "column 'v', row 1: must be text"),
         (None, "column 'v': a new column needs a value for each of the 3 existing rows"),
     ],

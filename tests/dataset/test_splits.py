@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.splits import parts, stratify
-from deeplake_lite.dataset.splits.apportion import apportioned, largest_remainder
+from deeplake_lite.dataset.splits.apportion import apportion, largest_remainder
 from deeplake_lite.dataset.splits.hashing import xxh3_64
 from deeplake_lite.dataset.splits.stratify import Labels, by_labels, cut
 
@@ -72,7 +72,7 @@ def test_groups_stay_together(ds):
 
 
 def test_no_rows_are_an_error(make_lake):
-    with pytest.raises(ValueError, match="part 0 would be empty: the view has no rows to split"):
+    with pytest.raises(ValueError, match="the view has no rows to split"):
         make_lake({"x": "int32"}).split([0.5, 0.5])
 
 
@@ -93,15 +93,15 @@ def test_named_parts_come_by_name(ds):
 @pytest.mark.parametrize(
     ("fractions", "match"),
     [
-        ([], "a number per part"),
-        ({}, "a number per part"),
-        (0.9, r"a number per part, such as \[0.9, 0.1\], got 0.9"),
-        ("train", "a number per part"),
-        (["a", "b"], "a number per part"),
-        ([1.5, -0.5], "0 to 1, got -0.5"),
-        ([float("nan"), 1], "0 to 1, got nan"),
-        ([800, 200], r"add up to 1, .* add up to 1000. Divide them: \[0.8, 0.2\]"),
-        ({"train": 0.5, "val": 0.4}, r"add up to 0.9. Divide them: \[0.556, 0.444\]"),
+        ([], "one number per part"),
+        ({}, "one number per part"),
+        (0.9, r"one number per part, such as \[0.9, 0.1\], but it is 0.9"),
+        ("train", "one number per part"),
+        (["a", "b"], "one number per part"),
+        ([1.5, -0.5], "0 to 1, but one is -0.5"),
+        ([float("nan"), 1], "0 to 1, but one is nan"),
+        ([800, 200], r"add up to 1, .* adds up to 1000. Divide them: \[0.8, 0.2\]"),
+        ({"train": 0.5, "val": 0.4}, r"adds up to 0.9. Divide them: \[0.556, 0.444\]"),
         ([0, 0], "Give one that is not 0"),
     ],
 )
@@ -138,7 +138,7 @@ def test_the_largest_remainder_is_within_one_row(count, shares):
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60), SHARES)
 def test_every_class_is_rounded_and_every_total_is_right(sizes, shares):
     sizes = np.array(sizes)
-    counts, exact = apportioned(sizes, shares), sizes[:, np.newaxis] * shares
+    counts, exact = apportion(sizes, shares), sizes[:, np.newaxis] * shares
     assert (counts.sum(axis=1) == sizes).all()
     assert (counts.sum(axis=0) == largest_remainder(int(sizes.sum()), shares)).all()
     assert (counts >= np.floor(exact + 1e-9)).all()
@@ -166,11 +166,13 @@ def test_many_small_classes_add_up(make_lake, classes, each, fractions, expected
 
 
 def test_a_part_that_would_be_empty_is_an_error_with_a_way_out(ds):
-    with pytest.raises(ValueError, match=r"'b' would be empty: 0.0001 of 200 rows.*at least 0.005"):
+    with pytest.raises(
+        ValueError, match=r"'b' would be empty.* 0.0001 of 200 rows.*at least 0.005"
+    ):
         ds.split({"a": 0.9995, "b": 0.0001, "c": 0.0004})
-    with pytest.raises(ValueError, match=r"part 2 would be empty: 0.3 of 2 rows is less than one"):
+    with pytest.raises(ValueError, match=r"part 2 would be empty.* 0.3 of 2 rows is less than one"):
         ds[:2].split([0.4, 0.3, 0.3])
-    match = r"part 2 would be empty: group='patient' has 2 groups for 3 parts"
+    match = r"part 2 would be empty, because group='patient' has 2 groups for 3 parts"
     with pytest.raises(ValueError, match=match):
         ds[:14].split([0.4, 0.3, 0.3], group="patient")
     assert [len(part) for part in ds.split([1, 0])] == [200, 0]  # as it was asked for
@@ -282,9 +284,9 @@ def test_labels_of_a_few_rows_each_are_not_apportioned_one_by_one(monkeypatch):
 
     def counted(sizes, shares):
         calls.append(len(sizes))
-        return apportioned(sizes, shares)
+        return apportion(sizes, shares)
 
-    monkeypatch.setattr(stratify, "apportioned", counted)
+    monkeypatch.setattr(stratify, "apportion", counted)
     rows, rng = np.repeat(np.arange(count), 2), np.random.default_rng(0)
     own = np.stack([np.arange(count), rng.permutation(count)], axis=1)
     for labels in (own, own // 5):
@@ -304,7 +306,7 @@ def test_rows_that_all_differ_are_given_out_as_if_they_were_apportioned(kind, da
         counts[part] += 1
     kinds, rank = np.array(kind), xxh3_64(np.arange(len(kind)))
     _, number, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
-    wanted = cut(number, rank, apportioned(sizes, counts / counts.sum()))
+    wanted = cut(number, rank, apportion(sizes, counts / counts.sum()))
     assert stratify._spread(kinds, rank, counts).tolist() == wanted.tolist()
 
 
@@ -409,9 +411,7 @@ def test_folds_of_too_few_rows_or_no_number_are_refused(ds):
         with pytest.raises(ValueError, match="k must be an integer of at least 2"):
             ds.folds(k)
     for k in (5, 10**30):
-        with pytest.raises(
-            ValueError, match=rf"{k:,} folds need at least as many rows, .* has 3\."
-        ):
+        with pytest.raises(ValueError, match=rf"{k:,} folds need at least .* rows, .* has 3\."):
             ds[:3].folds(k)
     assert [len(fold.test) for fold in ds[:7].folds(np.int64(3))] == [3, 2, 2]
 
@@ -458,7 +458,7 @@ def test_the_fractions_that_an_error_suggests_work(ds, fractions):
 
 
 def test_one_row_many_times_is_one_row_to_split(ds):
-    with pytest.raises(ValueError, match="has 1 different rows for 2 parts"):
+    with pytest.raises(ValueError, match="has 1 different row for 2 parts"):
         ds[[0] * 10].split([0.5, 0.5])
 
 
@@ -482,7 +482,7 @@ def test_equal_values_are_one_group_and_one_class(make_lake, name, how):
     htype, values = EQUAL[name]
     ds = make_lake({"x": htype, "k": "int32"}, x=[*values] * 10, k=range(20))
     if how == "group":
-        with pytest.raises(ValueError, match="1 groups for 2 parts"):
+        with pytest.raises(ValueError, match="1 group for 2 parts"):
             ds.split([0.5, 0.5], group="x")
         return
     one = make_lake({"x": htype, "k": "int32"}, x=values[:1] * 20, k=range(20))

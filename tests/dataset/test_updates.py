@@ -128,9 +128,7 @@ def test_what_is_no_id_is_refused(ds, ids):
 
 def test_values_that_do_not_fit_the_ids_are_refused(ds):
     ids = ds.row_ids[[7, 3]]
-    refused(
-        ds, dl.InvalidValueError, "for 2 rows there are 3 values", ids=ids, data={"x": [1, 2, 3]}
-    )
+    refused(ds, dl.InvalidValueError, "for 2 rows it got 3 values", ids=ids, data={"x": [1, 2, 3]})
     match = r"column 'x', row 3"
     refused(ds, dl.InvalidValueError, match, ids=ids, data={"x": [1, "two"]})
     ds.delete([0])

@@ -1,7 +1,7 @@
-"""Whole numbers that are in proportion: how many rows of each class go to each part.
+"""Proportional rounding: how many rows of each class go to each part of a split.
 
-Fractions of a count are rarely whole. What is left over goes by largest remainder, to parts for the
-total and to classes within it, so that the sums are right both ways.
+Fractions of a count are rarely whole numbers. The remaining rows are assigned by largest remainder,
+so that the sums are right for each class and for each part.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ TINY = 1e-9
 
 
 def largest_remainder(count: int, shares: Reals) -> Counts:
-    """Return whole numbers of the sum `count`, in proportion to `shares`, which add up to 1.
+    """Return whole numbers that add up to `count`, in proportion to `shares`, which add up to 1.
 
-    Of equal remainders, the part that would be empty comes first, and then the first part.
+    Among equal remainders, parts that would be empty come first, and then the parts in order.
 
     >>> largest_remainder(10, np.array([0.55, 0.25, 0.2])).tolist()
     [6, 2, 2]
@@ -39,47 +39,51 @@ def largest_remainder(count: int, shares: Reals) -> Counts:
     return counts
 
 
-def apportioned(sizes: Counts, shares: Reals) -> Counts:
+def apportion(sizes: Counts, shares: Reals) -> Counts:
     """Return how many rows of each class go to each part, (classes, parts).
 
-    Each row of the result adds up to the class's size, each column to `largest_remainder` of all
-    rows, and each number is a class's share rounded down or up. This is controlled rounding; here
-    classes of one size are rounded together, and the error of a size is carried on to the next.
+    Each row of the result adds up to the size of the class, each column adds up to the
+    `largest_remainder` of all rows, and each number is the exact share rounded down or up. This is
+    controlled rounding. Here, classes of equal size are rounded together, and the rounding error of
+    one size is carried over to the next size.
 
     Parameters
     ----------
     sizes : ndarray, (classes,) int64
-        Rows of each class. Of classes of one size, the first ones get what is left over in the
-        first parts.
+        Number of rows in each class. Among classes of equal size, the first ones get the remaining
+        rows of the first parts.
     shares : ndarray, (parts,) float64
-        Size of each part; they add up to 1.
+        Fraction of rows for each part. The fractions add up to 1.
 
     Examples
     --------
-    >>> apportioned(np.array([5, 5, 5, 5]), np.array([0.9, 0.1])).tolist()
+    >>> apportion(np.array([5, 5, 5, 5]), np.array([0.9, 0.1])).tolist()
     [[5, 0], [5, 0], [4, 1], [4, 1]]
     """
     wanted = sizes[:, np.newaxis] * shares
     counts = np.floor(wanted + TINY).astype(np.int64)
-    kinds, kind, classes = np.unique(sizes, return_inverse=True, return_counts=True)
-    left = kinds[:, np.newaxis] * shares
+    distinct, size_number, classes = np.unique(sizes, return_inverse=True, return_counts=True)
+    # Per distinct size and part: the remainder of a class, how many of the `classes` of that size
+    # may get one row more, and how many do.
+    left = distinct[:, np.newaxis] * shares
     left -= np.floor(left + TINY)
     most = classes[:, np.newaxis] * (left > TINY)
-    extra = _extras(left * classes[:, np.newaxis], most)
+    extra = _round_up(left * classes[:, np.newaxis], most)
     total = largest_remainder(int(sizes.sum()), shares)
     _balance(extra, most, total - counts.sum(axis=0) - extra.sum(axis=0))
-    order = np.argsort(kind, kind="stable")
+    order = np.argsort(size_number, kind="stable")
     ends = np.cumsum(classes)
     for number, end in enumerate(ends.tolist()):
-        mine = order[end - classes[number] : end]
-        _spread(counts, mine, extra[number])
+        classes_of_size = order[end - classes[number] : end]
+        _add_extra_rows(counts, classes_of_size, extra[number])
     return counts
 
 
-def _extras(left: Reals, most: Counts) -> Counts:
+def _round_up(left: Reals, most: Counts) -> Counts:
     """Return how many classes of each size get one row more in each part."""
     extra, error = np.zeros(left.shape, np.int64), np.zeros(left.shape[1])
-    for number in range(len(left) - 1, -1, -1):  # large classes first, as they are few
+    # Large classes come first: there are few of them, so small classes make up for their errors.
+    for number in range(len(left) - 1, -1, -1):
         wanted = left[number] + error
         rest = round(float(left[number].sum()))
         extra[number] = np.clip(np.floor(wanted + TINY), 0, most[number])
@@ -96,7 +100,7 @@ def _extras(left: Reals, most: Counts) -> Counts:
 
 
 def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
-    """Move rows left over between parts until none has too many: along the shortest path."""
+    """Move extra rows between parts, along shortest paths, until no part has too many."""
     while (missing > 0).any():
         path = _path(extra, most, missing)
         if not path:
@@ -109,9 +113,10 @@ def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
 
 
 def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, int]]:
-    """Return moves (size of class, from part, to part) from a part with too many to one with few.
+    """Return the moves (size number, from part, to part) from a part with too many rows to another.
 
-    Empty where there is none, which no random trial has found; a total is then off by one.
+    The breadth-first search finds a shortest path. If there is none, which no random test has
+    found, the result is empty, and the totals of two parts are off by one.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}
@@ -132,8 +137,8 @@ def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, 
     return []
 
 
-def _spread(counts: Counts, classes: Counts, extra: Counts) -> None:
-    """Add to classes of one size the rows left over, part after part, going round the classes."""
+def _add_extra_rows(counts: Counts, classes: Counts, extra: Counts) -> None:
+    """Add the extra rows of each part to classes of one size, in round-robin order."""
     at = np.concatenate([[0], np.cumsum(extra)])
     for part, (start, stop) in enumerate(zip(at[:-1].tolist(), at[1:].tolist(), strict=True)):
         if stop > start:

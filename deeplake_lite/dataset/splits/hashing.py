@@ -1,4 +1,4 @@
-"""Hashes of many numbers in one call, in NumPy."""
+"""The hash function xxh3_64 for arrays of numbers, in NumPy."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 _MASK = 2**64 - 1
 _SECRET = 0x1CAD21F72C81017C ^ 0xDB979083E96DD4DE
-"""Two words of XXH3's secret, at its bytes 8 and 16."""
+"""The words at bytes 8 and 16 of XXH3's secret, combined by xor."""
 
 
 def xxh3_64(numbers: NDArray[Any], seed: int = 0) -> NDArray[np.uint64]:
-    """Return xxh3_64 of each number of 64 bits, little-endian, with a seed.
+    """Return the xxh3_64 of each 64-bit number, as 8 little-endian bytes, with a seed.
 
     Notes
     -----
-    ``XXH3_len_4to8_64b`` of https://github.com/Cyan4973/xxHash, for 8 bytes. No two numbers have
-    the same hash.
+    This is ``XXH3_len_4to8_64b`` of https://github.com/Cyan4973/xxHash for 8 bytes. It is
+    invertible, so no two numbers have the same hash.
 
     Examples
     --------

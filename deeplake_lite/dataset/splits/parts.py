@@ -1,7 +1,7 @@
-"""Cutting rows into parts for training and testing, the same way wherever the same rows are.
+"""Splits and folds of rows for training and testing, which are reproducible everywhere.
 
-Rows are ranked by a hash of their id and the seed, and the ranking is cut where the parts' sizes
-say. Positions, versions and the order of rows play no part.
+Rows are ranked by a hash of their id and the seed, and the ranking is cut according to the sizes of
+the parts. Positions, versions and the order of the rows do not matter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.values import with_none
-from deeplake_lite.dataset.splits.apportion import apportioned
+from deeplake_lite.dataset.splits.apportion import apportion
 from deeplake_lite.dataset.splits.hashing import xxh3_64
 from deeplake_lite.dataset.splits.stratify import (
     Labels,
@@ -25,6 +25,7 @@ from deeplake_lite.dataset.splits.stratify import (
 from deeplake_lite.dataset.write.keys import canonical, digests_by_value
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Nested, Ragged
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-6
-"""How far from 1 fractions may add up, as those in 32 bits do."""
+"""Largest deviation of the sum of fractions from 1, as for fractions in 32 bits."""
 
 
 class Fold(NamedTuple):
-    """One of several ways to cut rows into those to train on and those to test on."""
+    """One fold of a cross-validation: a pair of views, for training and for testing."""
 
     train: View
     """Rows of all other folds."""
@@ -61,18 +62,18 @@ def split(
     names: Sequence[Any] = (),
 ) -> list[Ints]:
     """Return the positions of each part, ascending; see `View.split`."""
-    shares = _shares(fractions)
+    shares = _check_fractions(fractions)
     for keyword, column in (("by", by), ("group", group)):
         if not isinstance(column, str | None):
             raise OptionError(
-                f"{keyword} must be the name of a column, but it is a {type(column).__name__}. Add "
-                "what is to count as a column, and pass its name."
+                f"{keyword} must be the name of a column, but it is {type(column).__name__} "
+                f"{brief(column)}. Add a column with these values, and pass its name."
             )
     part = _parts(view, shares, by, group, checks.integer("seed", seed))
     counts = np.bincount(part, minlength=len(shares))
     for number in np.flatnonzero((counts == 0) & (shares > 0)).tolist():
         name = names[number] if names else number
-        raise OptionError(_empty(view, shares, number, f"part {name!r}", group))
+        raise OptionError(_explain_empty(view, shares, number, f"part {name!r}", group))
     return [np.flatnonzero(part == i) for i in range(len(shares))]
 
 
@@ -81,8 +82,8 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
     k = checks.integer("k", k, 2)
     if k > max(len(view), 2):
         raise OptionError(
-            f"{k:,} folds need at least as many rows, but the view has {len(view):,}. Ask for "
-            "fewer folds, or add rows."
+            f"{k:,} folds need at least {k:,} rows, but the view has {len(view):,}. Ask for fewer "
+            "folds, or add rows."
         )
     names = [f"fold {number}" for number in range(k)]
     return split(view, [1 / k] * k, by=by, group=group, seed=seed, names=names)
@@ -91,27 +92,29 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
 def _parts(
     view: View, shares: NDArray[np.float64], by: str | None, group: str | None, seed: int
 ) -> Ints:
-    """Return the part of each row."""
+    """Return the number of the part of each row."""
     for name in (by, group):
         if name is not None:
             view.field(name)
     if not len(view):
         return np.empty(0, np.int64)
     ids = view.row_ids
-    if group is None and not _repeated(ids):
+    if group is None and not _has_repeats(ids):
         return _parts_of_rows(view, shares, by, seed, xxh3_64(ids, seed))
-    whole = ids.view(np.uint64) if group is None else _digests(view, group)
-    return _parts_of_groups(view, shares, by, seed, whole)
+    # Repeated rows must stay in one part, so each row is a group of its occurrences.
+    keys = ids.view(np.uint64) if group is None else _digests(view, group)
+    return _parts_of_groups(view, shares, by, seed, keys)
 
 
 def _parts_of_rows(
     view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
 ) -> Ints:
+    """Return the part of each row, where rows are assigned one by one."""
     if by is not None and _has_several(view.schema[by].htype):
         return by_labels(_labels(view, by), shares, rank)
     strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)
-    number, sizes, _ = _numbered(strata, seed)
-    return cut(number, rank, apportioned(sizes, shares))
+    number, sizes, _ = _number_keys(strata, seed)
+    return cut(number, rank, apportion(sizes, shares))
 
 
 def _parts_of_groups(
@@ -119,10 +122,10 @@ def _parts_of_groups(
     shares: NDArray[np.float64],
     by: str | None,
     seed: int,
-    whole: NDArray[np.uint64],
+    keys: NDArray[np.uint64],
 ) -> Ints:
-    """Return the part of each row, where rows with one key stay together."""
-    number, sizes, rank = _numbered(whole, seed)
+    """Return the part of each row, where rows with equal keys stay together."""
+    number, sizes, rank = _number_keys(keys, seed)
     if by is None:
         return by_groups(sizes, shares, rank)[number]
     if _has_several(view.schema[by].htype):
@@ -137,52 +140,56 @@ def _parts_of_groups(
     return by_groups_and_labels(sizes, of_groups, weights, shares, rank)[number]
 
 
-def _repeated(ids: Ints) -> bool:
-    """Tell whether the view has a row twice; ids mostly ascend."""
+def _has_repeats(ids: Ints) -> bool:
+    """Tell whether a row occurs twice. Ids are usually ascending, which is checked first."""
     if (ids[1:] > ids[:-1]).all():
         return False
     ordered = np.sort(ids)
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _numbered(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArray[np.uint64]]:
-    """Return a number per row, and each number's size and hash; numbers are in order of hashes."""
+def _number_keys(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArray[np.uint64]]:
+    """Return a number for each row's key, in the order of the keys' hashes.
+
+    The result also has the number of rows and the hash of each key, (keys,).
+    """
     hashes, number, sizes = np.unique(xxh3_64(keys, seed), return_inverse=True, return_counts=True)
     return number.ravel(), sizes, hashes
 
 
-def _empty(
+def _explain_empty(
     view: View, shares: NDArray[np.float64], number: int, name: str, group: str | None
 ) -> str:
-    """Say why a part has no rows, and what to do."""
+    """Return a message that says why a part has no rows, and what to do."""
     if not len(view):
-        return f"{name} would be empty: the view has no rows to split. Append some first."
+        return f"{name} would be empty, because the view has no rows to split. Append rows first."
+    parts = np.count_nonzero(shares)
     if group is not None:
         count = len(np.unique(_digests(view, group)))
         return (
-            f"{name} would be empty: group={group!r} has {count:,} groups for "
-            f"{np.count_nonzero(shares)} parts, and a group stays in one part. Ask for fewer "
-            "parts, or leave group= out."
+            f"{name} would be empty, because group={group!r} has {counted(count, 'group')} for "
+            f"{parts} parts, and each group stays in one part. Ask for fewer parts, or leave "
+            "group= out."
         )
     different = len(np.unique(view.row_ids))
-    if different < min(len(view), int(np.count_nonzero(shares))):
+    if different < min(len(view), int(parts)):
         return (
-            f"{name} would be empty: the view has {different:,} different rows for "
-            f"{np.count_nonzero(shares)} parts, and a row stays in one part. Ask for fewer parts."
+            f"{name} would be empty, because the view has {counted(different, 'different row')} "
+            f"for {parts} parts, and repeated rows stay in one part. Ask for fewer parts."
         )
     return (
-        f"{name} would be empty: {shares[number]:.3g} of {len(view):,} rows is less than one. Ask "
-        f"for at least {1 / len(view):.3g}, for fewer parts, or add rows."
+        f"{name} would be empty, because {shares[number]:.3g} of {len(view):,} rows is less than "
+        f"one row. Ask for at least {1 / len(view):.3g}, ask for fewer parts, or add rows."
     )
 
 
-def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
-    """Return the size of each part; OptionError for what does not divide a whole.
+def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
+    """Return the fraction of each part. Raises OptionError if they are not valid.
 
-    >>> _shares([3, 1])
+    >>> _check_fractions([3, 1])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.OptionError: fractions must add up to 1, got [3, 1], ...
+    deeplake_lite.errors.OptionError: fractions must add up to 1, but [3, 1] adds up to 4. ...
     """
     try:
         shares = np.asarray(fractions, float)
@@ -190,26 +197,26 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
         shares = np.empty(())
     if shares.ndim != 1 or not len(shares):
         raise OptionError(
-            f"fractions must be a number per part, such as [0.9, 0.1], got {brief(fractions)}."
+            "fractions must be a list with one number per part, such as [0.9, 0.1], but it is "
+            f"{brief(fractions)}."
         )
     if not (shares >= 0).all() or not np.isfinite(shares).all():
         bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
         raise OptionError(
-            f"fractions must be 0 to 1, got {bad:g}. Leave the part out, or give it 0."
+            f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or give it 0."
         )
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
-        way = "Give one that is not 0." if total == 0 else f"Divide them: {_divided(shares)}."
+        hint = "Give one that is not 0." if total == 0 else f"Divide them: {_normalized(shares)}."
         raise OptionError(
-            f"fractions must add up to 1, got {brief(list(fractions))}, which add up to {total:g}. "
-            f"{way}"
+            f"fractions must add up to 1, but {brief(list(fractions))} adds up to {total:g}. {hint}"
         )
     return shares
 
 
-def _divided(shares: NDArray[np.float64]) -> str:
-    """Return fractions in as few digits as add up to 1.
+def _normalized(shares: NDArray[np.float64]) -> str:
+    """Return fractions that add up to 1, with as few digits as possible.
 
-    >>> _divided(np.array([3, 1])), _divided(np.array([1, 1, 1]))
+    >>> _normalized(np.array([3, 1])), _normalized(np.array([1, 1, 1]))
     ('[0.75, 0.25]', '[0.3333333, 0.3333333, 0.3333333]')
     """
     whole = shares / shares.sum()
@@ -222,7 +229,7 @@ def _rounded(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
 
 
 def _has_several(htype: Htype) -> bool:
-    """Tell whether a row has any number of labels: integers of one axis, or a list.
+    """Tell whether a row may have several labels: a 1-d array of integers, or a list.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
     >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]
@@ -238,7 +245,7 @@ _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64
 
 
 def _labels(view: View, column: str) -> Labels:
-    """Return the labels of all rows; a null has none."""
+    """Return the labels of all rows; null has no labels."""
     f = view.schema[column]
     if isinstance(f.htype.layout, Nested):
         table, slots = view.rows.locate()
@@ -252,6 +259,6 @@ def _labels(view: View, column: str) -> Labels:
 
 
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
-    """Return a number per row, equal for equal values, (n,) uint64."""
+    """Return a number per row, (n,) uint64, which is equal for equal values."""
     table, slots = view.rows.locate()
     return digests_by_value(table, view.schema[column], slots)

@@ -1,8 +1,8 @@
-"""Rows with several labels, and groups of rows, in parts of the same proportions.
+"""Stratified splits of rows with several labels, and of groups of rows.
 
-Rows with several labels go by iterative stratification: the label that has fewest rows left comes
-first, and each of its rows goes to the part that lacks that label most. Groups cannot be cut: they
-go one after the other, large ones first, to where they are missed most.
+Rows with several labels are split by iterative stratification: the label with the fewest remaining
+rows comes first, and its rows go to the parts that lack it most. Groups cannot be divided. They are
+assigned one after the other, large ones first, to the parts that lack their rows most.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.splits.apportion import TINY, apportioned, largest_remainder
+from deeplake_lite.dataset.splits.apportion import TINY, apportion, largest_remainder
 from deeplake_lite.dataset.splits.hashing import xxh3_64
 
 if TYPE_CHECKING:
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     type Ints = NDArray[np.int64]
     type Reals = NDArray[np.float64]
 
-OF_ROWS = 10
-"""How much the number of rows of a part counts, where all labels together count 1."""
+ROWS_WEIGHT = 10
+"""Weight of a part's number of rows, relative to all labels together."""
 
 SWEEPS = 1
-"""How often groups may move again, small ones first, once all have a part."""
+"""How often groups are reassigned, small ones first, after all have a part."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Which labels rows have, each label once per row."""
+    """The labels of rows, with each label at most once per row."""
 
     numbers: Ints
-    """Labels of all rows, back to back, from 0 on."""
+    """Label numbers of all rows, concatenated; labels are numbered from 0."""
     starts: Ints
-    """(rows + 1,): where the labels of each row begin."""
+    """Index in `numbers` at which the labels of each row begin, (rows + 1,)."""
 
     @classmethod
     def of(cls, rows: Ints, labels: NDArray[np.generic], count: int) -> Labels:
-        """Return labels of pairs of a row and anything that stands for a label.
+        """Build labels from pairs of a row and a label value, for `count` rows.
 
         >>> Labels.of(np.array([1, 1, 1]), np.array([7, 9, 7]), 3).starts.tolist()
         [0, 0, 2, 2]
@@ -56,11 +56,11 @@ class Labels:
 
     @property
     def rows(self) -> Ints:
-        """The row of each of `numbers`."""
+        """Row of each label in `numbers`."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Return the labels of some rows, back to back, and for each which of the rows it is of."""
+        """Return the concatenated labels of some rows, and the index in `rows` of each label."""
         counts = self.starts[rows + 1] - self.starts[rows]
         which = np.repeat(np.arange(len(rows)), counts)
         first = np.repeat(self.starts[rows] - (np.cumsum(counts) - counts), counts)
@@ -68,26 +68,27 @@ class Labels:
 
 
 def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
-    """Return the part of each row, such that parts have each label in the same proportions.
+    """Return the part of each row, so that all parts have each label in the same proportions.
 
-    Parts have as many rows as `largest_remainder` says, to the row. Rows of a label with the same
-    further labels are spread over the parts, too.
+    The sizes of the parts are exactly those of `largest_remainder`. Within a label, rows with the
+    same set of labels are spread over the parts, too.
 
     Parameters
     ----------
     labels : Labels
-        Of the rows.
+        Labels of the rows.
     shares : ndarray, (parts,) float64
-        Size of each part; they add up to 1.
+        Fraction of rows for each part. The fractions add up to 1.
     rank : ndarray, (rows,) uint64
-        Order of rows that are alike otherwise.
+        Order of rows with the same labels.
 
     Notes
     -----
-    K. Sechidis, G. Tsoumakas, I. Vlahavas: On the Stratification of Multi-Label Data. ECML PKDD
-    2011. Here all rows of a label are given out at once, which comes to the same; parts that are
-    full take no more; and what one label leaves over by rounding is made up for by the next, so
-    that many rare labels do not all miss a small part.
+    This is iterative stratification: K. Sechidis, G. Tsoumakas, I. Vlahavas: On the Stratification
+    of Multi-Label Data. ECML PKDD 2011. There are three differences: All rows of a label are
+    assigned at once, which is equivalent. A full part gets no more rows. The rounding error of one
+    label is compensated by the next labels, so that a small part gets its share of many rare
+    labels.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     """
     part = np.full(len(labels), -1)
     room = largest_remainder(len(labels), shares)
-    alike, rows_of = _alike(labels), _Inverted.of(labels)
+    label_set, rows_of = _number_label_sets(labels), _RowsByLabel.of(labels)
     left = np.bincount(labels.numbers)
     missing = left[:, np.newaxis] * shares
     queue = [(count, label) for label, count in enumerate(left.tolist())]
@@ -105,40 +106,42 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     while queue:
         count, label = heappop(queue)
         if count != left[label] or not count:
-            continue  # it has fewer by now, and is in the queue again, unless it has none
+            continue  # an outdated entry: the label has another entry with its current count
         rows = rows_of.label(label)
         rows = rows[part[rows] < 0]
-        behind = room - room.sum() * shares  # what earlier labels have left over by rounding
-        counts = _filled(missing[label], room, count, behind)
+        behind = room - room.sum() * shares  # rounding errors of earlier labels
+        counts = _count_rows(missing[label], room, count, behind)
         room -= counts
-        if count == 1:  # most labels, where there are about as many as rows
-            row, mine = int(rows[0]), int(counts.argmax())
-            part[row] = mine
+        if count == 1:  # a faster path, for data with about as many labels as rows
+            row, target = int(rows[0]), int(counts.argmax())
+            part[row] = target
             touched = labels.numbers[labels.starts[row] : labels.starts[row + 1]]
-            missing[touched, mine] -= 1.0
+            missing[touched, target] -= 1.0
             left[touched] -= 1
         else:
-            part[rows] = _spread(alike[rows], rank[rows], counts)
+            part[rows] = _spread(label_set[rows], rank[rows], counts)
             numbers, which = labels.at(rows)
             np.subtract.at(missing, (numbers, part[rows][which]), 1.0)
             touched, sizes = np.unique(numbers, return_counts=True)
             left[touched] -= sizes
         for other, rest in zip(touched.tolist(), left[touched].tolist(), strict=True):
             heappush(queue, (rest, other))
-    rest = np.flatnonzero(part < 0)  # rows without a label
+    rest = np.flatnonzero(part < 0)  # rows without labels
     part[rest[np.argsort(rank[rest], kind="stable")]] = np.repeat(np.arange(len(room)), room)
     return part
 
 
 @dataclass(frozen=True)
-class _Inverted:
-    """The rows that each label has."""
+class _RowsByLabel:
+    """The rows of each label."""
 
     rows: Ints
+    """Rows of all labels, concatenated."""
     starts: Ints
+    """Index in `rows` at which the rows of each label begin, (labels + 1,)."""
 
     @classmethod
-    def of(cls, labels: Labels) -> _Inverted:
+    def of(cls, labels: Labels) -> _RowsByLabel:
         order = np.argsort(labels.numbers, kind="stable")
         counts = np.bincount(labels.numbers)
         return cls(labels.rows[order], np.concatenate([[0], np.cumsum(counts)]))
@@ -147,21 +150,23 @@ class _Inverted:
         return self.rows[self.starts[number] : self.starts[number + 1]]
 
 
-def _alike(labels: Labels) -> Ints:
-    """Return a number per row, equal for equal sets of labels."""
-    one = xxh3_64(labels.numbers)
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(one, dtype=np.uint64)])
+def _number_label_sets(labels: Labels) -> Ints:
+    """Return a number per row, (rows,), which is equal for equal sets of labels."""
+    # The sum of the labels' hashes identifies a set. Differences of cumulative sums are exact,
+    # because unsigned integers wrap around.
+    hashes = xxh3_64(labels.numbers)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     _, number = np.unique(sums[labels.starts[1:]] - sums[labels.starts[:-1]], return_inverse=True)
     return number.ravel().astype(np.int64)
 
 
-def _filled(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
-    """Return how many rows of a label go to each part: as wanted, as far as there is room.
+def _count_rows(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
+    """Return how many of a label's `count` rows go to each part, close to `wanted`, within `room`.
 
-    >>> _filled(np.array([4.5, 0.5]), np.array([99, 9]), 5, np.array([-0.5, 0.5])).tolist()
+    >>> _count_rows(np.array([4.5, 0.5]), np.array([99, 9]), 5, np.array([-0.5, 0.5])).tolist()
     [4, 1]
     """
-    # Plain numbers: there are few parts, and NumPy would take twenty times as long.
+    # Python lists, because there are few parts, for which NumPy takes twenty times as long.
     want, free, late = wanted.tolist(), room.tolist(), behind.tolist()
     counts = [min(max(floor(w + TINY), 0), f) for w, f in zip(want, free, strict=True)]
     while (rest := count - sum(counts)) != 0:
@@ -183,25 +188,25 @@ def _filled(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
 
 
 def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row of a label, each kind of row in the same proportions."""
+    """Return the part of each row of a label, with each kind of row in the same proportions."""
     order = np.argsort(kind, kind="stable")
-    if (np.diff(kind[order]) > 0).all():  # `apportioned` would give out rows that all differ so
+    if (np.diff(kind[order]) > 0).all():  # all rows differ: a shortcut with the same result
         part = np.empty(len(kind), np.int64)
         part[order] = np.repeat(np.arange(len(counts)), counts)
         return part
     _, number, sizes = np.unique(kind, return_inverse=True, return_counts=True)
-    return cut(number.ravel(), rank, apportioned(sizes, counts / counts.sum()))
+    return cut(number.ravel(), rank, apportion(sizes, counts / counts.sum()))
 
 
 def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row: of each class, the first ones by rank go to the first part.
+    """Return the part of each row; the first rows of each class by rank go to the first part.
 
     Parameters
     ----------
     number : ndarray, (rows,) int64
         Class of each row.
     rank : ndarray, (rows,) uint64
-        What orders the rows of a class.
+        Order of the rows within a class.
     counts : ndarray, (classes, parts) int64
         How many rows of each class go to each part.
     """
@@ -215,7 +220,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
-    """Return numbers below `count` in 16 bits, if they fit: NumPy sorts those by radix."""
+    """Return numbers below `count` in 16 bits if they fit, for which NumPy has a radix sort."""
     return numbers.astype(np.uint16) if count <= 2**16 else numbers
 
 
@@ -223,10 +228,10 @@ def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
 
 
 def by_groups(sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
-    """Return the part of each group, such that parts have about the rows that they should.
+    """Return the part of each group, so that the parts have about the right numbers of rows.
 
-    Groups of one size are given out together, large ones first, in proportion to what the parts
-    still miss. No part is left without a group where there are as many groups as parts.
+    Groups of equal size are assigned together, large ones first, in proportion to the rows that the
+    parts still lack. If there are at least as many groups as parts, no part is empty.
 
     >>> sizes, rank = np.array([50, 20, 20, 5, 5]), np.arange(5, dtype="uint64")
     >>> by_groups(sizes, np.array([0.7, 0.3]), rank).tolist()
@@ -240,35 +245,35 @@ def by_groups(sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
         order = np.argsort(rank[groups], kind="stable")
         part[groups[order]] = np.repeat(np.arange(len(shares)), counts)
         missing -= counts * size
-    return _none_empty(part, sizes, shares, rank)
+    return _fill_empty_parts(part, sizes, shares, rank)
 
 
 def by_groups_and_labels(
     sizes: Ints, labels: Labels, weights: Ints, shares: Reals, rank: NDArray[np.uint64]
 ) -> Ints:
-    """Return the part of each group, such that parts have rows and labels in the same proportions.
+    """Return the part of each group, so that parts have rows and labels in the same proportions.
 
     Parameters
     ----------
     sizes : ndarray, (groups,) int64
-        Rows of each group.
+        Number of rows in each group.
     labels : Labels
-        Of the groups.
+        Labels of the groups.
     weights : ndarray, (pairs,) int64
-        How many rows of the group have the label, for each of ``labels.numbers``.
+        Number of rows of the group with the label, for each label in ``labels.numbers``.
     shares, rank
         As for `by_groups`.
     """
     part = np.full(len(sizes), -1)
     total = np.bincount(labels.numbers, weights)
-    columns = len(total) + 1  # the last one stands for the rows themselves
+    columns = len(total) + 1  # the last column counts rows, regardless of labels
     scale = np.append(
-        1 / np.maximum(total, 1) ** 2, OF_ROWS * max(len(total), 1) / sizes.sum() ** 2
+        1 / np.maximum(total, 1) ** 2, ROWS_WEIGHT * max(len(total), 1) / sizes.sum() ** 2
     )
     missing = shares[:, np.newaxis] * np.append(total, sizes.sum())
     bounds = labels.starts.tolist()
 
-    def of(group: int) -> tuple[Ints, Ints]:
+    def columns_of(group: int) -> tuple[Ints, Ints]:
         span = slice(bounds[group], bounds[group + 1])
         own = np.append(labels.numbers[span], columns - 1)
         return own, np.append(weights[span], sizes[group])
@@ -277,7 +282,7 @@ def by_groups_and_labels(
     for sweep in range(1 + SWEEPS):
         moved = 0
         for group in order if not sweep else reversed(order):
-            own, rows = of(group)
+            own, rows = columns_of(group)
             if sweep:
                 missing[part[group], own] += rows
             best = int(np.argmax(missing[:, own] @ (rows * scale[own])))
@@ -286,11 +291,11 @@ def by_groups_and_labels(
             part[group] = best
         if not moved:
             break
-    _move_to_size(part, sizes, labels, weights, scale, missing, rank)
-    return _none_empty(part, sizes, shares, rank)
+    _balance_sizes(part, sizes, labels, weights, scale, missing, rank)
+    return _fill_empty_parts(part, sizes, shares, rank)
 
 
-def _move_to_size(
+def _balance_sizes(
     part: Ints,
     sizes: Ints,
     labels: Labels,
@@ -299,13 +304,14 @@ def _move_to_size(
     missing: Reals,
     rank: NDArray[np.uint64],
 ) -> None:
-    """Move groups from parts with too many rows to parts with too few, at least cost to labels.
+    """Move groups from parts with too many rows to parts with too few, at the least cost to labels.
 
-    Many rare labels each round towards the same part. An eighth of the surplus moves at a time, so
-    that costs are those of the labels as they are by then. `part` and `missing` are changed.
+    This is needed because many rare labels may all be rounded towards the same part. An eighth of
+    the surplus is moved at a time, and then the costs are computed again. `part` and `missing` are
+    changed in place.
     """
     groups = labels.rows
-    rows_missing = missing[:, -1]  # a view: moves keep it current
+    rows_missing = missing[:, -1]  # a NumPy view, so it changes with `missing`
     while True:
         for source, target in _unbalanced(rows_missing):
             difference = rows_missing[target] - rows_missing[source]
@@ -316,8 +322,8 @@ def _move_to_size(
             return
         pairs = np.flatnonzero(part[groups] == source)
         numbers, rows = labels.numbers[pairs], weights[pairs]
-        harm = rows * scale[numbers] * (missing[source, numbers] - missing[target, numbers] + rows)
-        cost = np.bincount(groups[pairs], harm, len(sizes))[movable] / sizes[movable]
+        costs = rows * scale[numbers] * (missing[source, numbers] - missing[target, numbers] + rows)
+        cost = np.bincount(groups[pairs], costs, len(sizes))[movable] / sizes[movable]
         order = movable[np.lexsort((rank[movable], cost))]
         surplus = min(-rows_missing[source], rows_missing[target])
         count = int(np.searchsorted(np.cumsum(sizes[order]), surplus / 8, side="right"))
@@ -330,7 +336,7 @@ def _move_to_size(
 
 
 def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
-    """Return pairs of a part with too many rows and one with too few, the worst first.
+    """Return pairs of a part with too many rows and a part with too few, the worst pairs first.
 
     >>> _unbalanced(np.array([-3.0, 0.4, 2.0, 0.6]))
     [(0, 2), (0, 3), (0, 1)]
@@ -341,8 +347,8 @@ def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
     return [(source, target) for source in surplus for target in lacking]
 
 
-def _none_empty(part: Ints, sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
-    """Give a part that got no group the smallest one of a part that has several."""
+def _fill_empty_parts(part: Ints, sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
+    """Give each part without a group the smallest group of a part that has several."""
     for empty in np.flatnonzero(shares > 0).tolist():
         groups = np.bincount(part, minlength=len(shares))
         if groups[empty] or not (groups > 1).any():

@@ -225,7 +225,7 @@ def _add_column(
     if values is not None and len(values) != len(table):
         raise InvalidValueError(
             "a new column needs one value per row, but for "
-            f"{counted(len(table), 'row')} there are {counted(len(values), 'value')}.",
+            f"{counted(len(table), 'row')} it got {counted(len(values), 'value')}.",
             column=name,
         )
     table.add_column(added, column_blocks(table, added, values))

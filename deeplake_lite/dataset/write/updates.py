@@ -66,6 +66,6 @@ def _one_for_all(f: Field, value: Any, rows: int) -> Cells:
 def _count_error(f: Field, values: Any, rows: int) -> InvalidValueError:
     return InvalidValueError(
         "an update needs one value per row, or one value for all rows, but for "
-        f"{counted(rows, 'row')} there are {counted(len(values), 'value')}.",
+        f"{counted(rows, 'row')} it got {counted(len(values), 'value')}.",
         column=f.name,
     )
