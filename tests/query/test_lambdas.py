@@ -155,7 +155,7 @@ def test_parameters_are_names_of_their_own(ds, text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     {
-        "LIST_TRANSFORM([bb], v -> v = '1')": "go(es)? with bytes alone",
+        "LIST_TRANSFORM([bb], v -> v = '1')": "combined only with bytes",
         "LIST_TRANSFORM([s], v -> v = 1)": "compares only with strings",
         "LIST_TRANSFORM([1], v -> SUM(v))": "LIST_SUM",
         "LIST_TRANSFORM([1], v -> SUM(v) OVER ())": "LIST_SUM",
