@@ -137,7 +137,7 @@ def test_a_view_is_saved_under_a_name_and_shown_again(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         shown.page.get_by_role("button", name="Save as a named view").click()
-        shown.page.get_by_label("Name for what is shown now").fill("good ones")
+        shown.page.get_by_label("Name for the shown rows").fill("good ones")
         shown.page.keyboard.press("Enter")
         shown.page.get_by_text("Saved as the view “good ones”.").wait_for()
         assert shown.sent("save_view")[0]["name"] == "good ones"
@@ -215,7 +215,7 @@ def test_of_several_embeddings_one_is_chosen_to_find_rows_alike(chrome, tmp_path
     ("about", "why"),
     [
         ({"alike": []}, "Needs a column of embeddings"),
-        ({"has_ids": False}, "take the query back"),
+        ({"has_ids": False}, "Clear the query"),
     ],
 )
 def test_without_an_embedding_the_button_says_why(chrome, tmp_path, about, why):

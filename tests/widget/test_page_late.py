@@ -149,7 +149,7 @@ def test_a_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, ma
         )
         assert w.selected.tolist() == []
         said = page.locator(".dl-banner-text").text_content()
-        assert said.startswith("The map is being computed for the rows shown now.")
+        assert said.startswith("The map is being computed for the shown rows.")
         page.wait_for_function("() => !document.querySelector('.dl-map-note').textContent")
         lasso(page)
         labels = lake["label"][:]

@@ -197,5 +197,5 @@ def test_a_checkbox_that_python_refuses_shows_what_there_is(chrome, make_lake):
         page.get_by_role("checkbox", name="ok", exact=True).click()
         settle(page)
         assert not page.get_by_role("checkbox", name="ok", exact=True).is_checked()
-        assert "on branch 'other'" in page.locator(".dl-banner-text").text_content()
+        assert "moved to branch 'other'" in page.locator(".dl-banner-text").text_content()
     assert w.staged_count == 0
