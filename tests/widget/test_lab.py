@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.cli.demo import Story, gather, write_digits, write_photographs
+from deeplake_lite.cli.demo import DemoState, gather, write_digits, write_photographs
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +22,7 @@ w"""
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
     """Make the demo's lake, mistakes and all."""
-    story = Story(str(tmp_path_factory.mktemp("demo") / "digits.lake"))
+    story = DemoState(str(tmp_path_factory.mktemp("demo") / "digits.lake"))
     for step in (gather, write_digits, write_photographs):
         step(story)
     return story

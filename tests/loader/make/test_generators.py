@@ -185,7 +185,7 @@ def test_what_the_user_changes_between_epochs_is_seen(numbers):
 def test_large_arrays_are_not_copied():
     noise = Noise(np.random.default_rng(), of_numpy)
     noise.table = np.zeros(1000)
-    function, _ = OwnGenerators(noise)._copied(0)
+    function, _ = OwnGenerators(noise)._copy_of_thread(0)
     assert function is not noise
     assert function.table is noise.table
 
