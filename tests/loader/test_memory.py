@@ -141,15 +141,15 @@ def test_a_small_budget_keeps_little_memory_for_later():
     for _ in range(3):
         pool.give(np.empty(10 * LARGE, np.uint8))
     pool.limit(20 * LARGE)
-    assert pool._held() == 20 * LARGE
+    assert pool._nbytes() == 20 * LARGE
     pool.limit(0)
-    assert pool._held() == 0
+    assert pool._nbytes() == 0
     pool.give(np.empty(2 * LARGE, np.uint8))
-    assert pool._held() == 2 * LARGE
+    assert pool._nbytes() == 2 * LARGE
 
 
 def test_memory_that_is_given_back_while_the_same_thread_takes_some_is_let_go():
     pool = _Pool()
     with pool._lock:  # as when the garbage collector runs within `take`
         pool.give(np.empty(LARGE, np.uint8))
-    assert pool._held() == 0
+    assert pool._nbytes() == 0
