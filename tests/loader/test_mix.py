@@ -169,9 +169,9 @@ def test_mixes_that_cannot_be_are_refused(views, weights, options, message):
 
 
 def test_views_without_rows_and_no_views_are_refused(views):
-    with pytest.raises(ValueError, match="got none in view 1"):
+    with pytest.raises(ValueError, match="view 1 has none"):
         dl.mix([(views[0], 1), (views[1][:0], 1)])
-    with pytest.raises(ValueError, match="one view or more, got none"):
+    with pytest.raises(ValueError, match="at least one view, but there is none"):
         dl.mix({})
 
 
@@ -179,7 +179,7 @@ def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
     one = make_lake({"x": "int32", "y": "int32"}, x=[1], y=[2])
     other = make_lake({"x": "int64", "y": "int32", "z": "text"}, x=[1], y=[2], z=["a"])
     both = dl.mix([(one, 1), (other, 1)])
-    with pytest.raises(dl.ColumnNotFoundError, match=r"view 0 has no 'z'.*columns=\['x', 'y'\]"):
+    with pytest.raises(dl.ColumnNotFoundError, match=r"view 0 has no column 'z'.*columns=\['x', 'y'\]"):
         both.batches(1)
     with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'z'"):
         both.batches(1, columns=["z"])

@@ -120,8 +120,8 @@ def test_frameworks_take_them(ds):
 def test_reports_know_images_and_classes(ds):
     loader = ds.batches(2)
     assert loader.shuffle_quality().label == "grade"
-    situation = Situation.of(loader.resources.samples, loader.options, "none", "whole", 1)
-    assert situation.pictures == {"scan": "raw", "region": "mask"}
+    situation = Situation.of(loader._samples, loader.options, "none", "whole", 1)
+    assert situation.images == {"scan": "raw", "region": "mask"}
 
 
 def test_views_that_have_them_are_mixed(ds):
