@@ -179,12 +179,14 @@ def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
     one = make_lake({"x": "int32", "y": "int32"}, x=[1], y=[2])
     other = make_lake({"x": "int64", "y": "int32", "z": "text"}, x=[1], y=[2], z=["a"])
     both = dl.mix([(one, 1), (other, 1)])
-    with pytest.raises(dl.ColumnNotFoundError, match=r"view 0 has no column 'z'.*columns=\['x', 'y'\]"):
+    with pytest.raises(
+        dl.ColumnNotFoundError, match=r"view 0 has no column 'z'.*columns=\['x', 'y'\]"
+    ):
         both.batches(1)
     with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'z'"):
         both.batches(1, columns=["z"])
     with pytest.raises(
-        ValueError, match=r"'x' as Scalar\('int32'\) in view 0 and .*'int64'.* view 1"
+        ValueError, match=r"'x' is Scalar\('int32'\) in view 0 and .*'int64'.* view 1"
     ):
         both.batches(1, columns=["x"])
     assert next(iter(both.batches(2, columns=["y"])))["y"].tolist() == [2, 2]
