@@ -45,7 +45,7 @@ def test_a_dataset_deletes_all_its_rows(ds):
 def test_views_whose_rows_are_not_of_the_lake_are_refused(ds, make_lake):
     with pytest.raises(InvalidValueError, match="view of this lake"):
         ds.delete(make_lake({"x": "int32"}, x=range(3))[:])
-    with pytest.raises(InvalidValueError, match="made of several"):
+    with pytest.raises(InvalidValueError, match="computed from several"):
         ds.delete(ds.query("SELECT x % 2 AS g, COUNT(*) AS n GROUP BY g"))
     view = ds[:2]
     ds.delete([0])

@@ -252,8 +252,8 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
         except NotFoundError as error:
             raise VersionNotFoundError(
                 "Only an existing version can be given a name, but a vacuum has deleted version "
-                f"{snapshot_id}, or the lake was replaced by another one. Move to the newest "
-                "version with ds.refresh(), or write the rows again."
+                f"{snapshot_id}, or the lake was created anew. Move to the newest version with "
+                "ds.refresh(), or write the rows again."
             ) from error
         yield
 
