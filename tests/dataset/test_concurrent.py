@@ -360,7 +360,7 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
         b.commit("b")
 
     a.handle.edit(others_commit)
-    commit(a, "note", {"k": 1}, empty=True)
+    commit(a.handle, "note", {"k": 1}, empty=True)
     assert [c.message for c in a.log()][:2] == ["note", "b"]
     assert a["x"][0] == 10
 
@@ -435,7 +435,7 @@ def test_a_note_is_committed_where_the_branch_has_all_edits(a, b):
     b["x"][1] = 2
     a["x"][1] = 99
     version = a.commit("a")
-    assert commit(b, "noted", {"k": 1}, empty=True) != version
+    assert commit(b.handle, "noted", {"k": 1}, empty=True) != version
     assert b.log()[0].message == "noted"
     assert b["x"][:].tolist() == [1, 99, 3]
 

@@ -131,7 +131,7 @@ def test_a_lake_in_memory_that_is_gone_says_so(ds, monkeypatch):
         patch.setattr("deeplake_lite.storage.repo.places._memory", {})
         assert values(pickle.loads(kept)) == [0, 1]
         patch.setattr("deeplake_lite.storage.repo.places._guests", {})
-        folder = Path(pickle.loads(kept).handle.repository.writers_folder()).parent
+        folder = Path(pickle.loads(kept).rows.lake.repository.writers_folder()).parent
         patch.setattr("deeplake_lite.storage.repo.places._guests", {})
         moved = folder.rename(folder.with_name(f"{folder.name}-moved"))
         with pytest.raises(dl.LakeNotFoundError, match=r"went with the process.*Use a folder"):

@@ -193,8 +193,8 @@ def test_batches_lie_over_several_devices_and_the_last_is_padded():
     text = run_python(SHARDED, XLA_FLAGS="--xla_force_host_platform_device_count=4")
     padding, six, uneven, skip = text.strip().split("\n")
     assert padding == "2"
-    assert "A batch of 6 rows over all ranks does not divide" in six
-    assert "A batch of 6 rows over all ranks does not divide" in uneven
+    assert "A batch of 6 rows over all ranks cannot be divided evenly among" in six
+    assert "A batch of 6 rows over all ranks cannot be divided evenly among" in uneven
     assert "on_error='skip'" in skip
 
 
