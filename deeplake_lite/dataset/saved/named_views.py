@@ -268,7 +268,7 @@ def materialize(
 
     location = checks.location("url", url)
     options = checks.mapping("storage_options", storage_options)
-    schema, (source, slots) = view.schema, view.rows.locate()
+    schema, (source, slots) = view.schema, view.rows.checked().locate()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
     with Repository.creating(location, options) as repository:
         Table.create(repository, schema, source.metadata)
