@@ -152,6 +152,8 @@ def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vac
             why = ""
             if not counts["bytes"]:
                 why = _explain(repository, plan, older_than, limit, now, spared_age)
+    if not dry_run:
+        handle.repository.forget_caches()
     return Vacuumed(len(plan.expiring), **counts, why=why)
 
 

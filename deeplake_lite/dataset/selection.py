@@ -111,6 +111,10 @@ class ReadTable(Protocol):
         """Return a scalar column's bounds and counts by chunk, or None if they are not known."""
         ...
 
+    def checked(self) -> ReadTable:
+        """Return the table as the source of a copy: damaged cells raise a DamagedError."""
+        ...
+
 
 @dataclass(frozen=True)
 class Lake:
@@ -159,6 +163,10 @@ class RowSelection:
     ) -> tuple[ReadTable, NDArray[np.int64]]:
         """Return the table and the slots of the rows at `positions`, or of all rows."""
         return self.table, self.live() if positions is None else self.at(positions)
+
+    def checked(self) -> Self:
+        """Return the rows as the source of a copy: damaged cells raise a DamagedError."""
+        return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:
         """Return the selected rows at some positions."""

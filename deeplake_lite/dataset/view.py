@@ -419,6 +419,11 @@ class View(LoadableRows, Exports, Queryable):
         """Return a view of the current rows, which later edits and commits do not change."""
         return self
 
+    def checked(self) -> View:
+        """Return the view as the source of a copy: damaged cells raise a DamagedError."""
+        view = self.pin()
+        return View(view.rows.checked(), view.columns, view.origin, record=view.record)
+
     def select(self, names: tuple[str, ...]) -> View:
         """Return the same rows with only some columns; `names` may be empty.
 

@@ -323,6 +323,12 @@ class SlotArray:
         fork._shared = True
         return fork
 
+    def checked(self, cache: ChunkCache) -> SlotArray:
+        """Return a copy for reading that compares every chunk with its checksum."""
+        fork = self.forked()
+        fork._checked, fork._cache = self._checksums is not None, cache
+        return fork
+
     async def stored(self) -> int:
         """Return the number of rows in the Zarr array."""
         if self._stored is None:
@@ -493,8 +499,15 @@ class SlotArray:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Write `rows` to `session` from row `start` on; rows behind them are removed."""
+        """Write `rows` to `session` from row `start` on; rows behind them are removed.
+
+        The rows may have been computed from those that are replaced, so that these are compared
+        with their checksums first. Raises DamagedError.
+        """
         self._new, self._new_sums = new, {}
+        if not new:
+            replaced = range(start // self.spec.chunk_rows, self._chunks(await self.stored()))
+            await stream((self._chunk_to_rewrite(session, n) for n in replaced), READS_IN_FLIGHT)
         await self._extend(session, start, rows)
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
@@ -517,11 +530,14 @@ class SlotArray:
 
     async def _resize(self, session: Session, old: int, new: int) -> None:
         """Set the length of the array, and remove chunks behind its new end."""
-        size = self.spec.chunk_rows
         await session.check_length(self.path, old)
-        for chunk in range(-(-new // size), -(-old // size)):
+        for chunk in range(self._chunks(new), self._chunks(old)):
             await session.delete(self.spec.chunk_key(self.path, chunk))
         await session.resize(self.path, old, new)
+
+    def _chunks(self, rows: int) -> int:
+        """Return the number of chunks of an array with some rows."""
+        return -(-rows // self.spec.chunk_rows)
 
     async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:
         """Write rows from `start` on. In the first chunk, rows before `start` stay as they are."""

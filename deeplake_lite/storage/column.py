@@ -101,6 +101,18 @@ class Column(ABC):
         fork.arrays = {name: array.forked() for name, array in self.arrays.items()}
         return fork
 
+    def checked(self, cache: ChunkCache) -> Self:
+        """Return a copy for reading that compares every read with checksums and hashes.
+
+        Parameters
+        ----------
+        cache : ChunkCache
+            Cache for chunks that were compared.
+        """
+        checked = self.forked()
+        checked.arrays = {name: array.checked(cache) for name, array in self.arrays.items()}
+        return checked
+
     @abstractmethod
     async def read(self, slots: Slots) -> Cells:
         """Return the cells of `slots`, in their order."""

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
+class MissingDefaultError(InvalidValueError):
+    """Rows need the default of a column that has none."""
+
+    field_id: str = ""
+    """Id of the column."""
+
+
 def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
     """Return cells of one column for new rows: its default, or a blank where a row was deleted.
 
@@ -26,7 +33,7 @@ def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
 
     Raises
     ------
-    InvalidValueError
+    MissingDefaultError
         When there are live rows, and the column has no default and is not nullable.
     """
     live, gone = np.flatnonzero(is_live), np.flatnonzero(~is_live)
@@ -43,14 +50,17 @@ def default_cells(f: Field, count: int) -> Cells:
 
     Raises
     ------
-    InvalidValueError
+    MissingDefaultError
         When the column has no default and is not nullable.
     """
     try:
         return f.htype.encode_default(count)
     except InvalidValueError as error:
-        raise InvalidValueError(
-            f"{count:,} row(s) come from a version without this column, and the column has no "
-            f"default. Set one with ds.set_default({f.name!r}, …), commit, and try again.",
+        missing = MissingDefaultError(
+            f"rows from a version without this column get its default, but it has none, and there "
+            f"are {count:,} such rows. Set one with set_default({f.name!r}, …) on the branch that "
+            "has the column.",
             column=f.name,
-        ) from error
+        )
+        missing.field_id = f.id
+        raise missing from error

@@ -21,7 +21,7 @@ import numpy as np
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import MANY_ROWS, ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.arrays import MANY_ROWS, ArraySpec, ChunkCache, SlotArray, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
@@ -68,6 +68,12 @@ class NestedColumn(Column):
         fork = super().forked()
         fork.items = self.items.forked()
         return fork
+
+    def checked(self, cache: ChunkCache) -> Self:
+        """Return a copy for reading that compares every read with checksums and hashes."""
+        checked = super().checked(cache)
+        checked.items = self.items.checked(cache)
+        return checked
 
     async def read(self, slots: Slots) -> NestedCells:
         """Return the cells of `slots`, in their order."""

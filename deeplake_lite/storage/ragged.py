@@ -21,7 +21,7 @@ import numpy as np
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, FlatCells, RaggedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, Slots
+from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.heap import Heap
@@ -67,6 +67,12 @@ class RaggedColumn(Column):
         fork = super().forked()
         fork.heap = self.heap.forked()
         return fork
+
+    def checked(self, cache: ChunkCache) -> Self:
+        """Return a copy for reading that compares every read with checksums and hashes."""
+        checked = super().checked(cache)
+        checked._checked = True
+        return checked
 
     async def read(self, slots: Slots) -> RaggedCells:
         """Return the cells of `slots`, in their order."""

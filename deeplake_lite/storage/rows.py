@@ -24,7 +24,7 @@ import numpy as np
 
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
 from deeplake_lite.storage.column import Damage
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.nested import item_slots
@@ -178,6 +178,20 @@ class Rows:
         fork = copy.copy(self)
         fork.ids, fork.blocks = self.ids.forked(), self.blocks.forked()
         return fork
+
+    def checked(self, cache: ChunkCache) -> Rows:
+        """Return a copy for reading that compares ids with checksums; `check_order`, the order."""
+        rows = self.forked()
+        rows.ids, rows.blocks = self.ids.checked(cache), self.blocks.checked(cache)
+        rows._order_array = self._order_array.checked(cache)
+        rows._stored_ids = StoredIds(rows.ids)
+        rows._known_runs = None, 0, None
+        return rows
+
+    async def check_order(self) -> None:
+        """Read the stored order again, if there is one. Raises DamagedError."""
+        if self._had_order:
+            await self._order_array.read_all()
 
     def share_ids(self, other: Rows) -> None:
         """Share the ids that `other`, with the same committed rows, has read or will read."""

@@ -6,10 +6,12 @@ methods of this class are synchronous, and all code below it is asynchronous: `r
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.arrays import MANY_ROWS, ChunkCache, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.column import Column, Damage, Place
@@ -62,6 +64,7 @@ class Snapshot:
         self._cache = cache or ChunkCache()
         self._columns: dict[str, Column] = {}
         self._new: set[str] = set()
+        self._is_source = False
         self.checksums = Checksums(session, state.generation, state.checksums)
         self.rows = Rows(self._place("rows"), ordered=state.ordered)
 
@@ -78,6 +81,19 @@ class Snapshot:
             await snapshot.rows.ids.check()
         await snapshot.rows.load()
         return snapshot
+
+    def checked(self) -> Self:
+        """Return this table as the source of a copy; it must only be read.
+
+        Copied cells get new hashes. Whatever is read from a source is compared with its checksums
+        and hashes, pending edits included, so that damaged cells raise an error instead.
+        """
+        source = copy.copy(self)
+        source._is_source = True
+        source.repository, source._cache = self.repository.checking(), ChunkCache()
+        source._columns = {n: c.checked(source._cache) for n, c in self._columns.items()}
+        source.rows = self.rows.checked(source._cache)
+        return source
 
     @property
     def schema(self) -> Schema:
@@ -109,6 +125,8 @@ class Snapshot:
 
     def live(self) -> Slots:
         """Return the slots of all rows, in order."""
+        if self._is_source:
+            run(self.rows.check_order())
         return self.rows.live()
 
     def at(self, positions: NDArray[np.int64]) -> Slots:
@@ -127,6 +145,12 @@ class Snapshot:
         ----------
         into : mapping, optional
             Arrays by column id into which dense cells may be read, to save a copy.
+
+        Raises
+        ------
+        DamagedError
+            When a cell cannot be read. If the table is the source of a copy, the error names the
+            column and the row.
         """
         return run(self._read(list(columns), slots, into))
 
@@ -137,8 +161,42 @@ class Snapshot:
         into: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, Cells]:
         outs = into or {}
-        cells = await gather(self._read_column(c, slots, outs.get(c)) for c in columns)
+        try:
+            cells = await gather(self._read_column(c, slots, outs.get(c)) for c in columns)
+        except DamagedError:
+            if self._is_source:
+                await self._name_damage(columns, slots)
+            raise
         return dict(zip(columns, cells, strict=True))
+
+    async def _name_damage(self, columns: list[str], slots: Slots) -> None:
+        """Raise a DamagedError with the column and the row of the first damaged cell, if any."""
+        for column in columns:
+            rest, error = slots, await self._damage_of(column, slots)
+            while error is not None and len(rest) > 1:
+                first = rest[: len(rest) // 2]
+                of_first = await self._damage_of(column, first)
+                rest = rest[len(first) :] if of_first is None else first
+                error = of_first or await self._damage_of(column, rest)
+            if error is not None and len(rest):
+                raise self._damaged(column, int(rest[0]), error) from error
+
+    async def _damage_of(self, column: str, slots: Slots) -> DamagedError | None:
+        try:
+            await self._read_column(column, slots, None)
+        except DamagedError as error:
+            return error
+        return None
+
+    def _damaged(self, column: str, slot: int, error: DamagedError) -> DamagedError:
+        name = next(f.name for f in self.schema if f.id == column)
+        row = self.rows.position(slot)
+        return DamagedError(
+            f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
+            f"{self.repository.url!r}: only sound cells can be copied, but this one is damaged: "
+            f"{error.finding}. Nothing was changed. List all damage with ds.verify(). Then restore "
+            f"the lake from a copy, or write these rows again or delete them: ds.delete([{row}])."
+        )
 
     async def _read_column(self, name: str, slots: Slots, out: NDArray[Any] | None) -> Cells:
         column = self._column(name)

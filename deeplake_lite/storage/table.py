@@ -102,6 +102,11 @@ class Table(Snapshot):
 
         This table must be the branch's tip, and the caller holds the writers' lock. Rows keep their
         ids, but not their slots.
+
+        Raises
+        ------
+        DamagedError
+            When a cell is damaged; the branch is unchanged.
         """
         session = self.repository.writer(branch)
         old = self.state
@@ -112,7 +117,7 @@ class Table(Snapshot):
             metadata=old.metadata,
         )
         fresh = self._blank(self.repository, session, state)
-        run(fresh._copy_all(self, order))
+        run(fresh._copy_all(self.checked(), order))
         run(fresh._flush_new(session))
         run(session.delete_tree(str(old.generation)))
         return session.commit(message, {"rewrote": self.snapshot_id})
@@ -128,6 +133,7 @@ class Table(Snapshot):
 
     async def _copy_all(self, source: Table, slots: Slots) -> None:
         names = [f.id for f in self.schema]
+        await source.rows.check_order()
         for span in chunks.spans(len(slots), chunks.COPY_ROWS):
             await self._append(await source._read(names, slots[span]))
         await self.rows.append(len(slots), await source.rows.ids.read(slots))

@@ -129,7 +129,7 @@ def test_one_adds_a_column_without_default_while_the_other_appends(a, b):
     a.add_column("n", "int8", values=[1, 2, 3])
     b.append({"x": [4], "t": ["d"]})
     a.commit("a")
-    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*ds\.set_default\('n'"):
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*other\.set_default\('n'"):
         b.commit("b")
     assert b["x"][:].tolist() == [1, 2, 3, 4]
     a.set_default("n", 0)

@@ -229,7 +229,7 @@ def test_new_rows_need_a_default_for_the_other_side_s_new_column(ours, theirs):
     ours.append({"x": [4], "t": ["d"]})
     theirs.add_column("n", "int8", values=[1, 2, 3])
     commit_both(ours, theirs)
-    with pytest.raises(dl.InvalidValueError, match=r"column 'n': 1 row.*ds\.set_default\('n'"):
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*1 such rows.*\.set_default\('n'"):
         ours.merge("fix")
     assert ours.columns == ("x", "t")
     assert not ours.status()

@@ -12,6 +12,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.saved import named_views
+from deeplake_lite.dataset.versions import viewed
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import Repository, Session, run
 from deeplake_lite.storage.state import sealed
@@ -177,11 +178,11 @@ def rewrite(ds, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda _: {named_views.KEY: None},
-        lambda _: {named_views.KEY: 3},
-        lambda _: {named_views.KEY: {}},
-        lambda attributes: {named_views.KEY: {**attributes[named_views.KEY], "views": {}}},
-        lambda attributes: {named_views.KEY: {**attributes[named_views.KEY], "digest": None}},
+        lambda _: {viewed.KEY: None},
+        lambda _: {viewed.KEY: 3},
+        lambda _: {viewed.KEY: {}},
+        lambda attributes: {viewed.KEY: {**attributes[viewed.KEY], "views": {}}},
+        lambda attributes: {viewed.KEY: {**attributes[viewed.KEY], "digest": None}},
     ],
 )
 def test_a_list_of_views_that_is_not_as_written_is_damaged(ds, change):
@@ -196,10 +197,10 @@ def test_rows_of_another_view_are_noticed(ds):
     ds[2:4].save("others")
 
     def exchange(attributes):
-        views = attributes[named_views.KEY]["views"]
+        views = attributes[viewed.KEY]["views"]
         pair = views["two"], views["others"]
         pair[0]["array"], pair[1]["array"] = pair[1]["array"], pair[0]["array"]
-        return {named_views.KEY: sealed(attributes[named_views.KEY])}
+        return {viewed.KEY: sealed(attributes[viewed.KEY])}
 
     rewrite(ds, exchange)
     with pytest.raises(dl.DamagedError, match="do not match their hash"):
@@ -208,7 +209,7 @@ def test_rows_of_another_view_are_noticed(ds):
 
 def test_a_branch_of_views_without_any_has_none(ds):
     repository = Repository.open(ds.url)
-    repository.create_branch("_aux", named_views._root(repository))
+    repository.create_branch("_aux", viewed.first_version(repository))
     assert list(ds.views()) == []
     ds[:2].save("two")
     assert list(ds.views()) == ["two"]
@@ -256,13 +257,13 @@ def documents(ds, make_lake):
     inner.query("SELECT y + 1 AS z").save("nested")
     ds.query("SELECT x, o.x + 1 AS y FROM ds JOIN o USING (x)", sources={"o": other}).save("join")
     session = Repository.open(ds.url).reader(Repository.open(ds.url).tip("_aux"))
-    return run(session.attributes())[named_views.KEY]["views"]
+    return run(session.attributes())[viewed.KEY]["views"]
 
 
 def outcome(lake, documents):
     """Do all that reads the documents of saved views; only errors of ours may leave."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(named_views, "_documents", lambda *_: documents)
+        patch.setattr(named_views, "view_documents", lambda *_: documents)
         views = lake.views()
         for do in (
             lambda: repr(views),
@@ -326,7 +327,7 @@ def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
 def test_the_rows_of_a_view_take_no_more_memory_than_their_chunks(ds, rows, message):
     ds[:2].save("two")
     session = Repository.open(ds.url).writer("_aux")
-    path = run(session.attributes())[named_views.KEY]["views"]["two"]["array"]
+    path = run(session.attributes())[viewed.KEY]["views"]["two"]["array"]
     metadata = json.loads(bytes(run(session.get(f"{path}/zarr.json"))))
     metadata["shape"] = [rows]
     run(session.put(f"{path}/zarr.json", json.dumps(metadata).encode()))

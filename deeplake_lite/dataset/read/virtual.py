@@ -6,6 +6,7 @@ has the methods of a stored version that a view calls, so that a view of it is l
 
 from __future__ import annotations
 
+import copy
 import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -170,6 +171,21 @@ class VirtualTable:
 
     def __len__(self) -> int:
         return self.slots
+
+    def checked(self) -> VirtualTable:
+        """Return the table as the source of a copy: damaged cells raise a DamagedError.
+
+        Only taken columns are read from a lake; the others are computed, or in memory.
+        """
+        taken = {id(c.view): c.view for c in self._columns.values() if isinstance(c, TakenColumn)}
+        views = {key: view.checked() for key, view in taken.items()}
+        columns = {
+            name: replace(c, view=views[id(c.view)]) if isinstance(c, TakenColumn) else c
+            for name, c in self._columns.items()
+        }
+        checked = copy.copy(self)
+        vars(checked)["_columns"] = columns
+        return checked
 
     def live(self) -> Rows:
         """Return the slots of all rows, which are their positions."""

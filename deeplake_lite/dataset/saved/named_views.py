@@ -23,9 +23,16 @@ from deeplake_lite.dataset.saved.rows import (
     DocumentWriter,
     check_document,
     damaged_view,
-    versions_of,
 )
 from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.versions.viewed import (
+    AUX,
+    KEY,
+    first_version,
+    versions_of,
+    view_documents,
+    views_session,
+)
 from deeplake_lite.errors import (
     ConflictError,
     DamagedError,
@@ -36,8 +43,8 @@ from deeplake_lite.errors import (
     OptionError,
 )
 from deeplake_lite.storage.arrays import ArraySpec
-from deeplake_lite.storage.repo import Repository, branch_ref, run
-from deeplake_lite.storage.state import check_seal, sealed
+from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -61,9 +68,6 @@ DAMAGE = (
     RuntimeError,  # raised by codecs
 )
 """Exceptions that a damaged document or array can cause."""
-
-KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +145,8 @@ class SavedViews(Mapping[str, "View"]):
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        self._session = _reader(lake.repository)
-        self._documents = _documents(lake.repository, self._session)
+        self._session = views_session(lake.repository)
+        self._documents = view_documents(lake.repository, self._session)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied. Raises OptionError."""
@@ -252,7 +256,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
 
 def versions_needed(repository: Repository) -> set[str]:
     """Return the ids of all versions that saved views read."""
-    documents = _documents(repository, _reader(repository))
+    documents = view_documents(repository, views_session(repository))
     for name, document in documents.items():
         check_document(name, document, saved=True)
     return {version for d in documents.values() for version in versions_of(d)}
@@ -268,7 +272,7 @@ def materialize(
 
     location = checks.location("url", url)
     options = checks.mapping("storage_options", storage_options)
-    schema, (source, slots) = view.schema, view.rows.locate()
+    schema, (source, slots) = view.schema, view.rows.checked().locate()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
     with Repository.creating(location, options) as repository:
         Table.create(repository, schema, source.metadata)
@@ -286,31 +290,6 @@ def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64]
         return None
     ids = table.ids(slots)
     return None if len(np.unique(ids)) < len(ids) else ids
-
-
-def _reader(repository: Repository) -> Session | None:
-    if repository.checks_reads:
-        repository.refs.check(branch_ref(history.AUX))
-    tips = repository.branches()
-    return repository.reader(tips[history.AUX]) if history.AUX in tips else None
-
-
-def _documents(repository: Repository, session: Session | None) -> dict[str, Any]:
-    """Return the documents of the saved views by name. Raises DamagedError."""
-    if session is None:
-        return {}
-    attribute = run(session.attributes()).get(KEY)
-    if attribute is None and session.snapshot_id == _root(repository):
-        return {}  # another process is creating the branch, or was killed after creating it
-    if not isinstance(attribute, dict) or not isinstance(attribute.get("views"), dict):
-        raise DamagedError("The list of saved views is damaged. Restore the lake from a copy.")
-    check_seal(attribute, "The list of saved views")
-    return dict(attribute["views"])
-
-
-def _root(repository: Repository) -> str:
-    """Return the first version of the lake."""
-    return list(repository.ancestry(repository.tip("main")))[-1].id
 
 
 def _write(
@@ -350,11 +329,11 @@ def _write_once(
     *,
     overwrite: bool,
 ) -> None:
-    if history.AUX not in repository.branches():
+    if AUX not in repository.branches():
         with contextlib.suppress(ExistsError):  # another process was faster
-            repository.create_branch(history.AUX, _root(repository))
-    session = repository.writer(history.AUX)
-    old = _documents(repository, session)
+            repository.create_branch(AUX, first_version(repository))
+    session = repository.writer(AUX)
+    old = view_documents(repository, session)
     if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
             f"There is a saved view {taken!r} already. Choose another name, or pass overwrite=True."

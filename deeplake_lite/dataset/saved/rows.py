@@ -25,7 +25,7 @@ from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -281,13 +281,3 @@ def _check_count(document: Mapping[str, Any]) -> None:
 
 def _hash(rows: NDArray[np.int64]) -> str:
     return xxhash.xxh3_64_hexdigest(np.ascontiguousarray(rows, "<i8"))
-
-
-def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the versions of this lake that a view reads, directly or through queries."""
-    if document.get("url") is None:
-        yield str(document["version"])
-    query = document.get("query")
-    for part in () if query is None else (query["asked"], *query["sources"]):
-        if part is not None:
-            yield from versions_of(part)

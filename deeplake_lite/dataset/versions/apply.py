@@ -10,7 +10,7 @@ import numpy as np
 from deeplake_lite.dataset.versions.changes import NONE, Ids
 from deeplake_lite.dataset.write.columns import fill_column, interleave
 from deeplake_lite.dataset.write.modes import convert_images
-from deeplake_lite.errors import NotFoundError
+from deeplake_lite.errors import DamagedError, NotFoundError
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
@@ -33,7 +33,7 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
     mode. They are converted afterwards.
     """
     sides = [target.schema, source.schema]
-    _copy_edits(plan, target, source)
+    _copy_edits(plan, target, source, source.checked())
     _convert_to_modes(target, sides)
 
 
@@ -48,8 +48,11 @@ def _convert_to_modes(table: Table, sides: list[Schema]) -> None:
             table.write([], convert_images(table, replace(f, htype=stored), f.htype))
 
 
-def _copy_edits(plan: MergePlan, target: Table, source: Table) -> None:
+def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -> None:
     """Apply a plan to `target`, a table that accepts edits, with cells copied from `source`.
+
+    Rows are found in `source`, which may have read their ids before, but copied from `checked`, the
+    same table with checks.
 
     Deletions come first, so that a new column needs no default for removed rows, and can take the
     name of a dropped column.
@@ -62,15 +65,15 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table) -> None:
         target.set_document(schema=remaining, metadata=plan.metadata)
     for f in plan.schema:
         if f.id not in known:
-            target.add_column(f, _cells_from(target, source, f))
+            target.add_column(f, _cells_from(target, source, checked, f))
     if plan.schema != target.schema:
         target.set_document(schema=plan.schema)
     if len(plan.add):
-        target.append(_rows_from(source, plan.add, plan.schema), plan.add)
+        target.append(_rows_from(source, checked, plan.add, plan.schema), plan.add)
     for column, ids in plan.cells.items():
-        source_slots, target_slots = slots_of(source, ids), slots_of(target, ids)
+        source_slots, target_slots = _slots_to_copy(source, checked, ids), slots_of(target, ids)
         for span in chunks.spans(len(ids), chunks.COPY_ROWS):
-            target.update(target_slots[span], source.read([column], source_slots[span]))
+            target.update(target_slots[span], checked.read([column], source_slots[span]))
 
 
 def slots_of(table: Table, ids: Ids) -> Ids:
@@ -85,7 +88,18 @@ def slots_of(table: Table, ids: Ids) -> Ids:
     return slots
 
 
-def _cells_from(target: Table, source: Table, added: Field) -> Iterator[Cells]:
+def _slots_to_copy(source: Table, checked: Table, ids: Ids) -> Ids:
+    """Return the slots of rows that are copied, after a check of their ids. Raises DamagedError."""
+    slots = slots_of(source, ids)
+    if (checked.ids(slots) != ids).any():
+        raise DamagedError(
+            f"Rows can only be copied with their ids, but those of version {source.snapshot_id} "
+            "were damaged when they were read. Nothing was changed. Open the lake again."
+        )
+    return slots
+
+
+def _cells_from(target: Table, source: Table, checked: Table, added: Field) -> Iterator[Cells]:
     """Yield the cells of a column of `source` for every slot of `target`.
 
     Rows that do not exist in `source` get the default.
@@ -95,19 +109,21 @@ def _cells_from(target: Table, source: Table, added: Field) -> Iterator[Cells]:
     def cells_of(slots: Slots) -> Cells:
         at = source_slots[slots]
         return interleave(
-            (np.flatnonzero(at >= 0), lambda rows: source.read([added.id], at[rows])[added.id]),
+            (np.flatnonzero(at >= 0), lambda rows: checked.read([added.id], at[rows])[added.id]),
             (np.flatnonzero(at < 0), lambda rows: default_cells(added, len(rows))),
         )
 
     return fill_column(target, added, cells_of)
 
 
-def _rows_from(source: Table, ids: Ids, schema: Schema) -> Iterator[dict[str, Cells]]:
+def _rows_from(
+    source: Table, checked: Table, ids: Ids, schema: Schema
+) -> Iterator[dict[str, Cells]]:
     """Yield rows of `source` in blocks; columns that do not exist in it get their default."""
     known = {f.id for f in source.schema}
-    slots = slots_of(source, ids)
+    slots = _slots_to_copy(source, checked, ids)
     for span in chunks.spans(len(slots), chunks.COPY_ROWS):
-        block = source.read([f.id for f in schema if f.id in known], slots[span])
+        block = checked.read([f.id for f in schema if f.id in known], slots[span])
         yield block | {
             f.id: default_cells(f, len(slots[span])) for f in schema if f.id not in known
         }

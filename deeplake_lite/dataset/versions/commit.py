@@ -23,6 +23,7 @@ from deeplake_lite.dataset.versions.merge_plan import (
 )
 from deeplake_lite.dataset.write.modes import modes_of
 from deeplake_lite.errors import ConflictError, InvalidValueError, VersionNotFoundError
+from deeplake_lite.storage.defaults import MissingDefaultError
 from deeplake_lite.storage.repo import branch_ref
 from deeplake_lite.storage.repo.failures import MissingError
 from deeplake_lite.storage.table import MovedError
@@ -53,6 +54,37 @@ def check_message(message: Any) -> None:
         )
 
 
+def missing_default(
+    handle: Handle, error: MissingDefaultError, again: str, setup: str = ""
+) -> InvalidValueError:
+    """Return the error for a missing default with a way out that can be pasted.
+
+    Parameters
+    ----------
+    handle : Handle
+        The handle of the operation.
+    error : MissingDefaultError
+        The column that has no default.
+    again : str
+        The call to repeat.
+    setup : str
+        Statements that open the branch that has the column as ``other``. By default, it is the
+        handle's own branch, unless the handle has the column itself.
+    """
+    own = next((f.name for f in handle.table.schema if f.id == error.field_id), None)
+    call = f"set_default({own or error.column!r}, …)"
+    if own is not None and not setup:
+        is_open = bool(handle.table.edits)
+        steps = f"ds.{call}" if is_open else f"ds.{call}; ds.commit('default')"
+    else:
+        setup = setup or f"other = dl.open({handle.url!r}, branch={str(handle.branch)!r})"
+        steps = f"{setup}; other.{call}; other.commit('default')"
+    return InvalidValueError(
+        f"{error.args[0].partition(' Set one with')[0]} Set one, then repeat: {steps}; {again}",
+        column=error.column,
+    )
+
+
 def commit(
     handle: Handle, message: str, metadata: Mapping[str, Any], *, empty: bool = False
 ) -> str:
@@ -65,8 +97,11 @@ def commit(
         handle.check_writable()
         if not handle.table.edits and not empty:
             return handle.version
-        with handle.repository.lock():
-            return _commit_onto_tip(handle, message, metadata, merges=False, empty=empty)
+        try:
+            with handle.repository.lock():
+                return _commit_onto_tip(handle, message, metadata, merges=False, empty=empty)
+        except MissingDefaultError as error:
+            raise missing_default(handle, error, f"ds.commit({message!r})") from error
 
 
 def commit_merge(handle: Handle, message: str, metadata: Mapping[str, Any]) -> str:
@@ -130,7 +165,11 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
             if not handle.table.edits:
                 handle.go_to(tip.snapshot_id)
             elif tip.snapshot_id != handle.version:
-                handle.table = _copied_onto(handle, tip, on_conflict)
+                try:
+                    handle.table = _copied_onto(handle, tip, on_conflict)
+                except MissingDefaultError as error:
+                    again = f"ds.rebase(on_conflict={on_conflict!r})"
+                    raise missing_default(handle, error, again) from error
 
 
 def _take_landed(handle: Handle, tip_id: str) -> bool:

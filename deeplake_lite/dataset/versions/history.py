@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.versions.viewed import is_viewed
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 type Version = str | date | Commit
 """A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
 
-AUX = "_aux"
-"""Branch that holds the saved views."""
-
 MOST_NAMES = 10
 """Most branches and tags that an error message names."""
 
@@ -39,6 +37,9 @@ NEAREST = 3
 
 LONGEST_NAME = 200
 """Most characters in the name of a branch or tag, which becomes part of a file name."""
+
+COMMIT_ID = r"[0-9A-Z]{20}"
+"""Form of a whole commit id."""
 
 ROOT_MESSAGE = "Repository initialized"
 """Message of Icechunk's initial snapshot, which holds no lake."""
@@ -79,6 +80,8 @@ def history(repository: Repository, snapshot_id: str, most: int | None = None) -
 def resolve(repository: Repository, version: Version) -> str:
     """Return the snapshot id of a branch, tag, commit id, time or commit.
 
+    A version that only saved views need is found by its whole id.
+
     Raises
     ------
     VersionNotFoundError
@@ -87,18 +90,31 @@ def resolve(repository: Repository, version: Version) -> str:
         When the branch or tag is lost or, if every read is verified, points to another version
         than its writer recorded.
     """
+    if not isinstance(version, date):
+        version = version_name(version)
+        if version in tag_names(repository):
+            return repository.tag_tip(version)
+        if version in branch_names(repository):
+            return repository.tip(version)
+        for ref in (branch_ref(version), tag_ref(version)):
+            repository.refs.check(ref)
+    commit = _find_commit(repository, version)
+    if _is_gone(repository, commit):
+        repository.forget_caches()
+        commit = _find_commit(repository, version)
+    return commit
+
+
+def _find_commit(repository: Repository, version: str | date) -> str:
+    """Return the commit with an id, with the beginning of one, or at a time.
+
+    Histories may come from the cache, and then contain versions that a vacuum has deleted since.
+    """
     if isinstance(version, date):
         if hasattr(version, "to_pydatetime"):  # pandas' Timestamp compares differently
             version = cast("datetime", version.to_pydatetime(warn=False))
         moment = version if isinstance(version, datetime) else datetime.combine(version, time.min)
         return _at_time(repository, moment)
-    version = version_name(version)
-    if version in tag_names(repository):
-        return repository.tag_tip(version)
-    if version in branch_names(repository):
-        return repository.tip(version)
-    for ref in (branch_ref(version), tag_ref(version)):
-        repository.refs.check(ref)
     named = {*repository.branches().values(), *repository.tags().values()}
     commits = {c.id for tip in named for c in history(repository, tip)}
     matching = [i for i in commits if i.startswith(version)] if len(version) >= 4 else []
@@ -109,6 +125,8 @@ def resolve(repository: Repository, version: Version) -> str:
             f"The beginning of a commit id must be unique, but {len(matching)} ids begin with "
             f"{version!r}. Give more characters: {', '.join(sorted(matching))}."
         )
+    if re.fullmatch(COMMIT_ID, version) and is_viewed(repository, version):
+        return version
     if re.match(r"\d{4}-\d\d-\d\d", version):
         try:
             return _at_time(repository, datetime.fromisoformat(version))
@@ -118,6 +136,15 @@ def resolve(repository: Repository, version: Version) -> str:
                 f"{version!r}: {error}."
             ) from error
     raise _unknown("version", version, branch_names(repository), tag_names(repository))
+
+
+def _is_gone(repository: Repository, commit: str) -> bool:
+    """Tell whether a vacuum has deleted a commit, by asking the store and not the cache."""
+    try:
+        next(repository.reopened().ancestry(commit))
+    except NotFoundError:
+        return True
+    return False
 
 
 def version_name(version: Version) -> str:

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.apply import merge_rows, slots_of
 from deeplake_lite.dataset.versions.changes import difference
-from deeplake_lite.dataset.versions.commit import TRIES, check_message, commit_merge
+from deeplake_lite.dataset.versions.commit import (
+    TRIES,
+    check_message,
+    commit_merge,
+    missing_default,
+)
 from deeplake_lite.dataset.versions.conflicts import ALL_RESOLVED, Unresolved, check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
     Resolution,
@@ -22,6 +27,7 @@ from deeplake_lite.dataset.versions.merge_plan import (
     plan_restore,
 )
 from deeplake_lite.errors import ConflictError
+from deeplake_lite.storage.defaults import MissingDefaultError
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.versions.merge_plan import MergePlan
+    from deeplake_lite.errors import InvalidValueError
     from deeplake_lite.storage.table import Table
 
 
@@ -50,9 +57,28 @@ def merge(handle: Handle, version: history.Version, on_conflict: Resolution, mes
                     )
             except MovedError:
                 continue
+            except MissingDefaultError as error:
+                raise _missing_default(handle, error, name, theirs_id, on_conflict) from error
     raise ConflictError(
         f"Other writers committed to the branch during {TRIES} attempts to merge. Try again."
     )
+
+
+def _missing_default(
+    handle: Handle, error: MissingDefaultError, name: str, theirs_id: str, on_conflict: Resolution
+) -> InvalidValueError:
+    """Return the error for a missing default, with statements for the side that has the column."""
+    ours, theirs = handle.table.schema, handle.open(theirs_id).schema
+    setup, url, branch = "", handle.url, name
+    if any(f.id == error.field_id for f in theirs) and not any(
+        f.id == error.field_id for f in ours
+    ):
+        if name not in history.branch_names(handle.repository):  # a version that cannot change
+            branch = f"default-{error.column}-{theirs_id[:6]}"
+            setup = f"dl.open({url!r}, version={name!r}).branch({branch!r}); "
+        setup += f"other = dl.open({url!r}, branch={branch!r})"
+    options = "" if on_conflict == "raise" else f", on_conflict={on_conflict!r}"
+    return missing_default(handle, error, f"ds.merge({branch!r}{options})", setup)
 
 
 def _merge_into_tip(

@@ -56,7 +56,7 @@ def append(handle: Handle, data: Data | View, check: Check) -> None:
 def _append(table: Table, data: Data | View, check: Check) -> None:
     if isinstance(data, View):
         fields = table.schema.fields
-        table.append(copy_blocks(*data.rows.locate(), data.schema.fields, fields))
+        table.append(copy_blocks(*data.rows.checked().locate(), data.schema.fields, fields))
     else:
         table.append(incoming_blocks(data, table.schema, check))
 

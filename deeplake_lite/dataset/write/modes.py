@@ -36,9 +36,10 @@ def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArr
     The files in the cells stay as they are. All images are read, because 16-bit images, which
     cannot be converted, must be refused.
     """
+    source = table.checked()
     for positions in np.array_split(np.arange(len(table)), -(-len(table) // CONVERTED_ROWS) or 1):
         slots = table.rows.at(positions)
-        cells: Any = table.read([f.id], slots)[f.id]
+        cells: Any = source.read([f.id], slots)[f.id]
         with naming_rows(positions.__getitem__):
             images = images_of(f.htype, cells)
             of = replace(f, htype=htype)

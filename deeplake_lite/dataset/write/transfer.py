@@ -17,7 +17,6 @@ import numpy as np
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.export.portable import values_of
 from deeplake_lite.dataset.read.positions import in_brackets, is_position
-from deeplake_lite.dataset.read.reading import read_cells
 from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
@@ -28,14 +27,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Field
 
 
 def wrap_source(values: Any, to: Htype) -> Any:
     """Wrap a Column or Exported values in a `Transfer` to type `to`; return other values as is."""
     if isinstance(values, Column):
-        return Transfer(values.htype, partial(_read_column, values, to), np.arange(len(values)))
+        view = values.view.pin().checked()
+        f = view.field(values.name)
+        return Transfer(f.htype, partial(_read_column, view.rows, f, to), np.arange(len(view)))
     if not isinstance(values, Exported):
         return values
     if _are_alike(values.of, to):
@@ -76,9 +79,9 @@ class Transfer:
         return values[0] if single else values
 
 
-def _read_column(column: Column, to: Htype, positions: NDArray[np.int64]) -> Any:
-    cells = read_cells(column.view, column.field, positions)
-    return transfer_values(column.htype, cells, to, column.view.rows.lake.allow)
+def _read_column(rows: RowSelection, f: Field, to: Htype, positions: NDArray[np.int64]) -> Any:
+    table, slots = rows.locate(positions)
+    return transfer_values(f.htype, table.read([f.id], slots)[f.id], to, rows.lake.allow)
 
 
 def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> Any:

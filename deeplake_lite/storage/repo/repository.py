@@ -437,10 +437,14 @@ class Repository:
     def reopened(self) -> Repository:
         """Return a handle with empty caches."""
         other = copy(self)
-        with translated():
-            other._repository = self._repository.reopen()
-        other._newest_files = None
+        other.forget_caches()
         return other
+
+    def forget_caches(self) -> None:
+        """Empty the caches of this handle, whose histories a vacuum has cut."""
+        with translated():
+            self._repository = self._repository.reopen()
+        self._newest_files = None
 
     def _tips(self) -> set[str]:
         """Return the versions that branches and tags name. No vacuum deletes these."""

@@ -1,0 +1,70 @@
+"""The stored documents of saved views, and the versions that they read.
+
+A vacuum keeps these versions even when no branch leads to them any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import DamagedError
+from deeplake_lite.storage.repo import branch_ref, run
+from deeplake_lite.storage.state import check_seal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.storage.repo import Repository, Session
+
+AUX = "_aux"
+"""Branch that holds the saved views."""
+
+KEY = "deeplake_lite_views"
+"""Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
+
+DAMAGED = "The list of saved views is damaged. Restore the lake from a copy."
+
+
+def views_session(repository: Repository) -> Session | None:
+    """Return a session that reads the saved views; None if there have never been any."""
+    if repository.checks_reads:
+        repository.refs.check(branch_ref(AUX))
+    tips = repository.branches()
+    return repository.reader(tips[AUX]) if AUX in tips else None
+
+
+def view_documents(repository: Repository, session: Session | None) -> dict[str, Any]:
+    """Return the documents of the saved views by name. Raises DamagedError."""
+    if session is None:
+        return {}
+    attribute = run(session.attributes()).get(KEY)
+    if attribute is None and session.snapshot_id == first_version(repository):
+        return {}  # another process is creating the branch, or was killed after creating it
+    if not isinstance(attribute, dict) or not isinstance(attribute.get("views"), dict):
+        raise DamagedError(DAMAGED)
+    check_seal(attribute, "The list of saved views")
+    return dict(attribute["views"])
+
+
+def first_version(repository: Repository) -> str:
+    """Return the first version of the lake."""
+    return list(repository.ancestry(repository.tip("main")))[-1].id
+
+
+def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the versions of this lake that a view reads, directly or through queries."""
+    if document.get("url") is None:
+        yield str(document["version"])
+    query = document.get("query")
+    for part in () if query is None else (query["asked"], *query["sources"]):
+        if part is not None:
+            yield from versions_of(part)
+
+
+def is_viewed(repository: Repository, version: str) -> bool:
+    """Tell whether a saved view reads the version with an id. Raises DamagedError."""
+    documents = view_documents(repository, views_session(repository))
+    try:
+        return any(version in versions_of(document) for document in documents.values())
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedError(DAMAGED) from error
