@@ -46,7 +46,7 @@ class Sources:
         self.default = None if view is None else Source(view.pin(), "dataset")
         self._views = checks.mapping("sources", views)
         for name, source in self._views.items():
-            if not hasattr(source, "_as_it_is"):
+            if not hasattr(source, "pin"):
                 raise OptionError(
                     f"sources must have a view for each name, but {brief(name)} is "
                     f"{brief(source, 80)}. Open a lake: sources={{'name': dl.open(url)}}."
