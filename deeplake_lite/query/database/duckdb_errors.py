@@ -179,6 +179,7 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"A query (?:makes values of at most|computes values of 2,048) .*"
             r"|A column of integers and floats holds .*"
             r"|SQL computes with (?:durations in whole|JSON in) .*"
+            r"|JSON must be true, false, null or a number .*"
         ),
         "{0}",
     ),

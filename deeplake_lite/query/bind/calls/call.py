@@ -413,6 +413,8 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
+    if is_json(value) and name in known.OF_CONDITIONS:
+        return low.condition(value, scope)
     if is_json(value) and name in known.OF_JSON | known.SEEKS:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:

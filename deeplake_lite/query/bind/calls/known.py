@@ -85,6 +85,9 @@ LIKE_ARGUMENT = {
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Window functions without arguments."""
 
+OF_CONDITIONS = {"BOOL_AND", "BOOL_OR", "COUNTIF", "COUNT_IF"}
+"""Functions that take conditions."""
+
 HOLDS_PARTS = {
     "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",
 }  # fmt: skip

@@ -228,7 +228,10 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
     if isinstance(value, Tensor) and value.plain is not None:
         valid = validity(value)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    node = low.as_sql(value, scope)
-    if isinstance(value, Sql) and value.kind.name == "json":
-        node = json_text(node)  # a null within JSON counts as null
+    if is_json(value) and isinstance(e.expression, exp.Boolean):
+        node = low.condition(value, scope)
+    else:
+        node = low.as_sql(value, scope)
+        if isinstance(value, Sql) and is_json(value):
+            node = json_text(node)  # a null within JSON counts as null
     return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)

@@ -43,7 +43,7 @@ from deeplake_lite.query.bind.places import add_place, placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats, structs
 from deeplake_lite.query.bind.scalars.exact import beside_integers
 from deeplake_lite.query.bind.scalars.json_compare import compare_json
-from deeplake_lite.query.bind.scalars.json_values import as_bool
+from deeplake_lite.query.bind.scalars.json_values import as_condition
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
     agree,
@@ -489,7 +489,7 @@ class Lowering:
                 "value, or write x IS NOT NULL."
             )
         node = self.as_sql(value, scope)
-        return as_bool(node) if kind == "json" else node
+        return as_condition(node) if kind == "json" else node
 
     def clause(self, e: exp.Expr, scope: Scope) -> exp.Expr:
         """Lower the condition of a clause."""

@@ -43,8 +43,43 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_rounded, true=wrong)], default=number.copy())
 
 
-def as_bool(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a truth value; null if it is none."""
+def as_condition(node: exp.Expr) -> exp.Expr:
+    """Return a JSON value as a condition.
+
+    Booleans stay as they are, and a number is true unless it is 0. Other values are null.
+    """
+    is_true = exp.NEQ(this=as_number(node), expression=exp.convert(0))
+    ifs = [
+        exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node)),
+        exp.If(this=is_number(node), true=is_true),
+    ]
+    return exp.Case(ifs=ifs)
+
+
+def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
+    """Return a JSON value as a condition; DuckDB raises an error if it cannot be one.
+
+    `text` is the expression that uses the condition, for the message.
+    """
+    message = exp.Literal.string(
+        f"JSON must be true, false, null or a number to be a condition, but {text} has "
+    )
+    way = exp.Literal.string(
+        ". TRY_CAST(x AS BOOLEAN) gives null for other values; to convert strings, write "
+        "CAST(CAST(x AS TEXT) AS BOOLEAN)."
+    )
+    shown = exp.Left(this=exp.cast(node.copy(), "VARCHAR"), expression=exp.convert(_SHOWN))
+    is_other = is_of_type(node, "VARCHAR", "ARRAY", "OBJECT")
+    wrong = func("error", func("concat", message, shown, way))
+    return exp.Case(ifs=[exp.If(this=is_other, true=wrong)], default=as_condition(node))
+
+
+_SHOWN = 60
+"""Most characters of a JSON value in a message."""
+
+
+def _as_bool(node: exp.Expr) -> exp.Expr:
+    """Return JSON's true or false as a truth value."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
@@ -87,7 +122,7 @@ def only_text(node: exp.Expr) -> exp.Expr:
 
 def only_bool(node: exp.Expr) -> exp.Expr:
     """Return the truth value of JSON's true or false; null for other values."""
-    return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=as_bool(node))])
+    return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node))])
 
 
 def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
@@ -98,7 +133,7 @@ def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Return whether a JSON value is a truth value and equals another truth value."""
-    same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(as_bool(node), other))
+    same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(_as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
 
