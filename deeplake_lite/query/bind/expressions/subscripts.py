@@ -297,10 +297,7 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
     meaning = base.type.meaning
     if base.type.shape is None or any(_takes(item) is None for item in items):
-        of_all = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
-        return Type(
-            base.type.dtype, (None,) if of_all else None, meaning if _all_slices(items) else None
-        )
+        return Type(base.type.dtype, None, meaning if _all_slices(items) else None)
     whole = base.type.shape
     count = sum(_takes(item) or 0 for item in items)
     if any(_is_shapeless(item) for item in items):
