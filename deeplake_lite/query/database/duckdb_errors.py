@@ -66,6 +66,17 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        (
+            r"Could not convert Timestamp(?: to higher precision|\(\w+\) to Timestamp\(NS\))"
+            r"|Type INT32 with value \d+-\d\d-\d\d(?: \(BC\))? can't be cast to .* INT64"
+        ),
+        (
+            "Timestamps in nanoseconds cover the years 1677 to 2262, but one that is combined with "
+            "them or converted to them lies outside. CAST those in nanoseconds AS TIMESTAMP, which "
+            "has microseconds."
+        ),
+    ),
+    (
         r"Could not convert string '(.*?)' to (\w+)",
         (
             "The string '{0}' cannot be converted to {1}. TRY_CAST(x AS {1}) gives null for such "

@@ -94,7 +94,15 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
         return None
     unit = dtype if dtype.startswith("datetime64") else "datetime64[D]"
     has_zone = _TIMESTAMP.fullmatch(text)["zone"] is not None  # type: ignore[index]
-    return timestamp if has_zone or timestamp.astype(unit) != timestamp else None
+    return timestamp if has_zone or not _fits(timestamp, unit) else None
+
+
+def _fits(timestamp: np.datetime64, unit: str) -> bool:
+    """Tell whether a unit holds a timestamp exactly, or not at all because it is out of range."""
+    try:
+        return bool(timestamp.astype(unit) == timestamp)
+    except OverflowError:
+        return True
 
 
 def check_times(array: pa.Array, name: str) -> None:
