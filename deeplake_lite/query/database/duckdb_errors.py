@@ -27,6 +27,13 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"JSON path error near '(.*?)'$",
+        (
+            "A JSON path must consist of keys and positions, such as $.key or $.\"a key\"[0], but "
+            "one cannot be read from '{0}' on. Subscripts name any key: meta['a key'][0]."
+        ),
+    ),
+    (
         r"specifier \"(.*?)\" not recognized",
         (
             "There is no unit of time '{0}'. Use 'year', 'quarter', 'month', 'week', 'day', "

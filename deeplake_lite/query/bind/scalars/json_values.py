@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -10,7 +11,45 @@ from deeplake_lite.query.database.json_keys import JSON_KEY
 from deeplake_lite.query.parse.dialect import func
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.values import KindName
+
+
+def path_of_key(key: str) -> str:
+    r"""Return the path of a key of a JSON object.
+
+    It is a JSON path, because a JSON Pointer would also read '0' as a position of a list. The few
+    keys that DuckDB's JSON paths cannot name are no numbers, so they become JSON Pointers.
+
+    >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
+    ('$."a.b"', '/', '/a\\b')
+    """
+    if not key or "\\" in key:
+        return _pointer([key])
+    escaped = key.replace('"', '\\"')
+    return f'$."{escaped}"'
+
+
+_STEP = re.compile(r'\."([^"\\*]*)"|\.([A-Za-z_]\w*)|\[(\d+)\]')
+"""Matches a quoted key, a plain key or a position in a JSON path."""
+
+
+def readable_path(path: str) -> str:
+    """Return a JSON path as a JSON Pointer if it has an empty key, which DuckDB refuses in paths.
+
+    >>> readable_path('$.a."".b[0]'), readable_path("$.a"), readable_path('$[*].""')
+    ('/a//b/0', '$.a', '$[*].""')
+    """
+    steps = list(_STEP.finditer(path))
+    if '.""' not in path or "$" + "".join(step[0] for step in steps) != path:
+        return path
+    return _pointer([next(part for part in step.groups() if part is not None) for step in steps])
+
+
+def _pointer(keys: Sequence[str]) -> str:
+    """Return a JSON Pointer; see https://www.rfc-editor.org/rfc/rfc6901."""
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 def json_text(node: exp.Expr) -> exp.Expr:
