@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CELLS = [np.array(5), np.array(-5), np.array([5, -5]), np.array([[1, -1], [2, 3]]), np.array(0)]
 INDEXED: dict[str, Callable[[Any], Any]] = {
@@ -38,9 +40,7 @@ def ds() -> dl.Dataset:
 
 @pytest.mark.parametrize("text", INDEXED)
 @pytest.mark.parametrize("size", [1, 5_000])
-def test_a_mask_without_axes_keeps_or_drops_the_value(
-    ds: dl.Dataset, text: str, size: int
-) -> None:
+def test_a_mask_without_axes_keeps_or_drops_the_value(ds: dl.Dataset, text: str, size: int) -> None:
     if size > 1:  # such rows are computed one by one
         large = np.zeros((size, size // 10), np.int64)
         ds.append({"x": [large], "m": [large > 0], "y": [[1, 2]], "r": [[1]]})
@@ -54,7 +54,8 @@ def test_a_mask_without_axes_keeps_or_drops_the_value(
 
 @pytest.mark.parametrize("mask", [np.array(True), np.array(False)])
 def test_a_mask_without_axes_selects_a_whole_array_like_numpy(mask: Any) -> None:
-    schema = {"m": dl.Array("bool", None), "y": dl.Array("int64", (2,)), "r": dl.Array("int8", (None,))}  # fmt: skip
+    shapes = {"y": dl.Array("int64", (2,)), "r": dl.Array("int8", (None,))}
+    schema = {"m": dl.Array("bool", None), **shapes}
     ds = dl.create("memory://masks-of-arrays", schema, overwrite=True)
     ds.append({"m": [mask], "y": [[1, 2]], "r": [[1, 2, 3]]})
     for name in ("y", "r"):

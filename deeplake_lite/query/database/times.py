@@ -66,6 +66,15 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     return time
 
 
+def is_impossible(text: str) -> bool:
+    """Tell whether a string has the form of a timestamp, but the calendar has no such time.
+
+    >>> is_impossible("2024-02-30"), is_impossible("2024-02-29"), is_impossible("2024-2-30")
+    (True, False, False)
+    """
+    return bool(_TIMESTAMP.fullmatch(text)) and read_timestamp(text) is None
+
+
 def _check_zone(text: str) -> None:
     """Refuse a timestamp whose time zone is not an offset. Raises QueryTypeError."""
     match = _IN_ZONE.fullmatch(text)

@@ -56,9 +56,7 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     if to.this == exp.DType.BOOLEAN and is_json(value):
         node = low.as_sql(value, scope)
         is_lenient = isinstance(e, exp.TryCast)
-        return Sql(
-            as_condition(node) if is_lenient else as_exact_condition(node, text_of(e)), BOOL
-        )
+        return Sql(as_condition(node) if is_lenient else as_exact_condition(node, text_of(e)), BOOL)
     is_text = to.this in exp.DataType.TEXT_TYPES
     if to.this in _MOMENTS and isinstance(value, Constant) and isinstance(value.value, str):
         # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.

@@ -64,7 +64,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
     has_nulls = kind_of(this).real and not all(map(is_present, values))
     is_mixed = any(
-        beside_floats.are_mixed(kind_of(this), kind_of(v)) or differ_in_unit(*with_units(this, v, low))
+        beside_floats.are_mixed(kind_of(this), kind_of(v))
+        or differ_in_unit(*with_units(this, v, low))
         for v in values
     )
     if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
