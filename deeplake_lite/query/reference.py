@@ -98,7 +98,9 @@ RULES = {
         "unless `CAST(x AS BIGINT)` preserves it."
     ),
     "Conditions": (
-        "A condition has one truth value per row. Wrap a tensor in `ANY(…)` or `ALL(…)`."
+        "A condition has one truth value per row. Wrap a tensor in `ANY(…)` or `ALL(…)`. A number "
+        "is true unless it is 0, also within JSON; strings, lists and objects of JSON are null as "
+        "conditions, and `CAST(x AS BOOLEAN)` refuses them."
     ),
     "Division": (
         "`/` never rounds to an integer. For scalars, `//` and `%` round towards zero: `-7 // 3` "

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from deeplake_lite.query.parse.parsing import TOO_DEEP
 
 if TYPE_CHECKING:
@@ -24,6 +26,13 @@ _RULES: tuple[tuple[str, str], ...] = (
         (
             "The string '{0}' does not have the date format '{1}'. TRY_STRPTIME gives null for "
             "such strings."
+        ),
+    ),
+    (
+        r"JSON path error near '(.*?)'$",
+        (
+            'A JSON path must consist of keys and positions, such as $.key or $."a key"[0], but '
+            "one cannot be read from '{0}' on. Subscripts name any key: meta['a key'][0]."
         ),
     ),
     (
@@ -63,6 +72,28 @@ _RULES: tuple[tuple[str, str], ...] = (
         (
             "There is no type {0}. Use a type of SQL or NumPy, such as INT, DOUBLE, TEXT, DATE, "
             "uint8 or float32."
+        ),
+    ),
+    (
+        (
+            r"Could not convert Timestamp(?: to higher precision|\(\w+\) to Timestamp\(NS\))"
+            r"|Type INT32 with value \d+-\d\d-\d\d(?: \(BC\))? can't be cast to .* INT64"
+        ),
+        (
+            "Timestamps in nanoseconds cover the years 1677 to 2262, but one that is combined with "
+            "them or converted to them lies outside. CAST those in nanoseconds AS TIMESTAMP, which "
+            "has microseconds."
+        ),
+    ),
+    (
+        (
+            r"Could not convert string '([+-]?\d+[-/ ]\d+[-/ ]\d+(?:[T ].*?)?)' to "
+            r"(?:INT64|INT32|BIGINT|INTEGER)"
+        ),
+        (
+            "The string '{0}' is not a time, or its unit cannot hold it. A date must be "
+            "'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS'; nanoseconds cover the years 1677 to "
+            "2262."
         ),
     ),
     (
@@ -179,6 +210,7 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"A query (?:makes values of at most|computes values of 2,048) .*"
             r"|A column of integers and floats holds .*"
             r"|SQL computes with (?:durations in whole|JSON in) .*"
+            r"|JSON must be true, false, null or a number .*"
         ),
         "{0}",
     ),
@@ -233,6 +265,39 @@ def explain_error(error: BaseException) -> str:
             return shortened(meaning.format(*groups))
     kind = str(error).split(" Error: ")[0]
     return _OTHERWISE.get(kind, _OTHERWISE["Invalid Input"])
+
+
+def explain_call(error: BaseException, node: exp.Expr) -> str | None:
+    """Return a message that names the function that refuses its arguments, with DuckDB's reason.
+
+    None if `explain_error` has a message of its own for the error, or if it comes from a CAST.
+
+    >>> node = exp.Anonymous(this="UNHEX", expressions=[exp.Literal.string("zz")])
+    >>> explain_call(RuntimeError("Invalid Input Error: Invalid input for hex digit: z"), node)
+    'UNHEX refuses its arguments: Invalid input for hex digit: z. Write other arguments.'
+    """
+    text, kind = bare(error), str(error).split(" Error: ")[0]
+    call = node.this if isinstance(node, exp.Window | exp.Filter) else node
+    while isinstance(call, exp.Paren | exp.Not):
+        call = call.this
+    is_call = isinstance(call, exp.Func | exp.Escape | exp.AtTimeZone)
+    is_call = is_call and not isinstance(call, exp.Cast | exp.Case | exp.And | exp.Or)
+    is_explained = any(re.search(pattern, text, re.DOTALL) for pattern, _ in _RULES)
+    if is_explained or not is_call or kind not in _OF_VALUES:
+        return None
+    name = call.name if isinstance(call, exp.Anonymous) else _CALLS.get(call.key, call.key)
+    way = "Write other arguments."
+    if call.find(exp.Column) is not None:
+        way = "If values of some rows cause this, exclude these rows with a condition."
+    reason = shortened(text).rstrip(".! ")
+    return f"{_FUNCTIONS.get(name.lower(), name.upper())} refuses its arguments: {reason}. {way}"
+
+
+_OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", "Syntax"}
+"""Kinds of DuckDB's errors for values that a function does not take."""
+
+_CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
+"""Names of expressions in messages that are no calls by their syntax."""
 
 
 def shortened(message: str) -> str:

@@ -66,6 +66,15 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     return time
 
 
+def is_impossible(text: str) -> bool:
+    """Tell whether a string has the form of a timestamp, but the calendar has no such time.
+
+    >>> is_impossible("2024-02-30"), is_impossible("2024-02-29"), is_impossible("2024-2-30")
+    (True, False, False)
+    """
+    return bool(_TIMESTAMP.fullmatch(text)) and read_timestamp(text) is None
+
+
 def _check_zone(text: str) -> None:
     """Refuse a timestamp whose time zone is not an offset. Raises QueryTypeError."""
     match = _IN_ZONE.fullmatch(text)
@@ -94,7 +103,15 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
         return None
     unit = dtype if dtype.startswith("datetime64") else "datetime64[D]"
     has_zone = _TIMESTAMP.fullmatch(text)["zone"] is not None  # type: ignore[index]
-    return timestamp if has_zone or timestamp.astype(unit) != timestamp else None
+    return timestamp if has_zone or not _fits(timestamp, unit) else None
+
+
+def _fits(timestamp: np.datetime64, unit: str) -> bool:
+    """Tell whether a unit holds a timestamp exactly, or not at all because it is out of range."""
+    try:
+        return bool(timestamp.astype(unit) == timestamp)
+    except OverflowError:
+        return True
 
 
 def check_times(array: pa.Array, name: str) -> None:

@@ -100,9 +100,18 @@ class Guarded:
         except LakeError:
             raise
         except REFUSALS as error:
-            pairs = zip(values, self.args, strict=True)
-            types = [f"{arg.type.dtype} {np.shape(v)}" for v, arg in pairs]
+            if lead and not self.is_users and self._count(values):
+                self._run(self._first(values), lead=0)  # the error of a row does not count rows
+            types = [
+                f"{arg.type.dtype} {np.shape(v)[0 if arg.is_constant else lead :]}"
+                for v, arg in zip(values, self.args, strict=True)
+            ]
             raise refusal(self.text, error, types) from error
+
+    def _first(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values of the first row."""
+        pairs = zip(values, self.args, strict=True)
+        return tuple(value if arg.is_constant else value[0] for value, arg in pairs)
 
     def _spread(self, result: Any, nulls: NDArray[np.bool_]) -> Any:
         """Return the result for all rows; `result` has only the rows that are not null."""

@@ -28,7 +28,7 @@ from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.connect import connect
 from deeplake_lite.query.database.convert import as_arrow, from_arrow, sql_type
-from deeplake_lite.query.database.duckdb_errors import bare, explain_error, gist
+from deeplake_lite.query.database.duckdb_errors import bare, explain_call, explain_error, gist
 from deeplake_lite.query.database.thread import CallThread, await_all
 from deeplake_lite.query.database.times import with_durations, without_intervals
 from deeplake_lite.query.result.json_parts import mark_json
@@ -240,7 +240,7 @@ class _Query:
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
                     ours.place = Place.at(self._plan.text, self._plan.ungrouped[0])
                 else:
-                    self._locate(ours, gist(bare(error)), next(iter(tables), None))
+                    self._locate(ours, error, next(iter(tables), None))
             raise ours from error
         finally:
             for name in tables:
@@ -285,12 +285,15 @@ class _Query:
                 raise _too_large() from error
             raise duckdb.Error(str(error)) from error
 
-    def _locate(self, error: QueryTypeError, complaint: str, staged: str | None) -> None:
+    def _locate(self, ours: QueryTypeError, error: BaseException, staged: str | None) -> None:
         """Set the place of an error to the smallest expression with the same complaint of DuckDB's.
+
+        The message also names the function, if it has no better explanation of the error.
 
         DuckDB does not tell which expression fails, so they are run one by one over the sources.
         If there is a table `staged`, it takes the place of the source that it was filtered from.
         """
+        complaint = gist(bare(error))
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
             inner = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
@@ -305,7 +308,8 @@ class _Query:
             for source in sources[1:]:
                 probe = probe.join(source, join_type="cross")
             if complaint == self._call(partial(self._find_complaint, probe.sql("duckdb"))):
-                error.place = Place.at(self._plan.text, start)
+                ours.args = (explain_call(error, node) or ours.args[0], *ours.args[1:])
+                ours.place = Place.at(self._plan.text, start)
                 return
 
     def _probe_source(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:

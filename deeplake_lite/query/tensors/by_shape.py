@@ -277,7 +277,7 @@ def _index(index: tuple[Any, ...], text: str, values: tuple[Any, ...], rows: Row
     try:
         return stack[(slice(None), *index)]
     except IndexError as error:
-        raise out_of_range(text, error, stack.shape[1:]) from error
+        raise out_of_range(text, error, index, stack.shape[1:]) from error
 
 
 # ---- parts

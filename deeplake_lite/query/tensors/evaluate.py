@@ -233,4 +233,4 @@ def _index(tree: Index, env: Env) -> Any:
     try:
         return values[(slice(None), *index)]
     except IndexError as error:
-        raise out_of_range(tree.text, error, values.shape[1:]) from error
+        raise out_of_range(tree.text, error, index, values.shape[1:]) from error

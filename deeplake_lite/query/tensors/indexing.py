@@ -24,7 +24,7 @@ def apply_index(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
     try:
         return value[index]
     except IndexError as error:
-        raise out_of_range(text, error, np.shape(value)) from error
+        raise out_of_range(text, error, index, np.shape(value)) from error
 
 
 def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | None:
@@ -47,7 +47,8 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
             return None
         else:
             value = np.asarray(position)
-            out.append(_whole(value, tree.text) if value.ndim == 0 else value)
+            is_position = value.ndim == 0 and value.dtype != bool  # a number's mask has no axes
+            out.append(_whole(value, tree.text) if is_position else value)
     return tuple(out)
 
 

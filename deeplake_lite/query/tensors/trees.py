@@ -122,8 +122,17 @@ def trimmed(value: Any) -> Any:
     return None if value.mask.all() else value.compressed()
 
 
-def out_of_range(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
-    """Build the error for an index that NumPy refuses for values of a shape."""
+def out_of_range(
+    text: str, error: IndexError, index: tuple[Any, ...], shape: tuple[int, ...]
+) -> QueryError:
+    """Build the error for an index that NumPy refuses for rows of a shape.
+
+    NumPy indexes a single row again, because an error of stacked rows also counts their axis.
+    """
+    try:
+        np.broadcast_to(np.False_, shape)[index]
+    except IndexError as of_row:
+        error = of_row
     return QueryError(f"{text}: {error}; a row has shape {shape}.")
 
 

@@ -30,7 +30,7 @@ from deeplake_lite.query.bind.calls.catalog import (
 from deeplake_lite.query.bind.calls.growth import check_growth
 from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
-from deeplake_lite.query.bind.expressions.constants import items_of, option
+from deeplake_lite.query.bind.expressions.constants import constant, items_of, option
 from deeplake_lite.query.bind.expressions.digests import count_argument
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import parse_fraction
@@ -39,6 +39,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     as_number,
     json_key,
     json_order,
+    readable_path,
 )
 from deeplake_lite.query.bind.scalars.kinds import (
     as_json,
@@ -360,6 +361,8 @@ def _call_scalars(
         kind = _result_kind(name, duckdb_name, args)
         if takes_no_text(duckdb_name):
             args = [parse_fraction(a) for a in args]
+    if name in known.TAKES_PATHS:
+        args = [args[0], *map(_as_path, args[1:])] if args else args
     nodes = [_argument(name, a, low, scope) for a in args]
     if name in IN_MICROSECONDS:
         nodes = [
@@ -411,8 +414,17 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
         )
 
 
+def _as_path(value: Value) -> Value:
+    """Return a constant JSON path in a form that DuckDB reads; return any other value as it is."""
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return constant(readable_path(value.value))
+    return value
+
+
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
+    if is_json(value) and name in known.OF_CONDITIONS:
+        return low.condition(value, scope)
     if is_json(value) and name in known.OF_JSON | known.SEEKS:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:

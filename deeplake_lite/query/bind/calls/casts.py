@@ -9,8 +9,12 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import constant
-from deeplake_lite.query.bind.scalars.json_values import json_text
-from deeplake_lite.query.bind.scalars.kinds import as_text
+from deeplake_lite.query.bind.scalars.json_values import (
+    as_condition,
+    as_exact_condition,
+    json_text,
+)
+from deeplake_lite.query.bind.scalars.kinds import as_text, is_json
 from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.dialect import WRITTEN, text_of
@@ -49,6 +53,10 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         value = low.as_tensor(value, text_of(e.this))
     if isinstance(value, Tensor) and not value.is_scalar:
         return low.call("CAST", [value], {"type": _dtype(to, value)}, e)
+    if to.this == exp.DType.BOOLEAN and is_json(value):
+        node = low.as_sql(value, scope)
+        is_lenient = isinstance(e, exp.TryCast)
+        return Sql(as_condition(node) if is_lenient else as_exact_condition(node, text_of(e)), BOOL)
     is_text = to.this in exp.DataType.TEXT_TYPES
     if to.this in _MOMENTS and isinstance(value, Constant) and isinstance(value.value, str):
         # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.

@@ -61,6 +61,12 @@ OF_JSON = {
 }  # fmt: skip
 """Functions that take JSON values as JSON."""
 
+TAKES_PATHS = {
+    "JSON_ARRAY_LENGTH", "JSON_EXISTS", "JSON_EXTRACT", "JSON_EXTRACT_PATH",
+    "JSON_EXTRACT_PATH_TEXT", "JSON_EXTRACT_STRING", "JSON_KEYS", "JSON_TYPE", "JSON_VALUE",
+}  # fmt: skip
+"""Functions of a JSON value and the path of a part."""
+
 GIVES_JSON = {
     "JSON", "JSON_ARRAY", "JSON_MERGE_PATCH", "JSON_OBJECT", "JSON_QUOTE", "JSON_STRUCTURE",
     "ROW_TO_JSON", "TO_JSON",
@@ -84,6 +90,9 @@ LIKE_ARGUMENT = {
 
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Window functions without arguments."""
+
+OF_CONDITIONS = {"BOOL_AND", "BOOL_OR", "COUNTIF", "COUNT_IF"}
+"""Functions that take conditions."""
 
 HOLDS_PARTS = {
     "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",

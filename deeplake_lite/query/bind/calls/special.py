@@ -50,8 +50,10 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deeplake_lite.query.bind.expressions.lowering import Lowering
-    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.bind.scope import Relation, Scope
 
 
 def _metadata(what: str, type_: Any) -> Any:
@@ -184,7 +186,9 @@ def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None
 
 def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     alias = e.expressions[0].name if e.expressions else None
-    for relation in scope.relations:
+    for relation in _relations_around(scope) if alias is not None else scope.relations:
+        if alias == relation.alias and relation.instance is None:
+            break  # a subquery, which hides sources of that name in the queries around
         if relation.instance is not None and alias in (None, relation.alias):
             row = exp.column(ROW, table=relation.table)
             key = "r_" + row.sql("duckdb")
@@ -196,6 +200,14 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         f"{text_of(e)} is the id of a row of a dataset, but rows of a subquery have no ids. Select "
         "them in the subquery: FROM (SELECT *, ROW_ID() AS row_id …)."
     )
+
+
+def _relations_around(scope: Scope) -> Iterator[Relation]:
+    """Yield the relations of a query, and then those of the queries around it."""
+    at: Scope | None = scope
+    while at is not None:
+        yield from at.relations
+        at = at.parent
 
 
 def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:

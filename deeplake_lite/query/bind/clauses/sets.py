@@ -28,6 +28,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     is_numpys,
     kind_of,
 )
+from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, select_from
 from deeplake_lite.query.values import (
@@ -273,6 +274,10 @@ def _add_column(
     _check_kinds(label, names)
     if beside_floats.are_mixed(*kinds):
         return _add_numbers(low, pair, compared, carried, table, of_both=of_both)
+    if not of_both and differ_in_unit(*pair):
+        nodes = [low.as_sql(side, Scope()) for side in pair]
+        compared.add(*map(nanoseconds_of, nodes, pair))
+        return Sql(exp.column(carried.add(nodes[0], exp.null()), table=table), kinds[0])
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
     other_classes = is_class and (names[0], kinds[0].names) != (names[1], kinds[1].names)
     if mixed or other_classes:

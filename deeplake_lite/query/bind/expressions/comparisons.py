@@ -29,7 +29,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.moments import differ_in_unit
+from deeplake_lite.query.bind.scalars.moments import differ_in_unit, with_units
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
@@ -186,6 +186,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if len(tensors) == 2:
         return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
+    left, right = with_units(left, right, low)
     pairs = ((left, right), (right, left))
     if differ_in_unit(left, right):
         return Sql(_null_safe_of_moments(e, left, right, low, scope), BOOL)
@@ -228,7 +229,10 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
     if isinstance(value, Tensor) and value.plain is not None:
         valid = validity(value)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    node = low.as_sql(value, scope)
-    if isinstance(value, Sql) and value.kind.name == "json":
-        node = json_text(node)  # a null within JSON counts as null
+    if is_json(value) and isinstance(e.expression, exp.Boolean):
+        node = low.condition(value, scope)
+    else:
+        node = low.as_sql(value, scope)
+        if isinstance(value, Sql) and is_json(value):
+            node = json_text(node)  # a null within JSON counts as null
     return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)

@@ -43,7 +43,7 @@ from deeplake_lite.query.bind.places import add_place, placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats, structs
 from deeplake_lite.query.bind.scalars.exact import beside_integers
 from deeplake_lite.query.bind.scalars.json_compare import compare_json
-from deeplake_lite.query.bind.scalars.json_values import as_bool
+from deeplake_lite.query.bind.scalars.json_values import as_condition
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
     agree,
@@ -55,7 +55,12 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.moments import beside_coarser, compare_out_of_range, is_fine
+from deeplake_lite.query.bind.scalars.moments import (
+    beside_coarser,
+    compare_out_of_range,
+    is_fine,
+    with_units,
+)
 from deeplake_lite.query.bind.scalars.nan import exclude_nan
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.parse.dialect import func, text_of
@@ -465,7 +470,7 @@ class Lowering:
             present = exp.not_(exp.Is(this=self.as_sql(side, scope), expression=exp.null()))
             constant = exp.true() if always else exp.false()
             return exp.Case(ifs=[exp.If(this=present, true=constant)])
-        left, right = agree(left, right), agree(right, left)
+        left, right = with_units(agree(left, right), agree(right, left), self)
         if kind_of(left).name == kind_of(right).name == "list":
             left, right = as_part(left), as_part(right)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
@@ -489,7 +494,7 @@ class Lowering:
                 "value, or write x IS NOT NULL."
             )
         node = self.as_sql(value, scope)
-        return as_bool(node) if kind == "json" else node
+        return as_condition(node) if kind == "json" else node
 
     def clause(self, e: exp.Expr, scope: Scope) -> exp.Expr:
         """Lower the condition of a clause."""

@@ -25,7 +25,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
-from deeplake_lite.query.bind.scalars.moments import differ_in_unit
+from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of, with_units
 from deeplake_lite.query.bind.scalars.nan import exclude_nan, is_nan, is_null, is_present
 from deeplake_lite.query.parse.dialect import paired, select_from, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
@@ -64,7 +64,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
     has_nulls = kind_of(this).real and not all(map(is_present, values))
     is_mixed = any(
-        beside_floats.are_mixed(kind_of(this), kind_of(v)) or differ_in_unit(this, v)
+        beside_floats.are_mixed(kind_of(this), kind_of(v))
+        or differ_in_unit(*with_units(this, v, low))
         for v in values
     )
     if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
@@ -129,7 +130,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for value, column in zip(values, selected, strict=True):
         node, kind = exp.column(column.node.name, table=_SUBQUERY), column.kind
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
-        value = low.types.refined(value)
+        value, _ = with_units(low.types.refined(value), Sql(node, kind), low)
         check_bytes(value, Sql(node, kind))
         check_pair(value, kind_of(value), kind)
         plain.append((low.as_sql(value, scope), value))
@@ -142,6 +143,10 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
         elif beside_floats.are_mixed(kind_of(value), kind):
             columns.append(beside_floats.key(node, kind))
             sides.append(beside_floats.key(low.as_sql(value, scope), kind_of(value)))
+        elif differ_in_unit(value, Sql(node, kind)):
+            value = agree(value, Sql(node, kind))
+            columns.append(nanoseconds_of(node, Sql(node, kind)))
+            sides.append(nanoseconds_of(low.as_sql(value, scope), value))
         else:
             columns.append(node)
             sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))

@@ -25,6 +25,11 @@ from deeplake_lite.query.bind.scalars.kinds import (
     kind_of,
     settled,
 )
+from deeplake_lite.query.bind.scalars.moments import (
+    differ_in_unit,
+    nanoseconds_of,
+    with_units,
+)
 from deeplake_lite.query.bind.scalars.nan import is_nan, is_null
 from deeplake_lite.query.parse.dialect import select_from, text_of
 from deeplake_lite.query.values import Sql, Value
@@ -73,7 +78,7 @@ def compare_with_each(
         return exp.not_(exp.paren(compare_with_each(exp.EQ, left, other, low, scope)))
     column = Sql(exp.column(query.expressions[0].alias_or_name, table=_SUBQUERY), right.kind)
     kind, left, _ = beside_integers(kind, left, column)
-    left = settled(left, low, scope)
+    left, _ = with_units(settled(left, low, scope), column, low)
     node, value = _comparable_sides(kind, left, column, low, scope)
     values = select_from([value.copy()], query.copy(), _SUBQUERY)
     comparison = kind(this=node, expression=quantifier(this=exp.Subquery(this=values)))
@@ -131,6 +136,8 @@ def _comparable_sides(
     kinds = kind_of(left), column.kind
     if beside_floats.are_mixed(*kinds):
         return beside_floats.key(nodes[0], kinds[0]), beside_floats.key(nodes[1], kinds[1])
+    if differ_in_unit(sides[0], column):
+        return nanoseconds_of(nodes[0], sides[0]), nanoseconds_of(nodes[1], column)
     return nodes
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
-from deeplake_lite.query.bind.scalars.json_values import json_slice
+from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, agree, as_part, kind_of, settled
 from deeplake_lite.query.bind.scalars.structs import check_sought, kind_of_part
 from deeplake_lite.query.functions import Type
@@ -174,8 +174,7 @@ def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.E
     """Return a JSON key or position as a JSON path for DuckDB."""
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
-        escaped = at.value.replace('"', '\\"')
-        return exp.Literal.string(f'$."{escaped}"')
+        return exp.Literal.string(path_of_key(at.value))
     if isinstance(at, Constant) and type(at.value) is int and abs(at.value) < 1 << 31:
         return exp.Literal.string(f"$[{at.value}]" if at.value >= 0 else f"$[#{at.value}]")
     if isinstance(at, Constant) or kind_of(at).name not in ("number", "any"):
@@ -297,10 +296,7 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
     meaning = base.type.meaning
     if base.type.shape is None or any(_takes(item) is None for item in items):
-        of_all = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
-        return Type(
-            base.type.dtype, (None,) if of_all else None, meaning if _all_slices(items) else None
-        )
+        return Type(base.type.dtype, None, meaning if _all_slices(items) else None)
     whole = base.type.shape
     count = sum(_takes(item) or 0 for item in items)
     if any(_is_shapeless(item) for item in items):

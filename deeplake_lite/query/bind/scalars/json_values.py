@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -10,7 +11,45 @@ from deeplake_lite.query.database.json_keys import JSON_KEY
 from deeplake_lite.query.parse.dialect import func
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.values import KindName
+
+
+def path_of_key(key: str) -> str:
+    r"""Return the path of a key of a JSON object.
+
+    It is a JSON path, because a JSON Pointer would also read '0' as a position of a list. The few
+    keys that DuckDB's JSON paths cannot name are no numbers, so they become JSON Pointers.
+
+    >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
+    ('$."a.b"', '/', '/a\\b')
+    """
+    if not key or "\\" in key:
+        return _pointer([key])
+    escaped = key.replace('"', '\\"')
+    return f'$."{escaped}"'
+
+
+_STEP = re.compile(r'\."([^"\\*]*)"|\.([A-Za-z_]\w*)|\[(\d+)\]')
+"""Matches a quoted key, a plain key or a position in a JSON path."""
+
+
+def readable_path(path: str) -> str:
+    """Return a JSON path as a JSON Pointer if it has an empty key, which DuckDB refuses in paths.
+
+    >>> readable_path('$.a."".b[0]'), readable_path("$.a"), readable_path('$[*].""')
+    ('/a//b/0', '$.a', '$[*].""')
+    """
+    steps = list(_STEP.finditer(path))
+    if '.""' not in path or "$" + "".join(step[0] for step in steps) != path:
+        return path
+    return _pointer([next(part for part in step.groups() if part is not None) for step in steps])
+
+
+def _pointer(keys: Sequence[str]) -> str:
+    """Return a JSON Pointer; see https://www.rfc-editor.org/rfc/rfc6901."""
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 def json_text(node: exp.Expr) -> exp.Expr:
@@ -43,8 +82,43 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_rounded, true=wrong)], default=number.copy())
 
 
-def as_bool(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a truth value; null if it is none."""
+def as_condition(node: exp.Expr) -> exp.Expr:
+    """Return a JSON value as a condition.
+
+    Booleans stay as they are, and a number is true unless it is 0. Other values are null.
+    """
+    is_true = exp.NEQ(this=as_number(node), expression=exp.convert(0))
+    ifs = [
+        exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node)),
+        exp.If(this=is_number(node), true=is_true),
+    ]
+    return exp.Case(ifs=ifs)
+
+
+def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
+    """Return a JSON value as a condition; DuckDB raises an error if it cannot be one.
+
+    `text` is the expression that uses the condition, for the message.
+    """
+    message = exp.Literal.string(
+        f"JSON must be true, false, null or a number to be a condition, but {text} has "
+    )
+    way = exp.Literal.string(
+        ". TRY_CAST(x AS BOOLEAN) gives null for other values; to convert strings, write "
+        "CAST(CAST(x AS TEXT) AS BOOLEAN)."
+    )
+    shown = exp.Left(this=exp.cast(node.copy(), "VARCHAR"), expression=exp.convert(_SHOWN))
+    is_other = is_of_type(node, "VARCHAR", "ARRAY", "OBJECT")
+    wrong = func("error", func("concat", message, shown, way))
+    return exp.Case(ifs=[exp.If(this=is_other, true=wrong)], default=as_condition(node))
+
+
+_SHOWN = 60
+"""Most characters of a JSON value in a message."""
+
+
+def _as_bool(node: exp.Expr) -> exp.Expr:
+    """Return JSON's true or false as a truth value."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
@@ -87,7 +161,7 @@ def only_text(node: exp.Expr) -> exp.Expr:
 
 def only_bool(node: exp.Expr) -> exp.Expr:
     """Return the truth value of JSON's true or false; null for other values."""
-    return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=as_bool(node))])
+    return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node))])
 
 
 def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
@@ -98,7 +172,7 @@ def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Return whether a JSON value is a truth value and equals another truth value."""
-    same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(as_bool(node), other))
+    same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(_as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
 

@@ -20,7 +20,7 @@ from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import parse_fraction, parse_number
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_order, json_text
 from deeplake_lite.query.database.convert import json_document
-from deeplake_lite.query.database.times import exact_timestamp
+from deeplake_lite.query.database.times import exact_timestamp, is_impossible
 from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
 from deeplake_lite.query.values import (
     ANY,
@@ -168,7 +168,7 @@ _LIKE_A_MOMENT = re.compile(
 
 def _check_moment(text: str) -> None:
     """Refuse a string beside times that is not a time itself. Raises QueryTypeError."""
-    if not _LIKE_A_MOMENT.fullmatch(text):
+    if is_impossible(text) or not _LIKE_A_MOMENT.fullmatch(text):
         raise QueryTypeError(
             "A string beside times must be a time, such as '2026-01-31' or '2026-01-31T12:00:00', "
             f"but it is {text!r:.60}."

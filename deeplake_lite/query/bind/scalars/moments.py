@@ -8,14 +8,16 @@ cannot hold them, so a difference with nanoseconds is an error.
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls.catalog import casts_moments
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
-from deeplake_lite.query.bind.scalars.kinds import kind_of
+from deeplake_lite.query.bind.scalars.kinds import agree, kind_of
 from deeplake_lite.query.database.times import read_timestamp
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
@@ -132,7 +134,7 @@ def beside_coarser(
         return beside_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
     fine, other = values
     is_moment = _dtype(other).startswith("datetime64") and not is_fine(other)
-    if not (is_moment and is_fine(fine)) or any(isinstance(v, Constant) for v in values):
+    if not (is_moment and is_fine(fine)):
         return None
     floor, coarse = _floor(nodes[0]), as_timestamp(nodes[1].copy(), other)
     if kind in (exp.LT, exp.GTE):
@@ -149,9 +151,45 @@ def beside_coarser(
 
 
 def differ_in_unit(left: Value, right: Value) -> bool:
-    """Tell whether `beside_coarser` applies to two values."""
+    """Tell whether DuckDB would convert one of two timestamps to nanoseconds for the other."""
     nodes = exp.null(), exp.null()
+    left, right = _as_moment(left, right), _as_moment(right, left)
+    if compare_out_of_range(exp.EQ, left, right) is not None:
+        return True
     return beside_coarser(exp.EQ, (left, right), nodes) is not None
+
+
+def _as_moment(value: Value, other: Value) -> Value:
+    """Return the timestamp in a constant string beside timestamps; return others as they are."""
+    is_text = isinstance(value, Constant) and isinstance(value.value, str)
+    return agree(value, other) if is_text and kind_of(other).name == "time" else value
+
+
+def nanoseconds_of(node: exp.Expr, value: Value) -> exp.Expr:
+    """Return a timestamp of any unit as its nanoseconds since 1970, an integer of 128 bits."""
+    if is_fine(value):
+        return exp.cast(func("epoch_ns", node.copy()), "HUGEINT")
+    count = exp.cast(func("epoch_us", exp.cast(node.copy(), "TIMESTAMP")), "HUGEINT")
+    return exp.Mul(this=count, expression=exp.convert(1000))
+
+
+def with_units(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
+    """Look up the unit of a computed timestamp in DuckDB if the other one has nanoseconds."""
+    if is_fine(left):
+        return left, _with_unit(right, low)
+    return (_with_unit(left, low), right) if is_fine(right) else (left, right)
+
+
+def _with_unit(value: Value, low: Lowering) -> Value:
+    if not isinstance(value, Sql) or value.kind.name != "time" or _dtype(value):
+        return value
+    unit = _UNITS.get(low.types.of(value.node) or "")
+    htype = None if unit is None else Scalar(f"datetime64[{unit}]")
+    return replace(value, kind=replace(value.kind, htype=htype))
+
+
+_UNITS = {"DATE": "D", "TIMESTAMP_S": "s", "TIMESTAMP_MS": "ms", "TIMESTAMP": "us"}
+"""Units of DuckDB's types of timestamps that are coarser than nanoseconds."""
 
 
 _LAST = (2**63 - 1) // 1000
