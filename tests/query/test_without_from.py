@@ -79,7 +79,8 @@ def test_constants_are_one_row_and_rows_are_all(ds, text, expected):
 CONSTANTS = {
     "SELECT 7 AS k": [7], "SELECT 'a' AS k": ["a"], "SELECT $p AS k": [3],
     "SELECT 1 AS k UNION ALL SELECT 2": [1, 2], "(SELECT 7 AS k)": [7],
-    "(SELECT 7 AS k) LIMIT 2": [7], "SELECT 7 AS k ORDER BY k": [7], "SELECT 7 AS id ORDER BY id": [7],
+    "(SELECT 7 AS k) LIMIT 2": [7], "SELECT 7 AS k ORDER BY k": [7],
+    "SELECT 7 AS id ORDER BY id": [7],
     "SELECT 1 AS one, one + 1 AS k": [2], "SELECT UNNEST([1, 2]) AS k": [1, 2],
     "SELECT LEN(LIST_TRANSFORM([5, 6], x -> x + 1)) AS k": [2],
     "SELECT k FROM (SELECT 7 AS k)": [7],
