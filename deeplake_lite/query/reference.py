@@ -73,6 +73,12 @@ RULES = {
         "integers beyond 2**53. A column that mixes the two, such as one from CASE or UNION, does"
         " not round them."
     ),
+    "Fractions": (
+        "Beside a column of float16 or float32, a number with a fraction stands for the nearest "
+        "number that the column can hold, so `f = 0.1` finds a stored 0.1; so does "
+        "`ds[ds['f'] == 0.1]`. Whole numbers, lists, arrays and `CAST(0.1 AS DOUBLE)` are compared "
+        "exactly. NumPy differs in that it rounds whole numbers, too, but no np.float64."
+    ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
         "compares as NaN does. Timestamps keep their nanoseconds, even when a duration is added. "

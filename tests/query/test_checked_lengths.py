@@ -14,6 +14,7 @@ CHECKED = {
     "REPEAT(s, id)": ["a", "bbbb"], "LPAD(s, n, s)": ["a", "bb"], "RPAD(s, n, s)": ["a", "bb"],
     "RANGE(id)": [[0], [0, 1]], "GENERATE_SERIES(1, id)": [[1], [1, 2]],
     "LIST_RESIZE([id], id)": [[1], [2, None]], "s || t": ["ac", "bbd"],
+    "LEN(STRING_SPLIT(s, 'b'))": [1, 3], "LEN(REGEXP_EXTRACT_ALL(s, '.'))": [1, 2],
     "CONCAT(s, t)": ["ac", "bbd"], "CONCAT_WS('-', s, t)": ["a-c", "bb-d"],
 }  # fmt: skip
 """Calls, and what they give for two rows, in order."""

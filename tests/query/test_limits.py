@@ -80,6 +80,14 @@ LONG = [
     "replace(repeat('a', 100000), 'a', repeat('b', 100000))",
     "regexp_replace(repeat('a', 100000), '', repeat('b', 100000), 'g')",
     "list_transform([1], x -> repeat('x', 1000000000))",
+    "list_transform([',', ';'], x -> len(string_split(repeat(x, 6000000), x)))",
+    *(text.replace("%", "repeat('a,', 11000000)") for text in [
+        "string_split(%, ',')", "split(%, 'a,')", "str_split(%, '')", "string_to_array(%, ',')",
+        "string_split_regex(%, ',')", "str_split_regex(%, 'A', 'i')",
+        "regexp_split_to_array(%, '[,]')", "regexp_extract_all(%, 'a')",
+        "regexp_extract_all(%, '(A)(,)', 1, 'i')", "regexp_extract_all(%, '(a)(,)', ['x', 'y'])",
+        "parse_path(replace(%, ',', '/'))", "CAST(% AS TEXT[])", "TRY_CAST(% AS INTEGER[])",
+    ]),
 ]  # fmt: skip
 
 
@@ -96,6 +104,7 @@ def test_a_value_that_is_too_long_is_not_made(ds, text):
         "REPEAT('a', 10000000 + id)", "LPAD('a', CAST(10000000 + id AS INTEGER), 'x')",
         "RANGE(1000000 + id)", "LIST_RESIZE([id], 1000000 + id)", "REPEAT(REPEAT('a', id), 10000)",
         "REPLACE(REPEAT('a', 1000 + id), 'a', REPEAT('b', 1000))",
+        "STRING_SPLIT(REPEAT('a,', 60000 + id), ',')",
     ],
 )  # fmt: skip
 def test_values_of_many_rows_that_are_too_long_together_are_not_made(text):
@@ -128,6 +137,14 @@ def test_replacements_that_multiply_stop(ds):
 
 SHORT = {
     "repeat('ab', 3)": "ababab", "repeat('ab', id + 2)": "abab", "lpad('a', 3, '-')": "--a",
+    "string_split('a,b', ',')": ["a", "b"], "split('ab', '')": ["a", "b"],
+    "string_split_regex('aXb', 'x', 'i')": ["a", "b"],
+    "regexp_extract_all('ab', '[a-z]')": ["a", "b"],
+    "LEN(string_split(repeat('a,', 500000 + id), ','))": 500_001,
+    "LEN(regexp_extract_all(repeat('a,', 50000 + id), 'A', 0, 'i'))": 50_000,
+    "LEN(string_split(repeat('ab', 50000), 'ba'))": 50_000, "parse_path('/a/b')": ["/", "a", "b"],
+    "CAST('[1, 2]' AS INTEGER[])": [1, 2],
+    "LEN(CAST('[' || repeat('a,', 50000 + id) || 'a]' AS TEXT[]))": 50_001,
     "repeat([1], 2)": [1, 1], "range(id + 2)": [0, 1], "generate_series(1, 3)": [1, 2, 3],
     "range(0, 10000000000, 5000000000)": [0, 5_000_000_000], "list_resize([1], 2, 7)": [1, 7],
     "replace('abc', 'b', repeat('x', 3))": "axxxc", "printf('%03d', 7)": "007",

@@ -74,3 +74,43 @@ def test_a_view_and_no_rows(ds, value):
 )  # fmt: skip
 def test_constants_are_one_row_and_rows_are_all(ds, text, expected):
     assert ds.query(text)["x"][:].tolist() == expected
+
+
+CONSTANTS = {
+    "SELECT 7 AS k": [7], "SELECT 'a' AS k": ["a"], "SELECT $p AS k": [3],
+    "SELECT 1 AS k UNION ALL SELECT 2": [1, 2], "(SELECT 7 AS k)": [7],
+    "(SELECT 7 AS k) LIMIT 2": [7], "SELECT 7 AS k ORDER BY k": [7],
+    "SELECT 7 AS id ORDER BY id": [7],
+    "SELECT 1 AS one, one + 1 AS k": [2], "SELECT UNNEST([1, 2]) AS k": [1, 2],
+    "SELECT LEN(LIST_TRANSFORM([5, 6], x -> x + 1)) AS k": [2],
+    "SELECT k FROM (SELECT 7 AS k)": [7],
+    "WITH inner_ AS (SELECT 7 AS k) SELECT k FROM inner_ UNION ALL SELECT 8": [7, 8],
+    "SELECT id AS k": [0, 1, 2, 3], "SELECT 1 AS id, id AS k": [0, 1, 2, 3],
+    "SELECT COUNT(*) AS k": [4], "SELECT 7 AS k WHERE id < 2": [7, 7],
+    "SELECT CAST(ROW_NUMBER() AS BIGINT) AS k": [0, 1, 2, 3],
+}  # fmt: skip
+"""Queries without FROM, and their rows as a table."""
+
+
+@pytest.mark.parametrize("text", CONSTANTS)
+def test_constants_in_from_and_with_are_one_row(ds, text):
+    values, params = CONSTANTS[text], {"p": 3}
+    column = "id" if "AS id ORDER" in text else "k"
+
+    def rows(query):
+        return list(ds.query(query, params if "$p" in query else {})["x"][:])
+
+    assert rows(f"SELECT {column} AS x FROM ({text})") == values
+    assert rows(f"SELECT COUNT(*) AS x FROM ({text})") == [len(values)]
+    assert rows(f"WITH c AS ({text}) SELECT {column} AS x FROM c") == values
+    joined = f"SELECT c.{column} AS x FROM ds CROSS JOIN ({text}) c"
+    assert sorted(rows(joined)) == sorted(values * 4)
+    assert rows(f"WITH c AS ({text}) SELECT COUNT(*) AS x FROM c a CROSS JOIN c b") == [
+        len(values) ** 2
+    ]
+    assert rows(f"SELECT (SELECT COUNT(*) FROM ({text})) AS x LIMIT 1") == [len(values)]
+
+
+def test_an_outermost_constant_is_one_value_per_row(ds):
+    assert ds.query("SELECT 7 AS x UNION ALL SELECT 8")["x"][:].tolist() == [7] * 4 + [8] * 4
+    assert ds.query("WITH c AS (SELECT 1 AS k) SELECT 7 AS x")["x"][:].tolist() == [7] * 4

@@ -2,7 +2,8 @@
 
 The other side is first converted to the column's form: class names become numbers, and strings
 become times. A list means one value per row if it is nested more deeply than the values of the
-column; a Column, a Series or an Arrow array always does.
+column; a Column, a Series or an Arrow array always does. A number with a fraction is rounded to the
+column's dtype of floats, as in queries; the numbers in lists and arrays are not, as in NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.read.exact_comparisons import comparable, holds_large_integers
+from deeplake_lite.dataset.read.exact_comparisons import comparable, holds_large_integers, nearest
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Dense, Htype, Nested, Ragged
 from deeplake_lite.htypes.foreign import column_array, is_column
@@ -351,7 +352,7 @@ def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype
         return _mapped(other, object, lambda value: read_time(value, dtype))
-    return other
+    return nearest(other, values.dtype) if isinstance(values, np.ndarray) else other
 
 
 def _refuse_boolean(classes: ClassLabel, value: Any) -> None:

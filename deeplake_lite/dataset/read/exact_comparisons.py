@@ -53,6 +53,21 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     return a, b
 
 
+def nearest(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Round a number with a fraction to a dtype of floats; return anything else as it is.
+
+    It stands for the nearest number that a column of that dtype can hold, as in queries, where
+    ``0.1`` equals a stored float32 0.1. NumPy does the same with Python floats. Whole numbers are
+    compared exactly.
+
+    >>> nearest(0.1, np.dtype("float32")), nearest(2.0**24 + 1, np.dtype("float32"))
+    (np.float32(0.1), 16777217.0)
+    """
+    if dtype.kind != "f" or not isinstance(value, float | np.floating) or value % 1 == 0:
+        return value
+    return dtype.type(value) if np.isfinite(value) else value
+
+
 def _reaches(numbers: NDArray[Any]) -> bool:
     """Tell whether any number is so large that float64 may round the integers next to it."""
     if numbers.dtype.itemsize <= 2:  # 16 bits are too few, and LARGE does not fit their dtype

@@ -8,13 +8,14 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.calls.growth import check_list_of_text
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars.json_values import (
     as_condition,
     as_exact_condition,
     json_text,
 )
-from deeplake_lite.query.bind.scalars.kinds import as_text, is_json
+from deeplake_lite.query.bind.scalars.kinds import as_text, is_json, kind_of
 from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.dialect import WRITTEN, text_of
@@ -70,6 +71,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     kind = TEXT if is_text else _kind_of_type(to)
     if isinstance(value, Sql) and value.kind.name == "json" and is_text:
         node = json_text(value.node)
+    if to.this in (exp.DType.ARRAY, exp.DType.LIST) and kind_of(value).name in ("text", "json"):
+        node = check_list_of_text(node, e, scope.lengths)
     return Sql(type(e)(this=node, to=to.copy()), kind)
 
 

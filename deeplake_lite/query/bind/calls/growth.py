@@ -37,6 +37,9 @@ _ITEM_BYTES = 16
 _SHORT = 100
 """Most characters of a constant that needs no check."""
 
+_FEW_ITEMS = 1 << 14
+"""Most bytes of a string that is split without counting: 2,048 of them take at most 512 MiB."""
+
 _LONGEST = 2_000
 """Most characters of an expression that a check may repeat."""
 
@@ -85,6 +88,8 @@ def check_growth(
             return _check_replacement(args, nodes, e, lengths)
         case "CONCAT" | "CONCAT_WS" if args:
             return check_joined(args, nodes, e, lengths)
+        case _ if name in SPLITS and args:
+            return _check_split(name, args, nodes, e, lengths)
         case _ if lengths and name in EXTENDS_LISTS:
             return check_extended(args, nodes, e, lengths)
         case "FORMAT" | "PRINTF" if args:
@@ -171,6 +176,78 @@ def _check_replacement(
     )
     checked = _with_check(nodes[2], size, MOST_CHARACTERS, [args[0], by_value], e, lengths)
     return [*nodes[:2], checked, *nodes[3:]]
+
+
+def _check_split(
+    name: str,
+    args: Sequence[Value],
+    nodes: list[exp.Expr],
+    e: exp.Expr,
+    lengths: Sequence[exp.Expr],
+) -> list[exp.Expr]:
+    """Return the arguments of a function that splits a string, with a check of the list's length.
+
+    Counting the separators takes about as long as splitting, so short strings are not checked:
+    a string has at most one item more than it has characters.
+    """
+    for value, node in zip(args, nodes, strict=True):
+        if not isinstance(value, Constant) and len(node.sql("duckdb")) > _LONGEST:
+            raise _too_long_to_check(e)
+    is_fixed = all(isinstance(a, Constant) for a in args)
+    whole = args[0].value if isinstance(args[0], Constant) else None
+    most = MOST_ITEMS if is_fixed else _FEW_ITEMS
+    if isinstance(whole, str) and len(whole) < most and not lengths:
+        return nodes
+    if name == "PARSE_PATH":
+        slash = exp.Literal.string("/")
+        path = func("translate", exp.cast(nodes[0].copy(), "TEXT"), exp.Literal.string("\\"), slash)
+        matches = _count_separators([path, slash])
+    else:
+        matches = _count_matches(nodes, args) if "REG" in name else _count_separators(nodes)
+    return [_with_split_check(nodes[0], matches, e, lengths), *nodes[1:]]
+
+
+def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]) -> exp.Expr:
+    """Return a string that is cast to a list, such as '[1, 2]', with a check of its commas."""
+    if isinstance(node, exp.Literal) and len(node.this) < _FEW_ITEMS and not lengths:
+        return node
+    if len(node.sql("duckdb")) > _LONGEST and not isinstance(node, exp.Literal):
+        raise _too_long_to_check(e)
+    return _with_split_check(node, _count_separators([node, exp.Literal.string(",")]), e, lengths)
+
+
+def _with_split_check(
+    node: exp.Expr, separators: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]
+) -> exp.Expr:
+    """Return a string with a check of the number of its separators, if it is not short."""
+    size: exp.Expr = exp.Add(this=exp.convert(1), expression=separators)
+    if not lengths:
+        is_short = exp.LT(this=_characters(node), expression=exp.convert(_FEW_ITEMS))
+        size = exp.Case(ifs=[exp.If(this=is_short, true=exp.convert(0))], default=size)
+    return _with_check(node, size, MOST_ITEMS, [], e, lengths)
+
+
+def _count_separators(nodes: Sequence[exp.Expr]) -> exp.Expr:
+    """Return the number of separators in a string; an empty one is between all characters."""
+    whole, separator = (exp.cast(node.copy(), "TEXT") for node in nodes[:2])
+    rest = _characters(func("replace", whole, separator.copy(), exp.Literal.string("")))
+    removed = exp.paren(exp.Sub(this=_characters(whole), expression=rest))
+    is_empty = exp.EQ(this=separator, expression=exp.Literal.string(""))
+    count = exp.IntDiv(this=removed, expression=_characters(separator))
+    return exp.Case(ifs=[exp.If(this=is_empty, true=_characters(whole))], default=count)
+
+
+def _count_matches(nodes: Sequence[exp.Expr], args: Sequence[Value]) -> exp.Expr:
+    """Return the number of matches of a regular expression in a string.
+
+    It is the number of characters by which the string grows if one is added after each match.
+    """
+    whole = exp.cast(nodes[0].copy(), "TEXT")
+    last = args[-1] if len(args) > 2 else None
+    flags = last.value if isinstance(last, Constant) and isinstance(last.value, str) else ""
+    options = exp.Literal.string(flags + "g")
+    marked = func("regexp_replace", whole, nodes[1].copy(), exp.Literal.string(r"\0,"), options)
+    return exp.paren(exp.Sub(this=_characters(marked), expression=_characters(whole)))
 
 
 def _check_series(
@@ -277,7 +354,13 @@ def _error(error: QueryTypeError) -> exp.Expr:
     return func("error", exp.Literal.string(str(error)))
 
 
-GROWS = EXTENDS_LISTS | {
+SPLITS = {
+    "PARSE_PATH", "REGEXP_EXTRACT_ALL", "REGEXP_SPLIT_TO_ARRAY", "SPLIT", "STRING_SPLIT",
+    "STRING_SPLIT_REGEX", "STRING_TO_ARRAY", "STR_SPLIT", "STR_SPLIT_REGEX",
+}  # fmt: skip
+"""Functions that split a string into a list."""
+
+GROWS = EXTENDS_LISTS | SPLITS | {
     "ARRAY_RESIZE", "CONCAT", "CONCAT_WS", "GENERATE_SERIES", "LIST_RESIZE", "LPAD", "RANGE",
     "REGEXP_REPLACE", "REPEAT", "REPLACE", "RPAD",
 }  # fmt: skip

@@ -216,7 +216,7 @@ class Binder:
         if clause.args.get("recursive"):
             raise QueryError("WITH RECURSIVE is not part of the language. Use WITH.")
         for cte in clause.expressions:
-            lowered = self.query(cte.this, parent)
+            lowered = self.query(cte.this, parent or Scope())  # not outermost
             with placed(self.low.text, cte):
                 lowered.columns = rename_columns(lowered.columns, cte.args["alias"])
             self.queries[-1][cte.alias] = (self.new_name("q"), lowered)

@@ -13,7 +13,7 @@ from deeplake_lite.query.bind.expressions.digests import compare_digests, count_
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, unified
-from deeplake_lite.query.bind.scope import OWN, Relation, relation_columns
+from deeplake_lite.query.bind.scope import OWN, Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.run.sources import kind_of as kind_of_htype
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.bind.clauses.select import Binder
     from deeplake_lite.query.bind.expressions.lowering import Lowering
-    from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.run.sources import Source
     from deeplake_lite.query.values import Kind
 
@@ -45,7 +44,9 @@ def read_from(
     if clause is not None:
         source = table(binder, clause.this, scope)
         joins = [*(clause.this.args.get("joins") or ()), *joins]
-    elif binder.default is not None and (joins or scope.parent is None or _reads(tree)):
+    elif binder.default is not None and (
+        joins or scope.parent is None or _reads(tree, binder.default)
+    ):
         source = source_table(binder, binder.default, OWN, scope)
     elif joins:
         raise QueryError(
@@ -58,13 +59,21 @@ def read_from(
     return source, [join_relation(binder, join, scope) for join in joins]
 
 
-def _reads(tree: exp.Select) -> bool:
+def _reads(tree: exp.Select, source: Source) -> bool:
     """Tell whether a SELECT without FROM needs rows, which one with only constants does not."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
-    has_rows = tree.find(exp.Column, exp.Star, exp.Window) is not None
-    return has_rows or bool(functions & (known.AGGREGATES | _OF_ROWS))
+    if functions & (known.AGGREGATES | _OF_ROWS) or tree.find(exp.Star, exp.Window) is not None:
+        return True
+    aliases = {item.alias for item in tree.expressions if isinstance(item, exp.Alias)}
+    stored = {f.name for f in source.fields}
+    return any(
+        c.table
+        or c.name not in aliases
+        or (c.name in stored and not isinstance(c.parent, exp.Ordered))  # ORDER BY sorts by aliases
+        for c in tree.find_all(exp.Column)
+    )
 
 
 _OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
@@ -102,7 +111,7 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Subquery):
         parts = {key: part for key, part in e.args.items() if key not in ("alias", "joins")}
-        lowered = binder.query(exp.Subquery(**parts), scope.parent)
+        lowered = binder.query(exp.Subquery(**parts), scope.parent or Scope())  # not outermost
         name = binder.new_name("t")
         columns = rename_columns(dict(lowered.columns), e.args.get("alias"))
         binder.low.types.note_query(name, lowered.sql)

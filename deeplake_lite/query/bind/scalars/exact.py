@@ -98,11 +98,26 @@ def _beside(
         return _bound(kind, number, *span)
     if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
         return beside_floats(kind, number)
+    if (rounded := _nearest(number, value)) is not None:
+        return kind, rounded
     is_tensor = isinstance(value, Tensor) and value.type.is_number
     if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
         most = np.iinfo(np.int64).max if is_tensor else MOST
         return (kind, constant_) if number.copy_abs() <= most else beside_floats(kind, number)
     return kind, constant_
+
+
+def _nearest(number: Decimal, value: Value) -> Constant | None:
+    """Return the float that a number with a fraction stands for beside a column of short floats.
+
+    DuckDB would compare a number with an exponent, or with many digits, in 64 bits. Return None
+    for whole numbers and beside anything else.
+    """
+    dtype = value.kind.number_dtype if isinstance(value, Sql) else ""
+    if dtype not in ("float16", "float32") or not number.is_finite() or number % 1 == 0:
+        return None
+    nearest = float(np.dtype(dtype).type(float(number)))
+    return Constant(nearest, exp.cast(exp.Literal.string(str(nearest)), "FLOAT"))
 
 
 def _dtype_of(value: Value) -> str:
@@ -199,6 +214,8 @@ def equal_beside(constant_: Value, value: Value) -> Value:
             nearest = float(np.dtype(dtype).type(float(number)))
         if Decimal(nearest) != number:
             return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
+    if (rounded := _nearest(number, value)) is not None:
+        return rounded
     span = _integers(value, constant_)
     return constant_ if span is None else _equal(number, *span)
 
