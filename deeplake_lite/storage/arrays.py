@@ -507,7 +507,11 @@ class SlotArray:
         self._new, self._new_sums = new, {}
         if not new:
             replaced = range(start // self.spec.chunk_rows, self._chunks(await self.stored()))
-            await stream((self._chunk_to_rewrite(session, n) for n in replaced), READS_IN_FLIGHT)
+
+            async def check(chunk: int) -> None:
+                await self._chunk_to_rewrite(session, chunk)
+
+            await stream(map(check, replaced), READS_IN_FLIGHT)
         await self._extend(session, start, rows)
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
