@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError, NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import growth, known
 from deeplake_lite.query.bind.calls.allowed import ALLOWED
 from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.run import execute
@@ -80,14 +80,7 @@ LONG = [
     "replace(repeat('a', 100000), 'a', repeat('b', 100000))",
     "regexp_replace(repeat('a', 100000), '', repeat('b', 100000), 'g')",
     "list_transform([1], x -> repeat('x', 1000000000))",
-    "list_transform([',', ';'], x -> len(string_split(repeat(x, 6000000), x)))",
-    *(text.replace("%", "repeat('a,', 11000000)") for text in [
-        "string_split(%, ',')", "split(%, 'a,')", "str_split(%, '')", "string_to_array(%, ',')",
-        "string_split_regex(%, ',')", "str_split_regex(%, 'A', 'i')",
-        "regexp_split_to_array(%, '[,]')", "regexp_extract_all(%, 'a')",
-        "regexp_extract_all(%, '(A)(,)', 1, 'i')", "regexp_extract_all(%, '(a)(,)', ['x', 'y'])",
-        "parse_path(replace(%, ',', '/'))", "CAST(% AS TEXT[])", "TRY_CAST(% AS INTEGER[])",
-    ]),
+    "string_split(repeat('a,', 11000000), ',')",
 ]  # fmt: skip
 
 
@@ -96,6 +89,24 @@ def test_a_value_that_is_too_long_is_not_made(ds, text):
     params = [1_000_000_000] if "?" in text else []
     with pytest.raises(QueryError, match=r"at most [\d,]+ characters"):
         ds.query(f"SELECT {text} AS x", params)
+
+
+SPLIT = [
+    "string_split(%, ',')", "split(%, 'a,')", "str_split(%, '')", "string_to_array(%, ',')",
+    "string_split_regex(%, ',')", "str_split_regex(%, 'A', 'i')", "regexp_extract_all(%, 'a')",
+    "regexp_split_to_array(%, '[,]')", "regexp_extract_all(%, '(A)(,)', 1, 'i')",
+    "regexp_extract_all(%, '(a)(,)', ['x', 'y'])", "parse_path(replace(%, ',', '/'))",
+    "CAST(% AS TEXT[])", "TRY_CAST(% AS INTEGER[])",
+    "list_transform([',', ';'], x -> len(string_split(repeat(x, 30000), x)))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SPLIT)
+def test_a_text_is_not_split_into_too_many_items(ds, text, monkeypatch):
+    monkeypatch.setattr(growth, "MOST_ITEMS", 50_000)
+    query = "SELECT LEN({}) AS x LIMIT 1".format(text.replace("%", "repeat('a,', 60000 + id)"))
+    with pytest.raises(QueryError, match="at most 50,000 characters or items"):
+        ds.query(query)
 
 
 @pytest.mark.parametrize(

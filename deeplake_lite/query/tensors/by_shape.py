@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,17 +20,34 @@ from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.functions.guard import listed, null_rows
 from deeplake_lite.query.functions.room import STACK_BYTES, TooMany
 from deeplake_lite.query.run.metadata import metadata
-from deeplake_lite.query.tensors.indexing import apply_index, index_of, lies_beyond
+from deeplake_lite.query.tensors.indexing import (
+    apply_index,
+    index_of,
+    lies_beyond,
+    take_items,
+)
 from deeplake_lite.query.tensors.trees import (
     constant_index,
     from_sql,
     is_dense,
+    keys,
     masked,
     out_of_range,
     rows_of,
+    run_starts,
     trimmed,
 )
-from deeplake_lite.query.values import Call, Cell, Choice, Given, Index, Literal_, Meta, Tree
+from deeplake_lite.query.values import (
+    Call,
+    Cell,
+    Choice,
+    Given,
+    Index,
+    Literal_,
+    Meta,
+    Tree,
+    leaves,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -196,9 +213,13 @@ class _Walk:
         return ByShape.joined(parts)
 
     def _index(self, tree: Index) -> ByShape:
-        base, index = self(tree.base), constant_index(tree)
+        index = constant_index(tree)
         if index is not None:
+            base = self(tree.base)
             return self._each(base.rows, [base], partial(_index, index, tree.text))
+        if (starts := self._runs(tree)) is not None:
+            return self._index_runs(tree, starts)
+        base = self(tree.base)
         items: dict[Tree, ByShape] = {}
 
         def add_item(item: Tree) -> int:
@@ -213,6 +234,42 @@ class _Walk:
 
         inputs = [base, *items.values()]
         return self._each(_common(inputs, self._whole), inputs, partial(_one_by_one, index_row))
+
+    def _runs(self, tree: Index) -> NDArray[np.int64] | None:
+        """Return where the base of an index by one position changes; None if it always does."""
+        [first, *others] = tree.items
+        if others or first is ... or first is None or isinstance(first, tuple):
+            return None
+        is_position = first.type.ndim == 0 and np.dtype(first.type.dtype).kind in "iu"
+        if not is_position or any(isinstance(leaf, Choice) for leaf in leaves(tree.base)):
+            return None
+        return run_starts(self._env, keys(tree.base))
+
+    def _index_runs(self, tree: Index, starts: NDArray[np.int64]) -> ByShape:
+        """Compute the base once for consecutive rows that take items of the same value.
+
+        Stacking a value for each of its items would take the square of its length.
+        """
+        walk = _Walk({key: values[starts] for key, values in self._env.items()}, len(starts))
+        base = walk(tree.base)
+        whole: list[Any] = [None] * len(starts)
+        for rows, values in zip(base.rows, base.values, strict=True):
+            for row, value in zip(rows.tolist(), () if values is None else values, strict=False):
+                whole[row] = value
+        items = self(cast("Tree", tree.items[0]))
+        positions = np.full(len(self._every), np.iinfo(np.int64).max)  # out of range: gives null
+        for rows, values in zip(items.rows, items.values, strict=True):
+            if values is not None:
+                positions[rows] = values
+        ends = [*starts[1:].tolist(), len(self._every)]
+        runs = zip(whole, starts.tolist(), ends, strict=True)
+        parts = [take_items(value, positions[start:stop]) for value, start, stop in runs]
+        forms = {(p.shape[1:], p.dtype) if isinstance(p, np.ndarray) else None for p in parts}
+        if len(forms) == 1 and None not in forms:
+            result = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            self._add_size(result)
+            return ByShape(self._whole, (result,))
+        return ByShape.of([item for part in parts for item in part], self._every)
 
     def _each(
         self, rows: Parts, inputs: Sequence[ByShape], apply: Callable[[tuple[Any, ...], Rows], Any]

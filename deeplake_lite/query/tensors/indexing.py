@@ -12,12 +12,16 @@ from deeplake_lite.query.tensors.trees import objects, out_of_range
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from deeplake_lite.query.values import Index, Tree
 
 
 def apply_index(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
     """Index a row's value; return None if the index is out of range, or if either is null."""
     if isinstance(value, list):
+        if index is not None and len(index) == 1 and isinstance(index[0], int):
+            return None if _outside(index[0], len(value)) else value[index[0]]
         value = objects(value)
     if value is None or index is None or lies_beyond(index, np.shape(value)):
         return None
@@ -25,6 +29,17 @@ def apply_index(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
         return value[index]
     except IndexError as error:
         raise out_of_range(text, error, index, np.shape(value)) from error
+
+
+def take_items(value: Any, positions: NDArray[np.int64]) -> Any:
+    """Return the items of one value at positions; None where a position is out of range.
+
+    >>> take_items(np.arange(5), np.array([1, 3])), take_items(["a"], np.array([0, 1]))
+    (array([1, 3]), ['a', None])
+    """
+    if isinstance(value, np.ndarray) and value.ndim and not _outside(positions, len(value)):
+        return value[positions]
+    return [apply_index(value, (position,), "") for position in positions.tolist()]
 
 
 def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | None:

@@ -7,7 +7,9 @@ rows is decoded, the stored bytes of the next block are read. Blocks are limited
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import chain, islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +32,8 @@ from deeplake_lite.query.tensors.trees import (
     masked,
     row_bytes,
     rows_of,
+    run_starts,
+    split_cells,
     trimmed,
 )
 from deeplake_lite.query.values import (
@@ -106,8 +110,18 @@ def _are_small(tree: Tree, env: Env, count: int) -> bool:
     """
     if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or calls_users(tree):
         return False
-    sizes = (_decoded_size(cell, _present(env[cell.key])) for cell in cells(tree))
+    split = split_cells(tree)
+    sizes = (
+        _decoded_size(cell, _present(_first_of_runs(env, cell.key, split=cell in split)))
+        for cell in cells(tree)
+    )
     return sum(sizes) <= SMALL_BYTES * count
+
+
+def _first_of_runs(env: Env, key: str, *, split: bool) -> Any:
+    """Return the positions of a cell that are decoded: if it is split, one for all its items."""
+    starts = run_starts(env, [key]) if split else None
+    return env[key] if starts is None else env[key][starts]
 
 
 def _decoded_size(cell: Cell, rows: NDArray[np.int64]) -> float:
@@ -169,11 +183,17 @@ def _spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
 def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
     """Return the size of each row in bytes: of its stored bytes, or of its value if it has axes."""
     sizes = np.full(count, ROW_BYTES, np.int64)
+    split = split_cells(tree)
     for cell in cells(tree):
         rows, null = rows_of(env[cell.key])
-        present = slice(None) if null is None else ~null
+        present = np.ones(count, bool) if null is None else ~null
+        starts = run_starts(env, [cell.key]) if cell in split else None
+        if starts is not None:  # a value is decoded once for all its items
+            is_start = np.zeros(count, bool)
+            is_start[starts] = True
+            present &= is_start
         if is_dense(cell):
-            sizes += row_bytes(cell)
+            sizes[present] += row_bytes(cell)
         elif tree.type.ndim == 0:
             sizes[present] += cell.source.sizes(cell.field, rows[present])
         elif not cell.field.htype.stores_shapes:
@@ -260,6 +280,9 @@ class _Reader:
                 group_rows = self.env[leaf.key]
                 return lambda row: groups.group_value(leaf, group_rows[row], self._inner)
             case Cell(key, source, field):
+                if (starts := run_starts(self.env, [key])) is not None:
+                    first = _Reader(leaf, {key: self.env[key][starts]}, self._inner)
+                    return _Shared(partial(first, leaf), starts)
                 if not is_dense(leaf):
                     return source.decoder(field, self.env[key])
                 rows, null = rows_of(self.env[key])
@@ -275,6 +298,22 @@ class _Reader:
             return _as_array(options[tag], _compute_row(options[tag], readers[tag], row))
 
         return read
+
+
+class _Shared:
+    """Reads the value of consecutive rows with the same position once."""
+
+    def __init__(self, read: Callable[[int], Any], starts: NDArray[np.int64]) -> None:
+        self._read, self._starts = read, starts
+        self._lock = Lock()
+        self._last: tuple[int, Any] = (-1, None)
+
+    def __call__(self, row: int) -> Any:
+        run = int(np.searchsorted(self._starts, row, "right")) - 1
+        with self._lock:  # a thread that needs the same value waits for it
+            if self._last[0] != run:
+                self._last = run, self._read(run)
+            return self._last[1]
 
 
 def _unmasked(value: Any) -> Any:

@@ -11,10 +11,20 @@ import numpy as np
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.htypes.layouts import Dense
-from deeplake_lite.query.values import Cell, Choice, Given, Index, Literal_, Meta, Tree, leaves
+from deeplake_lite.query.values import (
+    Call,
+    Cell,
+    Choice,
+    Given,
+    Index,
+    Literal_,
+    Meta,
+    Tree,
+    leaves,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -134,6 +144,47 @@ def out_of_range(
     except IndexError as of_row:
         error = of_row
     return QueryError(f"{text}: {error}; a row has shape {shape}.")
+
+
+def split_cells(tree: Tree) -> set[Cell]:
+    """Return the cells of which each row uses one item only, such as those that UNNEST splits.
+
+    Consecutive rows that use items of the same value share the decoded value.
+    """
+    return set(cells(tree)) - set(_whole_cells(tree))
+
+
+def _whole_cells(tree: Tree) -> Iterator[Cell]:
+    """Yield the cells that are not indexed by an index of the row."""
+    match tree:
+        case Call(args=args):
+            for arg in args:
+                yield from _whole_cells(arg)
+        case Index(base) if constant_index(tree) is not None:
+            yield from _whole_cells(base)
+        case Index(items=items):
+            parts = (p for item in items for p in (item if isinstance(item, tuple) else (item,)))
+            for part in parts:
+                if part is not ... and part is not None:
+                    yield from _whole_cells(part)
+        case _:
+            yield from cells(tree)
+
+
+def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
+    """Return the rows at which any of the named entries differs from the row before.
+
+    Return None if all rows differ, or if entries are objects, which are not compared.
+    """
+    if not names or any(np.ma.getdata(env[name]).dtype.hasobject for name in names):
+        return None
+    count = len(next(iter(env.values())))
+    differs = np.zeros(count, bool)
+    differs[:1] = True
+    for name in names:
+        data, mask = np.ma.getdata(env[name]), np.ma.getmaskarray(env[name])
+        differs[1:] |= (data[1:] != data[:-1]) | (mask[1:] != mask[:-1])
+    return None if differs.all() else np.flatnonzero(differs)
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:
