@@ -120,7 +120,7 @@ def test_frameworks_take_them(ds):
 def test_reports_know_images_and_classes(ds):
     loader = ds.batches(2)
     assert loader.shuffle_quality().label == "grade"
-    situation = Situation.of(loader._samples, loader.options, "none", "whole", 1)
+    situation = Situation.of(loader.resources.samples, loader.options, "none", "whole", 1)
     assert situation.images == {"scan": "raw", "region": "mask"}
 
 

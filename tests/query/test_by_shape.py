@@ -105,24 +105,24 @@ def test_a_union_of_tensors_goes_shape_by_shape(ds):
 
 
 def test_a_function_runs_once_for_each_shape(ds, monkeypatch):
-    shapes, called = [], by_shape._called
+    shapes, called = [], by_shape._call
 
     def counted(bound, values, count):
         shapes.append(np.shape(values[0]))
         return called(bound, values, count)
 
-    monkeypatch.setattr(by_shape, "_called", counted)
+    monkeypatch.setattr(by_shape, "_call", counted)
     ds.query("SELECT k WHERE SUM(boxes) > 5")
     assert sorted(shapes) == [(10, n, 4) for n in range(4)]
 
 
 def test_equal_parts_of_a_tree_are_computed_once(ds, monkeypatch):
-    calls, called = [], by_shape._called
+    calls, called = [], by_shape._call
 
     def counted(*args):
         calls.append(1)
         return called(*args)
 
-    monkeypatch.setattr(by_shape, "_called", counted)
+    monkeypatch.setattr(by_shape, "_call", counted)
     ds.query("SELECT k WHERE SUM((boxes + 1) * (boxes + 1)) > 5")
     assert len(calls) == 3 * 4

@@ -36,7 +36,7 @@ def test_queries(condition, rows):
     params = [True] if "?" in condition else []
     query = f"SELECT * WHERE {condition}"
     assert TWO.query(query, params)["l"][:].tolist() == rows
-    with pytest.raises(QueryTypeError, match=r"one of (several|two) classes (is|can be) true"):
+    with pytest.raises(QueryTypeError, match="Classes cannot be compared with booleans"):
         THREE.query(query, params)
 
 
@@ -50,5 +50,5 @@ def test_several_classes_per_row(condition):
 @pytest.mark.parametrize("other", [True, np.True_, [False, True], np.array([False, True])])
 def test_columns(other):
     assert (TWO["l"] == other).tolist() == [np.ndim(other) > 0, True]
-    with pytest.raises(InvalidValueError, match=r"its 3 classes, got (True|False), a truth value"):
+    with pytest.raises(InvalidValueError, match=r"its 3 classes, but it is compared with (True|False), a boolean"):
         _ = THREE["l"] == other

@@ -87,7 +87,7 @@ def test_integers_that_no_dtype_of_both_holds_are_an_error(
     ds: dl.Dataset, form: str, signed: str
 ) -> None:
     query = f"SELECT {form.format('top', signed, 'top')} AS x"
-    with pytest.raises(dl.QueryTypeError, match=r"up to \d+, but top has 9223372036854775808"):
+    with pytest.raises(dl.QueryTypeError, match=r"at most \d+, but top has 9223372036854775808"):
         ds.query(f"{query} WHERE top[0] > 1")["x"][:]
     assert len(ds.query(f"{query} WHERE top[0] = 1")["x"][:]) == 1
 
@@ -123,7 +123,7 @@ def test_whole_numbers_stay_whole(ds: dl.Dataset, form: str, expected: Any) -> N
 def test_a_column_of_integers_and_floats_is_exact_or_an_error(
     ds: dl.Dataset, form: str, whole: str, floats: str
 ) -> None:
-    with pytest.raises(dl.QueryTypeError, match=r"none of \w+ is 9007199254740993"):
+    with pytest.raises(dl.QueryTypeError, match=r"cannot hold 9007199254740993"):
         ds.query(form.format(floats, whole), sources={"ds": ds})["x"][:]
     small = f"{whole} - {whole} + 5"
     found = ds.query(form.format(floats, small), sources={"ds": ds})["x"][:]
@@ -133,7 +133,7 @@ def test_a_column_of_integers_and_floats_is_exact_or_an_error(
 @pytest.mark.parametrize("floats", ["f", "z", "CAST(f AS FLOAT16)"])
 def test_a_constant_beside_floats_is_exact_or_an_error(ds: dl.Dataset, floats: str) -> None:
     form = "SELECT CASE WHEN s_bool THEN [{}, 0, 0] ELSE {} END AS x LIMIT 1"
-    with pytest.raises(dl.QueryTypeError, match=r"none of \w+ is 9007199254740993"):
+    with pytest.raises(dl.QueryTypeError, match=r"cannot hold 9007199254740993"):
         ds.query(form.format(2**53 + 1, floats))["x"][:]
     for whole in (2**11 + 1, 2**24 + 1, 2**53):
         assert ds.query(form.format(whole, floats))["x"][0].tolist() == [whole, 0, 0]

@@ -120,6 +120,7 @@ class Session:
         self._refs, self._land = refs, land
         self._written: set[str] = set()  # keys for which `files` may be out of date
         self._merged: set[str] = set()  # keys of chunks that were written in forks
+        self._deleted: tuple[str, ...] = ()  # groups and arrays, whose chunks in forks are left out
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
         self._objects = session.store
@@ -370,6 +371,7 @@ class Session:
     async def delete_tree(self, path: str) -> None:
         """Delete a group or an array with everything below it."""
         self._files = None
+        self._deleted += (f"{path}/",)
         with self._engine():
             await self._objects.delete_dir(path)
 
@@ -410,7 +412,9 @@ class Session:
     def merge(self, fork: Session) -> None:
         """Take over the chunks of `fork`. The caller must know that nobody else wrote the same."""
         self._written |= fork._written
-        self._merged.update(fork._chunks_written())
+        # A fork may have written chunks of a column that was dropped later.
+        chunks = fork._chunks_written()
+        self._merged.update(key for key in chunks if not key.startswith(self._deleted))
         with self._engine():
             self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])

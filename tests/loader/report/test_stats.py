@@ -382,7 +382,7 @@ def test_the_memory_of_what_is_ragged_or_nested_counts():
 def test_an_epoch_that_cannot_begin_is_not_measured(make_lake, monkeypatch):
     lake = make_lake({"x": "int32"}, x=range(8))
     loader = lake.batches(4)
-    monkeypatch.setattr(type(loader), "_maker", property(lambda _: 1 / 0))
+    monkeypatch.setattr(Resources, "_maker", property(lambda _: 1 / 0))
     with pytest.raises(ZeroDivisionError):
         next(iter(loader))
     assert loader.stats().epochs == ()

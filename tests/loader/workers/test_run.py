@@ -24,8 +24,8 @@ def handed_over(batches, seen):
 
 @pytest.mark.parametrize("refused", range(30, 40))
 def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, monkeypatch, refused):
-    class Picky(Loader):
-        def _convert(self, batch):
+    class Picky(Framework):
+        def convert(self, batch, resources):
             if batch["x"][0] == refused:
                 raise LoaderError("not this one")
             return batch
@@ -35,7 +35,7 @@ def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, mo
     )  # many batches at a time
     seen = []
     with pytest.raises(LoaderError, match="not this one"):
-        handed_over(Picky(numbers, Options.of(batch_size=1, num_workers=1)), seen)
+        handed_over(Loader(numbers, Options.of(batch_size=1, num_workers=1), Picky()), seen)
     assert seen == list(range(refused))
 
 
