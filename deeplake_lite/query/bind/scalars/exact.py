@@ -31,6 +31,9 @@ MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?\s*", re.ASCII | re.IGNORECASE)
 
+_DECIMAL = re.compile(r"-?\d{0,9}\.\d{1,9}", re.ASCII)
+"""Literals that are decimals in DuckDB, which become floats of the width of the other side."""
+
 _OF_COLUMNS = -(2**63), 2**64 - 1
 """Least and greatest integer that a column of any integer dtype can hold."""
 
@@ -98,7 +101,7 @@ def _beside(
         return _bound(kind, number, *span)
     if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
         return beside_floats(kind, number)
-    if (rounded := _nearest(number, value)) is not None:
+    if (rounded := _nearest(number, constant_, value)) is not None:
         return kind, rounded
     is_tensor = isinstance(value, Tensor) and value.type.is_number
     if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
@@ -107,17 +110,20 @@ def _beside(
     return kind, constant_
 
 
-def _nearest(number: Decimal, value: Value) -> Constant | None:
+def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
     """Return the float that a number with a fraction stands for beside a column of short floats.
 
     DuckDB would compare a number with an exponent, or with many digits, in 64 bits. Return None
-    for whole numbers and beside anything else.
+    for whole numbers, beside anything else, and for literals that DuckDB itself rounds to float32.
     """
     dtype = value.kind.number_dtype if isinstance(value, Sql) else ""
     if dtype not in ("float16", "float32") or not number.is_finite() or number % 1 == 0:
         return None
-    nearest = float(np.dtype(dtype).type(float(number)))
-    return Constant(nearest, exp.cast(exp.Literal.string(str(nearest)), "FLOAT"))
+    if dtype == "float32" and _DECIMAL.fullmatch(constant_.node.sql("duckdb")):
+        return None
+    nearest = np.dtype(dtype).type(float(number))
+    text = str(nearest if dtype == "float32" else float(nearest))
+    return Constant(float(nearest), exp.cast(exp.Literal.string(text), "FLOAT"))
 
 
 def _dtype_of(value: Value) -> str:
@@ -214,7 +220,7 @@ def equal_beside(constant_: Value, value: Value) -> Value:
             nearest = float(np.dtype(dtype).type(float(number)))
         if Decimal(nearest) != number:
             return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
-    if (rounded := _nearest(number, value)) is not None:
+    if (rounded := _nearest(number, constant_, value)) is not None:
         return rounded
     span = _integers(value, constant_)
     return constant_ if span is None else _equal(number, *span)
