@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.versions import apply
-from deeplake_lite.dataset.write import blocks, updates, upserts
+from deeplake_lite.dataset.write import blocks, columns, updates, upserts
 from deeplake_lite.storage.arrays import SlotArray
 from deeplake_lite.storage.column import Column
 from deeplake_lite.storage.heap import Heap
@@ -37,7 +36,7 @@ SEAMS = [
     (Rows, "append"),
     (Rows, "delete"),
     *((module, "encode_column") for module in (blocks, updates, upserts)),
-    (apply, "filled"),
+    (columns, "filled"),
 ]
 """Functions behind each call of which an edit is made to fail."""
 

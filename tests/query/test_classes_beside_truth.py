@@ -50,5 +50,7 @@ def test_several_classes_per_row(condition):
 @pytest.mark.parametrize("other", [True, np.True_, [False, True], np.array([False, True])])
 def test_columns(other):
     assert (TWO["l"] == other).tolist() == [np.ndim(other) > 0, True]
-    with pytest.raises(InvalidValueError, match=r"its 3 classes, but it is compared with (True|False), a boolean"):
+    with pytest.raises(
+        InvalidValueError, match=r"its 3 classes, but it is compared with (True|False), a boolean"
+    ):
         _ = THREE["l"] == other

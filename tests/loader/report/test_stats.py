@@ -13,6 +13,7 @@ from deeplake_lite.loader.make.recipe import BatchResult
 from deeplake_lite.loader.read.tally import Tally
 from deeplake_lite.loader.report.meter import Meter, Meters
 from deeplake_lite.loader.report.stats import STAGES, Stats
+from deeplake_lite.loader.resources import Resources
 from deeplake_lite.loader.tree import nbytes
 
 ROWS = 400

@@ -9,6 +9,7 @@ import pytest
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader import Loader, Options
+from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.make import decode
 from deeplake_lite.loader.make.recipe import Recipe
 from deeplake_lite.loader.read.samples import ViewSamples
@@ -25,7 +26,7 @@ def handed_over(batches, seen):
 @pytest.mark.parametrize("refused", range(30, 40))
 def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, monkeypatch, refused):
     class Picky(Framework):
-        def convert(self, batch, resources):
+        def convert(self, batch, resources):  # noqa: ARG002
             if batch["x"][0] == refused:
                 raise LoaderError("not this one")
             return batch
@@ -61,8 +62,8 @@ def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(nu
             raise LoaderError("the worker process died")
         return make_all(recipe, jobs, epoch)
 
-    class Looking(Loader):
-        def _hand_over(self, run):
+    class Looking(Framework):
+        def hand_over(self, run):
             for made in run.batches():
                 wait(run._pending)
                 ready.append(run.ready)
@@ -72,7 +73,7 @@ def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(nu
     monkeypatch.setattr("deeplake_lite.loader.workers.run.SHORT_TASK", 0.0)  # one batch at a time
     seen, ready = [], []
     with pytest.raises(LoaderError, match="died"):
-        handed_over(Looking(numbers, Options.of(batch_size=1, num_workers=1)), seen)
+        handed_over(Loader(numbers, Options.of(batch_size=1, num_workers=1), Looking()), seen)
     assert seen == list(range(20))
     assert not ready[-1]
 
