@@ -329,8 +329,8 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
     """
     notes = []
     with translated_files():
-        for path in folder.glob("*.json"):
-            if path.stem == but:
+        for path in map(folder.joinpath, os.listdir(folder) if folder.exists() else ()):
+            if path.suffix != ".json" or path.stem == but:
                 continue
             try:
                 # Whoever gets the lock knows that the writer is dead.

@@ -141,8 +141,11 @@ def _as_numbers(result: ByShape, type_: Type, count: int) -> NDArray[Any]:
     for rows, values in zip(result.rows, result.values, strict=True):
         if values is None:
             null[rows] = True
-        else:
+        elif isinstance(values, np.ndarray) and not values.dtype.hasobject:
             out[rows] = values
+        else:  # items of lists, some of which may be null
+            null[rows] = [value is None for value in values]
+            out[rows] = [0 if value is None else value for value in values]
     return np.ma.MaskedArray(out, null) if null.any() else out
 
 

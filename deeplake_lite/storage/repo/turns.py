@@ -22,6 +22,7 @@ lock still keeps writers apart.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -57,7 +58,9 @@ def lock_in_turn(folder: Path, purpose: str) -> FileIO:
 def tickets(folder: Path, purpose: str) -> list[Path]:
     """Return the tickets of those who wait, the first in line first."""
     with _line(folder, purpose):
-        return sorted(folder.glob(f"{purpose}-*.ticket"))
+        # An interrupt within `Path.glob` would leave its directory open.
+        names = [name for name in os.listdir(folder) if name.endswith(".ticket")]
+        return sorted(folder / name for name in names if name.startswith(f"{purpose}-"))
 
 
 def _draw(folder: Path, purpose: str) -> FileIO:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -97,10 +98,12 @@ class Witnesses:
     def all(self) -> dict[str, Note]:
         """Return all notes that can be read, by ref."""
         try:
-            paths = sorted(self._folder.glob(f"*{SUFFIX}"))
+            names = sorted(name for name in os.listdir(self._folder) if name.endswith(SUFFIX))
         except OSError:
             return {}
-        return dict(entry for entry in map(_read, paths) if entry is not None)
+        return dict(
+            entry for entry in map(_read, map(self._folder.joinpath, names)) if entry is not None
+        )
 
     def _path(self, ref: str) -> Path:
         """Return the file of a note. It is named by a digest, as a ref may be too long a name."""

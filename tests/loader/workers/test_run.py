@@ -109,7 +109,7 @@ def test_whoever_waits_for_a_read_when_the_loader_is_closed_gets_a_loader_error(
     assert [type(error) for error in ends] == [LoaderError]
 
 
-@pytest.mark.parametrize("part", ["_pool", "_readers"])
+@pytest.mark.parametrize("part", ["pool", "readers"])
 def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_error(
     numbers, monkeypatch, part
 ):
@@ -117,7 +117,7 @@ def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_er
     batches = iter(loader)
     next(batches)
     (run,) = loader._runs
-    begin, pool = run._start_tasks, getattr(loader, part)
+    begin, pool = run._start_tasks, getattr(loader.resources, part)
 
     def closing():
         loader.close()  # as another thread may at this very moment

@@ -115,7 +115,7 @@ def test_what_is_no_choice_is_refused():
         choose("", kind="numbers", values=[1])
     with pytest.raises(LakeError, match="'set', 'toggle' or 'clear'"):
         choose("", op="add")
-    with pytest.raises(LakeError, match="takes texts"):
+    with pytest.raises(LakeError, match="must be a string"):
         choose("", values=[["a"]])
 
 
