@@ -64,7 +64,8 @@ ds.append({"label": ["a", "b"], "x": [1, 2]})
 w = ds.browse()
 sent = []
 w.send = lambda message, buffers: sent.append(message)
-w._dispatcher.take({"type": "cells", "req": 1, "gen": 1, "start": 0, "stop": 2, "columns": ["label"]})
+cells = {"type": "cells", "req": 1, "gen": 1, "start": 0, "stop": 2, "columns": ["label"]}
+w._dispatcher.take(cells)
 assert sent[0]["ok"] and len(sent[0]["cells"]) == 2, sent
 print([name for name in ("duckdb", "sqlglot") if name in sys.modules])
 w.query = "SELECT * WHERE x > 1"
