@@ -43,7 +43,7 @@ def _show_result(steps: tuple[Step, ...]) -> str:
     if sql is None:
         return ""
     total = sum(step.seconds for step in steps) * 1e3
-    return f"[{sql.rows_in:,} -> {sql.rows_out:,} rows, {total:.1f} ms]"
+    return f"[{sql.rows_in:,} -> {sql.rows_out:,} rows, {total:.1f} ms in total]"
 
 
 def _milliseconds(step: Step | None) -> str:

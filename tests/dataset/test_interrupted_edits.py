@@ -36,7 +36,7 @@ SEAMS = [
     (Rows, "append"),
     (Rows, "delete"),
     *((module, "encode_column") for module in (blocks, updates, upserts)),
-    (columns, "filled"),
+    (columns, "fill_column"),
 ]
 """Functions behind each call of which an edit is made to fail."""
 

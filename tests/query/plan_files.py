@@ -13,7 +13,7 @@ from deeplake_lite.query.run.cache import CACHE
 from . import data
 
 FOLDER = Path(__file__).parent / "plans"
-GONE = re.compile(r", [\d.,]+ ms( in all)?| \[[\d.,]+ ms\]|, [\d.,]+ (B|KB|MB|GB) read")
+GONE = re.compile(r", [\d.,]+ ms( in total)?| \[[\d.,]+ ms\]|, [\d.,]+ (B|KB|MB|GB) read")
 
 
 def load(path: Path) -> tuple[str, str]:

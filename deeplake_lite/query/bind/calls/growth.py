@@ -88,7 +88,7 @@ def check_growth(
             return _check_replacement(args, nodes, e, lengths)
         case "CONCAT" | "CONCAT_WS" if args:
             return check_joined(args, nodes, e, lengths)
-        case _ if name in SPLITS and args:
+        case _ if name in SPLITS and len(args) > (name != "PARSE_PATH"):
             return _check_split(name, args, nodes, e, lengths)
         case _ if lengths and name in EXTENDS_LISTS:
             return check_extended(args, nodes, e, lengths)
