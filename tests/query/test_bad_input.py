@@ -405,7 +405,7 @@ MESSAGES = {
     "SELECT label, grid * 2 GROUP BY label": r"grid \* 2 has one per row. Write LIST",
     "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* Call it as MEAN\(x, axis=None\)",
     "SELECT MAX(MEAN(score))": "cannot be nested, but MEAN.score. is within another",
-    "SELECT id WHERE id > (SELECT id FROM dataset)": r"More than one row was returned: add LIMIT 1",
+    "SELECT id WHERE id > (SELECT id FROM dataset)": "must give one row, but it gives more",
     "SELECT id GROUP BY": "GROUP BY must be followed by expressions",
     "SELECT id GROUP BY (id, n)": "must not be in parentheses",
     "SELECT id LIMIT 1.5": "LIMIT must be a whole number of rows",

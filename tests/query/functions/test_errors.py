@@ -68,7 +68,7 @@ AT_BINDING = [
     ("NORMALIZE", [[], Const([1, 2, 3])], [FLOATS, None], {}, r"range must be \[low, high\]"),
     ("CROP", [[], Const([1, 2])], [FLOATS, None], {}, "a window must be"),
     ("CROP", [[], Const([1, 2, 3, 4])], [VARIES, None], {}, "an image must have shape"),
-    ("RESIZE", [[], Const(0), Const(3)], [FLOATS, None, None], {}, "1 or more"),
+    ("RESIZE", [[], Const(0), Const(3)], [FLOATS, None, None], {}, "must be at least 1"),
     ("ROUND", [[]], [FLOATS], {"decimals": 0.5}, "decimals must be an integer"),
     ("TRANSPOSE", [[]], [FLOATS], {"axes": [0, 0]}, "must have each of 2 axes once"),
     ("TRANSPOSE", [[]], [FLOATS], {"axes": ["x", 0]}, "axes must be integers"),
@@ -128,7 +128,7 @@ AT_COMPUTING = [
         [np.zeros((2, 5)), np.full(4, np.nan)],
         [Type("float64", None), Type("float64", (4,))],
         {},
-        "four numbers",
+        "four finite numbers",
     ),
     (
         "RESIZE",
