@@ -39,7 +39,7 @@ PLACES = {
     "WITH q AS (SELECT id, text FROM dataset) SELECT id, ^q.text + 1 FROM q": r"Write \|\| to join",
     "SELECT n FROM (SELECT id, ^CAST(text AS INT) AS n FROM dataset) WHERE n > 3": "be converted",
     "SELECT ^ABS(x) FROM (SELECT text AS x UNION SELECT note FROM dataset)": "ABS does not take",
-    "SELECT id WHERE ^time NOT IN (SELECT n FROM dataset)": "TIMESTAMP and INTEGER cannot be compared",
+    "SELECT id WHERE ^time NOT IN (SELECT n FROM dataset)": "INTEGER cannot be compared",
     "SELECT id WHERE ^text < ANY (SELECT value FROM dataset)": "compares only with strings",
     "SELECT ^LEAD(boxes, 2.5) OVER (ORDER BY id)": "LEAD does not take values",
     "SELECT id WHERE id > 3 AND ^time": "A condition must be true or false, but it is a time",
