@@ -84,10 +84,10 @@ def query(
     Examples
     --------
     >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://query-doc", {"x": "int32"})
+    >>> ds = dl.create("memory://query-function-doc", {"x": "int32"})
     >>> ds.append({"x": [1, 2, 3]})
     >>> commit = ds.commit("three numbers")
-    >>> dl.query("SELECT SUM(x) AS total FROM 'memory://query-doc'")["total"][:]
+    >>> dl.query("SELECT SUM(x) AS total FROM 'memory://query-function-doc'")["total"][:]
     array([6])
     """
     with shown_briefly():

@@ -139,5 +139,5 @@ def test_rows_that_stay_need_a_default_in_a_column_that_others_add(make_lake):
     ds.commit("a column")
     other.append({"x": [2, 3, 4]})
     other.delete([2])
-    with pytest.raises(dl.InvalidValueError, match="2 row"):
+    with pytest.raises(dl.InvalidValueError, match="2 such rows"):
         other.commit("rows")
