@@ -42,7 +42,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 @dataclass(frozen=True)
 class Vacuumed:
-    """What a vacuum deleted, or what it would delete.
+    """Counts of the objects that a vacuum deleted, or would delete.
 
     On an object store, a dry run does not count the objects of versions that would expire, but only
     the objects that no version needs already. To find the former, it would have to read the

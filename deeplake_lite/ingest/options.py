@@ -35,12 +35,12 @@ class Options(TypedDict, total=False):
     branch: str
     """The branch to write to, ``"main"`` by default."""
     on_error: OnError
-    """What to do with a bad row: ``"raise"`` an error, or ``"skip"`` it and list it in
-    `Ingested.skipped`."""
+    """Handling of bad rows: ``"raise"`` raises an error, and ``"skip"`` leaves the row out and
+    lists it in `Ingested.skipped`."""
     check: Check
     """How to check files: ``"header"`` checks their beginning and end, ``"full"`` decodes them."""
     update: Update
-    """What to do with rows that the lake has already. With True, they are updated from the source,
+    """Handling of rows that the lake has already. With True, they are updated from the source,
     except for cells and rows that people have changed or deleted in the lake; those are listed in
     `Ingested.kept`. With False, they are not read. With ``"force"``, the source overwrites every
     cell, and rows without a key are appended again."""

@@ -23,7 +23,7 @@ class Damaged:
     row_id: int | None
     """Id of the row; None if it cannot be read."""
     reason: str
-    """What is wrong."""
+    """Description of the damage."""
     ref: str | None = None
     """A branch or tag that points to the wrong version, such as "tag 'v1'"."""
     version: str | None = None

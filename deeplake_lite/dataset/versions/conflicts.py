@@ -38,13 +38,13 @@ class Conflict:
     """A cell, row, column or metadata key that the two sides changed in different ways."""
 
     kind: Literal["cell", "row", "column", "metadata"]
-    """What kind of thing the sides changed."""
+    """Kind of the object that both sides changed."""
     name: str | None
     """Name of the column, or the metadata key; None for a whole row."""
     row_id: int | None
     """Id of the row; None for a column or metadata."""
     reason: str
-    """What each side did."""
+    """Change of each side."""
     key: tuple[str, ...] = ()
     """Identifies the cell, column or metadata key by ids, with the column's id first."""
 

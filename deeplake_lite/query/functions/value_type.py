@@ -51,7 +51,7 @@ class Type:
     """Shape of one row's value, with None for an axis that varies; None if even the number of axes
     varies, as for grey and coloured images."""
     meaning: Htype | BoxNumbers | ImageNumbers | Items | None = None
-    """What the elements mean, if that is known, such as boxes of a format, or classes."""
+    """Meaning of the elements, if it is known, such as boxes of a format, or classes."""
 
     @property
     def ndim(self) -> int | None:
