@@ -172,30 +172,19 @@ class Snapshot:
     async def _name_damage(self, columns: list[str], slots: Slots) -> None:
         """Raise a DamagedError with the column and the row of the first damaged cell, if any."""
         for column in columns:
-            rest, error = slots, await self._damage_of(column, slots)
-            while error is not None and len(rest) > 1:
-                first = rest[: len(rest) // 2]
-                of_first = await self._damage_of(column, first)
-                rest = rest[len(first) :] if of_first is None else first
-                error = of_first or await self._damage_of(column, rest)
-            if error is not None and len(rest):
-                raise self._damaged(column, int(rest[0]), error) from error
+            for damage in await self._column(column).verify(slots):
+                if damage.slot is not None:
+                    raise self._damaged(column, damage.slot, damage.reason)
 
-    async def _damage_of(self, column: str, slots: Slots) -> DamagedError | None:
-        try:
-            await self._read_column(column, slots, None)
-        except DamagedError as error:
-            return error
-        return None
-
-    def _damaged(self, column: str, slot: int, error: DamagedError) -> DamagedError:
+    def _damaged(self, column: str, slot: int, reason: str) -> DamagedError:
         name = next(f.name for f in self.schema if f.id == column)
         row = self.rows.position(slot)
         return DamagedError(
             f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
             f"{self.repository.url!r}: only sound cells can be copied, but this one is damaged: "
-            f"{error.finding}. Nothing was changed. List all damage with ds.verify(). Then restore "
-            f"the lake from a copy, or write these rows again or delete them: ds.delete([{row}])."
+            f"{reason.rpartition('. ')[0] or reason}. Nothing was changed. List all damage with "
+            "ds.verify(). Then restore the lake from a copy, or write these rows again or delete "
+            f"them: ds.delete([{row}])."
         )
 
     async def _read_column(self, name: str, slots: Slots, out: NDArray[Any] | None) -> Cells:
