@@ -80,7 +80,7 @@ def missing_default(
         setup = setup or f"other = dl.open({handle.url!r}, branch={str(handle.branch)!r})"
         steps = f"{setup}; other.{call}; other.commit('default')"
     return InvalidValueError(
-        f"{error.args[0].partition(' Set one with')[0]} Set one, then repeat: {steps}; {again}",
+        f"{error.finding}. Set one, then repeat: {steps}; {again}",
         column=error.column,
     )
 
