@@ -420,6 +420,10 @@ describe("numbers", () => {
 		assert.ok(logic.inRange("Infinity", [3, null]) && logic.inRange("-Infinity", [null, 3]) && !logic.inRange("Infinity", [null, 3]));
 		assert.ok(logic.inRange("9007199254740993", ["9007199254740993", null]) && !logic.inRange("9007199254740993", [null, "9007199254740993"]));
 		assert.ok(logic.inRange("9007199254740993", [0.5, 1e300]) && !logic.inRange(0.5, ["9007199254740993", null]));
+		assert.equal(logic.roundedEnd(0.1, "float32"), Math.fround(0.1));
+		for (const [end, half] of [[0.9, 0.89990234375], [-0.1, -0.0999755859375], [1e-7, 1.1920928955078125e-7], [2e-8, 0], [2048.5, 2048], [2049.5, 2050], [65519.9, 65504], [65520.5, Infinity], [70000.5, Infinity]]) assert.equal(logic.roundedEnd(end, "float16"), half);
+		for (const end of [null, 16777217, "9007199254740993"]) assert.equal(logic.roundedEnd(end, "float16"), end);
+		assert.equal(logic.roundedEnd(0.1, undefined), 0.1);
 		for (const range of [[0, 1], [null, 1], [0, null]]) assert.ok(!logic.inRange(null, range) && !logic.inRange(undefined, range));
 	});
 });

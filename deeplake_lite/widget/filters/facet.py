@@ -29,6 +29,8 @@ class Facet:
     """Title for users."""
     whole: bool = False
     """Whether the numbers are integers."""
+    short: str = ""
+    """dtype of floats of 16 or 32 bits, to which a query rounds numbers with a fraction."""
     reads: bool = False
     """Whether counting reads variable-length cells, rather than only their metadata."""
 
@@ -54,9 +56,11 @@ def facets_of(f: Field) -> Iterator[Facet]:
         case "time" if not f.htype.value_dtype.startswith("timedelta"):
             yield Facet(name, e, "times", name)
         case "number":
-            kind = np.dtype(f.htype.value_dtype).kind
+            dtype = f.htype.value_dtype
+            kind = np.dtype(dtype).kind
+            short = dtype if dtype in ("float16", "float32") else ""
             if kind != "c":  # complex numbers have no order
-                yield Facet(name, e, "numbers", name, whole=kind in "iu")
+                yield Facet(name, e, "numbers", name, whole=kind in "iu", short=short)
         case "image" if f.htype.pixels is not None:
             yield Facet(name, f"SHAPE({e})[1]", "numbers", f"width of {name}", whole=True)
             yield Facet(name, f"SHAPE({e})[0]", "numbers", f"height of {name}", whole=True)

@@ -100,6 +100,7 @@ class Facets:
             "label": facet.label,
             "chosen": _choice(shown.text, facet),
             "rows": len(whole),
+            **({"short": facet.short} if facet.short else {}),
         }
         if facet.reads and not requested and len(whole) > READ_ROWS:
             return {**head, "ask": True}

@@ -111,6 +111,7 @@
  *   column: string, expression: string, kind: "classes"|"tags"|"booleans"|"numbers"|"times", label: string,
  *   chosen: any[]|null, rows: number, ask?: boolean, problem?: string, values?: ValueCount[], nulls?: [number, number],
  *   more?: number, edges?: End[], all?: number[], shown?: number[], beside?: [count: number, kind: string][], only?: string|null,
+ *   short?: "float16"|"float32",
  * }} FacetData
  */
 

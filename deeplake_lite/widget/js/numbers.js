@@ -79,6 +79,25 @@ export function inRange(/** @type {End|null|undefined} */ value, /** @type {Rang
 }
 
 const comparable = (/** @type {End} */ value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : Number(value));
+
+/**
+ * Rounds an end of a range as a query does beside floats of 16 or 32 bits: to the nearest of them, if it has a fraction.
+ * @param {End|null} end @param {"float16"|"float32"|undefined} dtype @returns {End|null}
+ */
+export function roundedEnd(end, dtype) {
+	if (end === null || !dtype || Number.isInteger(Number(end))) return end;
+	return dtype === "float32" ? Math.fround(Number(end)) : nearestHalf(Number(end));
+}
+
+/** The nearest float16 of a finite number; of two equally near ones, the one whose last bit is 0. */
+function nearestHalf(/** @type {number} */ x) {
+	const exponent = Math.max(-14, Math.floor(Math.log2(Math.abs(x))));
+	const step = 2 ** (exponent - 10);
+	const [whole, rest] = [Math.floor(x / step), x / step - Math.floor(x / step)];
+	const rounded = (rest > 0.5 || (rest === 0.5 && whole % 2 !== 0) ? whole + 1 : whole) * step;
+	return Math.abs(rounded) > 65504 ? Math.sign(x) * Infinity : rounded;
+}
+
 export const isRange = (/** @type {string} */ kind) => kind === "numbers" || kind === "times";
 
 /** Converts an ISO time, UTC unless it has a zone, to milliseconds; returns numbers unchanged. */

