@@ -67,8 +67,9 @@ def choices(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found += [{**head, "values": [value[0]]} for value in facet["values"]]
             continue
         edges = facet["edges"]
-        typed = [[edges[0], None], [None, edges[-1]], [0.05, 0.3], [1, 3], [None, 0.7], [0.29999999, 0.80001]]
-        typed += [[0.7, None], ["9007199254740993", "9007199254740999"], [str(2**63 + 5), None]]
+        typed = [[edges[0], None], [None, edges[-1]], [0.05, 0.3], [1, 3], [None, 0.7]]
+        typed += [[0.29999999, 0.80001], [0.7, None]]
+        typed += [["9007199254740993", "9007199254740999"], [str(2**63 + 5), None]]
         found += [{**head, "values": list(range_)} for range_ in [*pairwise(edges), *typed]]
     return found
 
