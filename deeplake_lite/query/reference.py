@@ -49,10 +49,10 @@ RULES = {
     "Small integers": (
         "Before arithmetic, integers of a tensor are widened to 64 bits, and `SUM` and `PROD` "
         "return int64 (uint64 for uint64), so `image + 10` and `SUM(a) - SUM(b)` do not wrap "
-        "around. Sums and products of tensors that exceed 64 bits do wrap around, as in NumPy; "
-        "with scalars they are errors. uint64 tensors combined with signed integers become int64, "
-        "and values that do not fit are an error; combined with booleans and unsigned integers "
-        "they stay uint64."
+        "around. Sums and products of tensors that exceed 64 bits do wrap around, as in "
+        "NumPy; those of scalars are errors. uint64 tensors combined with signed integers become "
+        "int64, and values that do not fit are an error; combined with booleans and unsigned "
+        "integers they stay uint64."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY, they reduce each tensor to one value per row, but aggregate a scalar "
@@ -116,7 +116,9 @@ RULES = {
     ),
     "Powers": (
         "`**` associates to the left, and a sign binds tighter: `a ** b ** c` is `(a ** b) ** c`, "
-        "and `-a ** 2` is `(-a) ** 2`."
+        "and `-a ** 2` is `(-a) ** 2`. A power of scalars is a float64, as in DuckDB, so it is "
+        "rounded beyond 2**53; `x * x` is exact or an error. A power of integer tensors is an "
+        "integer, which wraps around beyond 64 bits."
     ),
     "Subscripts": (
         "Subscripts follow NumPy and count from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `x[[0, 2]]`, "

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sqlglot import exp
 
 import deeplake_lite as dl
 from deeplake_lite.errors import QueryError, QuerySyntaxError
 from deeplake_lite.query import api
 from deeplake_lite.query.bind.expressions import lowering
+from deeplake_lite.query.parse.parsing import parse
 
 TOO_LONG = "may have at most 200,000 parts, and more"
 
@@ -144,3 +146,22 @@ def test_answers_within_answers_do_not_make_room_for_more():
     ds.commit("rows")
     with pytest.raises(QueryError, match=TOO_LONG):
         api.make_plan(f"SELECT {nested('(SELECT # FROM dataset AS d~ LIMIT 1)', 14, 'v')}", view=ds)
+
+
+@pytest.mark.parametrize("word", ["OR", "AND"])
+def test_a_long_chain_is_walked_a_few_times_however_long_it_is(monkeypatch, word):
+    steps = []
+    walk = exp.Expression.dfs
+
+    def counted(self, *args, **named):
+        for node in walk(self, *args, **named):
+            steps.append(node)
+            yield node
+
+    monkeypatch.setattr(exp.Expression, "dfs", counted)
+    counts = []
+    for terms in (500, 1000, 2000):
+        steps.clear()
+        parse("SELECT * WHERE " + f" {word} ".join(f"id <> {i}" for i in range(terms)))
+        counts.append(len(steps))
+    assert counts[2] < 2.2 * counts[1] < 2.2 * 2.2 * counts[0]

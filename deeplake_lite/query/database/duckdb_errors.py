@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.query.parse.dialect import OUR_ERROR
 from deeplake_lite.query.parse.parsing import TOO_DEEP
 
 if TYPE_CHECKING:
@@ -205,18 +206,8 @@ _RULES: tuple[tuple[str, str], ...] = (
             "item > 0."
         ),
     ),
-    (
-        (
-            r"A query (?:makes values of at most|computes values of 2,048) .*"
-            r"|A column of integers and floats holds .*"
-            r"|SQL computes with (?:durations in whole|JSON in) .*"
-            r"|JSON must be true, false, null or a number .*"
-        ),
-        "{0}",
-    ),
 )
-"""Patterns of DuckDB's messages and the messages that replace them. The last one lets messages of
-our own pass, which DuckDB's function `error` raises."""
+"""Patterns of DuckDB's messages and the messages that replace them."""
 
 _OTHERWISE = {
     "Binder": "The operands have the wrong types. CAST them, or use another function.",
@@ -257,6 +248,8 @@ def explain_error(error: BaseException) -> str:
     'A value cannot be converted.'
     """
     text = bare(error)
+    if text.startswith(OUR_ERROR):
+        return shortened(text.removeprefix(OUR_ERROR))
     for pattern, meaning in _RULES:
         if match := re.search(pattern, text, re.DOTALL):
             groups = _with_usual_types(match.groups() or [match[0]])
@@ -283,7 +276,7 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
     is_call = isinstance(call, exp.Func | exp.Escape | exp.AtTimeZone)
     is_call = is_call and not isinstance(call, exp.Cast | exp.Case | exp.And | exp.Or)
     is_explained = any(re.search(pattern, text, re.DOTALL) for pattern, _ in _RULES)
-    if is_explained or not is_call or kind not in _OF_VALUES:
+    if text.startswith(OUR_ERROR) or is_explained or not is_call or kind not in _OF_VALUES:
         return None
     name = call.name if isinstance(call, exp.Anonymous) else _CALLS.get(call.key, call.key)
     way = "Write other arguments."

@@ -516,6 +516,20 @@ def func(name: str, *args: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(args))
 
 
+OUR_ERROR = "deeplake_lite: "
+"""Beginning of the messages that a query makes DuckDB raise; users see the rest."""
+
+
+def raises(message: str, *more: exp.Expr) -> exp.Expr:
+    """Return a call with which DuckDB raises an error; its message joins a string and SQL.
+
+    >>> raises("There is no ", exp.column("x")).sql("duckdb")
+    "ERROR(CONCAT('deeplake_lite: There is no ', x))"
+    """
+    start = exp.Literal.string(OUR_ERROR + message)
+    return func("error", func("concat", start, *more) if more else start)
+
+
 def as_list(*items: exp.Expr) -> exp.Array:
     """Return ``[a, b]``; a query is put in parentheses, lest sqlglot write ARRAY(SELECT …).
 

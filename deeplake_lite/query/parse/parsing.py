@@ -87,8 +87,11 @@ def _balance(tree: exp.Expr) -> None:
     11
     """
     for chain in list(tree.find_all(exp.And, exp.Or)):
-        kind, terms = type(chain), list(chain.flatten(unnest=False))
-        if type(chain.parent) is kind or len(terms) < LONG:
+        kind = type(chain)
+        if type(chain.parent) is kind:  # a part of a longer chain
+            continue
+        terms = list(chain.flatten(unnest=False))
+        if len(terms) < LONG:
             continue
         whole = exp.Null()  # a placeholder, since `paired` moves the terms out of the chain
         chain.replace(whole)

@@ -314,16 +314,16 @@ def _call(bound: Any, values: tuple[Any, ...], rows: Rows) -> Any:
 def _one_by_one(
     apply: Callable[[tuple[Any, ...]], Any], values: tuple[Any, ...], rows: Rows
 ) -> list[Any]:
-    """Apply a function to each row of a part. Raises QueryError with the row if it fails."""
+    """Apply a function to each row of a part. Raises QueryError if it fails."""
     columns = [[None] * len(rows) if v is None else v for v in values]
     out = []
-    for row, args in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
+    for args in zip(*columns, strict=True):
         try:
             out.append(apply(args))
         except LakeError:
             raise
         except (IndexError, ValueError, TypeError) as error:
-            raise QueryError(f"row {row} of a block: {error}.") from error
+            raise QueryError(f"The values of a row cannot be used: {error}.") from error
     return out
 
 

@@ -236,7 +236,7 @@ def _compute_part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]
             except LakeError:
                 raise
             except (IndexError, ValueError, TypeError) as error:
-                raise QueryError(f"row {row} of a block: {error}.") from error
+                raise QueryError(f"The values of a row cannot be used: {error}.") from error
     return out
 
 

@@ -16,7 +16,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.known import EXTENDS_LISTS
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.database.vector_room import HAVE_ROOM, MOST_BYTES
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import func, raises, text_of
 from deeplake_lite.query.values import Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -340,18 +340,14 @@ def _with_check(
         limit = exp.IntDiv(this=limit, expression=at_least_one)
     of = "longer than that, for all items of the list together" if lengths else "longer than that"
     is_longer = exp.GT(this=exp.paren(size), expression=limit)
-    ifs = [exp.If(this=is_longer, true=_error(_too_long(e, of, bound)))]
+    ifs = [exp.If(this=is_longer, true=raises(str(_too_long(e, of, bound))))]
     if not lengths:  # DuckDB's lambdas cannot call Python functions
         item = _ITEM_BYTES if most == MOST_ITEMS else 1
         taken = exp.Mul(
             this=exp.cast(exp.paren(size.copy()), "DOUBLE"), expression=exp.convert(item)
         )
-        ifs.append(exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=_error(_too_much(e))))
+        ifs.append(exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=raises(str(_too_much(e)))))
     return exp.Case(ifs=ifs, default=node.copy())
-
-
-def _error(error: QueryTypeError) -> exp.Expr:
-    return func("error", exp.Literal.string(str(error)))
 
 
 SPLITS = {

@@ -45,7 +45,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from deeplake_lite.query.bind.expressions.params import Params
     from deeplake_lite.query.run.sources import Source
@@ -496,12 +496,15 @@ class Binder:
         return f"{prefix}{self.count}"
 
 
-def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
+def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions that AND joins, at any depth of parentheses."""
     if isinstance(e, exp.And):
-        return [*_conjuncts(e.this), *_conjuncts(e.expression)]
-    if isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
-        return _conjuncts(e.this)
-    return [e]
+        yield from _conjuncts(e.this)
+        yield from _conjuncts(e.expression)
+    elif isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
+        yield from _conjuncts(e.this)
+    else:
+        yield e
 
 
 def _note_condition(instance: Instance, node: exp.Expr) -> None:

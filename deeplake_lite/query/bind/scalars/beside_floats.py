@@ -17,7 +17,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import MOST, items_of
 from deeplake_lite.query.bind.expressions.types import HUGE
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
-from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
+from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func, raises
 from deeplake_lite.query.values import NUMBER, REAL, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
@@ -202,8 +202,7 @@ def _convert_to_float(value: Value, kind: Kind, *, wide: bool) -> Value:
         return value
     node = _double(value.node)
     if _is_integer(dtype) and dtype not in _OF_DOUBLES:
-        text = exp.Literal.string(_ROUNDED.format("an integer"))
         is_rounded = exp.NEQ(this=_whole(value.node), expression=_whole(node))
-        ifs = [exp.If(this=is_rounded, true=func("error", text))]
+        ifs = [exp.If(this=is_rounded, true=raises(_ROUNDED.format("an integer")))]
         node = exp.Case(ifs=ifs, default=node)
     return Sql(node, replace(kind, htype=None, dtype="", real=kind.real or _is_float(dtype)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.query.database.json_keys import JSON_KEY
-from deeplake_lite.query.parse.dialect import func
+from deeplake_lite.query.parse.dialect import func, raises
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +78,7 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
     )
     number, whole = as_number(node), whole_number(node)
     is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
-    wrong = func("error", exp.Literal.string(message))
-    return exp.Case(ifs=[exp.If(this=is_rounded, true=wrong)], default=number.copy())
+    return exp.Case(ifs=[exp.If(this=is_rounded, true=raises(message))], default=number.copy())
 
 
 def as_condition(node: exp.Expr) -> exp.Expr:
@@ -100,16 +99,14 @@ def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
 
     `text` is the expression that uses the condition, for the message.
     """
-    message = exp.Literal.string(
-        f"JSON must be true, false, null or a number to be a condition, but {text} has "
-    )
+    message = f"JSON must be true, false, null or a number to be a condition, but {text} has "
     way = exp.Literal.string(
         ". TRY_CAST(x AS BOOLEAN) gives null for other values; to convert strings, write "
         "CAST(CAST(x AS TEXT) AS BOOLEAN)."
     )
     shown = exp.Left(this=exp.cast(node.copy(), "VARCHAR"), expression=exp.convert(_SHOWN))
     is_other = is_of_type(node, "VARCHAR", "ARRAY", "OBJECT")
-    wrong = func("error", func("concat", message, shown, way))
+    wrong = raises(message, shown, way)
     return exp.Case(ifs=[exp.If(this=is_other, true=wrong)], default=as_condition(node))
 
 

@@ -19,7 +19,7 @@ from deeplake_lite.query.bind.calls.catalog import casts_moments
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
 from deeplake_lite.query.bind.scalars.kinds import agree, kind_of
 from deeplake_lite.query.database.times import read_timestamp
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import func, raises, text_of
 from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
@@ -238,9 +238,8 @@ def _error_if_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.E
         f"SQL computes with durations in whole microseconds, but {text_of(e)} has nanoseconds. "
         "Count them as integers: EPOCH_NS(a) - EPOCH_NS(b)."
     )
-    wrong = func("error", exp.Literal.string(message))
     is_finer = exp.NEQ(this=rest, expression=exp.convert(0))
-    return exp.Case(ifs=[exp.If(this=is_finer, true=wrong)], default=node)
+    return exp.Case(ifs=[exp.If(this=is_finer, true=raises(message))], default=node)
 
 
 def _floor(moment: exp.Expr) -> exp.Expr:
