@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -12,7 +12,7 @@ from deeplake_lite.errors import ColumnNotFoundError, QueryError
 from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from deeplake_lite.query.plan import Instance
 
@@ -55,9 +55,21 @@ class Parameter:
     """Whether the lambda is within an aggregate."""
 
 
-@dataclass(eq=False)
+@dataclass
+class Aggregates:
+    """A count of lowered aggregates; if an expression increases it, it has one."""
+
+    count: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class Scope:
-    """The names that are visible in one SELECT, and the state of its lowering."""
+    """What names mean at a place in a SELECT.
+
+    The SELECT's own names (relations, merged, aliases, keys) become known clause by clause, and
+    all places share them. The other fields describe the place: an expression within an aggregate
+    or a lambda is lowered in a copy, which `within` makes.
+    """
 
     relations: list[Relation] = field(default_factory=list)
     parent: Scope | None = None
@@ -65,24 +77,45 @@ class Scope:
     """Columns of USING."""
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     """Expressions of the select list, by alias."""
-    grouped: bool = False
-    """Whether the query has GROUP BY, and the clause being lowered sees its groups."""
     keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
     """Values of GROUP BY's expressions over a group; None for plain columns."""
+    aggregates: Aggregates = field(default_factory=Aggregates)
+    """Count of the aggregates over the SELECT's rows; a window has its own."""
+    grouped: bool = False
+    """Whether the query has GROUP BY, and the clause sees its groups."""
     unfolding: tuple[str, ...] = ()
-    """Aliases whose expressions are being lowered; within these, the names mean columns."""
+    """Aliases around the place; within their expressions, the names mean columns."""
     names_first: bool = False
     """Whether an alias takes precedence over a column of that name, as in HAVING."""
-    aggregated: bool = False
-    """Whether an aggregate has been lowered."""
     in_aggregate: bool = False
-    """Whether the current expression is within an aggregate."""
+    """Whether the place is within an aggregate."""
     in_window: bool = False
-    """Whether the current expression is part of a window, where aggregates may be nested."""
-    parameters: dict[str, Parameter] = field(default_factory=dict)
-    """Parameters of the lambdas around the current expression, by name."""
+    """Whether the place is within a window, where aggregates may be nested."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    """Parameters of the lambdas around the place, by name."""
     lengths: tuple[exp.Expr, ...] = ()
     """Lengths of those lambdas' lists, where a lambda makes long values of their items."""
+
+    def within(self, **place: Any) -> Scope:
+        """Return the scope of a place within this one, given the fields that differ."""
+        return replace(self, **place)
+
+    def within_alias(self, name: str) -> Scope:
+        """Return the scope of the expression that has an alias."""
+        return replace(self, unfolding=(*self.unfolding, name))
+
+    @property
+    def aggregated(self) -> bool:
+        """Whether an aggregate has been lowered."""
+        return self.aggregates.count > 0
+
+    def note_aggregate(self) -> None:
+        """Count an aggregate."""
+        self.aggregates.count += 1
+
+    def alias(self, name: str) -> exp.Expr | None:
+        """Return the expression that an alias stands for here."""
+        return None if name in self.unfolding else self.aliases.get(name)
 
     def add(self, relation: Relation) -> None:
         """Add a relation of FROM. Raises QueryError when its alias is taken."""
@@ -134,7 +167,7 @@ class Scope:
         A name that is a column or an alias, or that matches several columns, stays as it is.
         """
         known = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
-        if name in known or name in self.aliases:
+        if name in known or self.alias(name) is not None:
             return name
         alike = {n for n in known if n.casefold() == name.casefold()}
         return alike.pop() if len(alike) == 1 else name

@@ -13,6 +13,7 @@ from deeplake_lite.query.bind.calls import growth, known
 from deeplake_lite.query.bind.expressions.digests import digest_of_rows
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, key_of, kind_of, ordering
+from deeplake_lite.query.bind.scope import Aggregates, Scope
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers, image_numbers
 from deeplake_lite.query.functions.sums import wide_dtype
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deeplake_lite.query.bind.expressions.lowering import Lowering
-    from deeplake_lite.query.bind.scope import Scope
 
 
 def map_rows(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
@@ -134,10 +134,10 @@ def aggregate_group(
 def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Lower COUNT(*) and COUNT(DISTINCT x); return None for any other COUNT."""
     if not e.expressions or isinstance(e.expressions[0], exp.Star):
-        scope.aggregated = scope.aggregated or not scope.in_aggregate
+        _count_unless_nested(scope)
         return Sql(exp.Anonymous(this="COUNT", expressions=[exp.Star()]), NUMBER)
     if isinstance(e.expressions[0], exp.Distinct):
-        scope.aggregated = scope.aggregated or not scope.in_aggregate
+        _count_unless_nested(scope)
         compared = [*e.expressions[0].expressions, *e.expressions[1:]]
         values = [low.value(p, scope) for p in compared]
         parts = [
@@ -152,6 +152,11 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     return None
 
 
+def _count_unless_nested(scope: Scope) -> None:
+    if not scope.in_aggregate:
+        scope.note_aggregate()
+
+
 def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     """Lower a function over a window of rows.
 
@@ -160,24 +165,12 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     QueryTypeError
         For an aggregate of tensors, unless it picks the value of one row.
     """
-    was_in_aggregate, scope.in_aggregate, was_aggregated = (
-        scope.in_aggregate,
-        True,
-        scope.aggregated,
-    )
-    was_in_window, scope.in_window = scope.in_window, True
-    try:
-        inner = e.this
-        _refuse_tensors(low, inner, scope)
-        is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
-        result = _row_number() if is_number else low.value(inner, scope)
-        node = window_parts(low, e, scope)
-    finally:
-        scope.in_aggregate, scope.aggregated, scope.in_window = (
-            was_in_aggregate,
-            was_aggregated,
-            was_in_window,
-        )
+    inner = e.this
+    inside = scope.within(in_aggregate=True, in_window=True, aggregates=Aggregates())
+    _refuse_tensors(low, inner, inside)
+    is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
+    result = _row_number() if is_number else low.value(inner, inside)
+    node = window_parts(low, e, inside)
     if isinstance(result, Tensor) and is_numpys(result) and _is_of_rows(result):
         return map_rows(result, lambda row: _with_this(node, row), text_of(e))
     if not isinstance(result, Sql):
@@ -283,11 +276,8 @@ def sort_term(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.
 def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
     """Lower an aggregate with FILTER (WHERE …)."""
     aggregate = low.value(e.this, scope)
-    was_in_aggregate, scope.in_aggregate = scope.in_aggregate, True
-    try:
-        where = exp.Where(this=low.condition(low.value(e.expression.this, scope), scope))
-    finally:
-        scope.in_aggregate = was_in_aggregate
+    inside = scope.within(in_aggregate=True)
+    where = exp.Where(this=low.condition(low.value(e.expression.this, inside), inside))
     if isinstance(aggregate, Tensor) and is_numpys(aggregate) and _is_of_rows(aggregate):
         return map_rows(
             aggregate, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e)
@@ -319,13 +309,10 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
             f"WITHIN GROUP (ORDER BY x) must follow one of {', '.join(known.SORTED)}, but it "
             f"follows {name}."
         )
-    was_in_aggregate, scope.in_aggregate = scope.in_aggregate, True
-    try:
-        value = low.value(terms[0].this, scope)
-        args = [low.sql(part, scope) for part in inner.expressions]
-    finally:
-        scope.in_aggregate = was_in_aggregate
-    scope.aggregated = scope.aggregated or not scope.in_aggregate
+    inside = scope.within(in_aggregate=True)
+    value = low.value(terms[0].this, inside)
+    args = [low.sql(part, inside) for part in inner.expressions]
+    _count_unless_nested(scope)
     x = low.as_sql(value, scope)
     if is_json(value) and name != "MODE":
         x = as_exact_number(x, text_of(e))

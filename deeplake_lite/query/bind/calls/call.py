@@ -199,29 +199,24 @@ def _arguments(
     """Lower the arguments of a call, including options (``axis = 0``, ``axis := 0``)."""
     arguments = _Arguments()
     parameters = _parameters(entry)
-    was_in_aggregate = scope.in_aggregate
-    scope.in_aggregate = was_in_aggregate or over_rows
-    try:
-        for part in e.expressions:
-            named = (
-                isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg)
-                and part.this.name in parameters
+    inside = scope.within(in_aggregate=True) if over_rows else scope
+    for part in e.expressions:
+        named = (
+            isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg) and part.this.name in parameters
+        )
+        if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
+            arguments.options[part.this.name] = option(low, part.expression, inside)
+        elif entry is not None and _is_misnamed(part, scope):
+            raise QueryTypeError(
+                f"{e.name.upper()} has no option {part.this.name}, but the call is "
+                f"{text_of(e)}. Call it as {entry.signature}."
             )
-            if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
-                arguments.options[part.this.name] = option(low, part.expression, scope)
-            elif entry is not None and _is_misnamed(part, scope):
-                raise QueryTypeError(
-                    f"{e.name.upper()} has no option {part.this.name}, but the call is "
-                    f"{text_of(e)}. Call it as {entry.signature}."
-                )
-            else:
-                if isinstance(part, exp.Order):
-                    arguments.order, part = order_terms(low, part, scope), part.this
-                if isinstance(part, exp.Distinct):
-                    arguments.distinct, part = True, part.expressions[0]
-                arguments.values.append(low.value(part, scope))
-    finally:
-        scope.in_aggregate = was_in_aggregate
+        else:
+            if isinstance(part, exp.Order):
+                arguments.order, part = order_terms(low, part, inside), part.this
+            if isinstance(part, exp.Distinct):
+                arguments.distinct, part = True, part.expressions[0]
+            arguments.values.append(low.value(part, inside))
     return arguments
 
 
@@ -232,7 +227,8 @@ def _is_misnamed(part: exp.Expr, scope: Scope) -> bool:
     is_name = (
         isinstance(part.this, exp.Column) and not part.this.table and not part.this.this.quoted
     )
-    return is_name and part.this.name not in {*scope.names(), *scope.aliases}
+    name = part.this.name
+    return is_name and name not in scope.names() and scope.alias(name) is None
 
 
 def _parameters(entry: Function | None) -> list[str]:
@@ -254,7 +250,7 @@ def _call_tensors(
             "is a tensor. Select the distinct rows first: FROM (SELECT DISTINCT x FROM …)."
         )
     if name == "COUNT" and isinstance(first, Tensor):
-        scope.aggregated = True
+        scope.note_aggregate()
         return Sql(
             exp.Anonymous(this="COUNT", expressions=[count_argument(first, low, scope)]), NUMBER
         )
@@ -264,14 +260,15 @@ def _call_tensors(
             "rows, write ORDER BY … LIMIT n."
         )
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
-        scope.aggregated = scope.aggregated or name not in known.WINDOWS
+        if name not in known.WINDOWS:
+            scope.note_aggregate()
         rest = [ordering(a, low, scope) for a in args[1:]]
         if name in known.PASSES_NULLS:
             present = count_argument(first, low, scope)
             first = map_rows(first, lambda row: _where_present(row, present), text_of(e))
         return pick_row(first, name, rest, arguments.order, text_of(e))
     if name in known.LISTS and isinstance(first, Tensor):
-        scope.aggregated = True
+        scope.note_aggregate()
         return aggregate_group(first, "LIST", text_of(e), arguments.order)
     is_complex = isinstance(first, Tensor) and first.is_scalar and is_numpys(first)
     if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
@@ -281,7 +278,7 @@ def _call_tensors(
         )
     over_group = (scope.grouped or is_complex) and not scope.in_aggregate
     if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
-        scope.aggregated = True
+        scope.note_aggregate()
         first = low.as_tensor(first, text_of(e))
         return aggregate_group(first, known.ELEMENTWISE.get(name, name), text_of(e))
     if arguments.order:
@@ -342,7 +339,8 @@ def _call_scalars(
                 f"Aggregates cannot be nested, but {text_of(e)} is within another one. Write a "
                 f"subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
-        scope.aggregated = scope.aggregated or not scope.in_aggregate
+        if not scope.in_aggregate:
+            scope.note_aggregate()
     if name in known.ORDERS:
         check_ordered(*args)
     _check_form(name, args, e)

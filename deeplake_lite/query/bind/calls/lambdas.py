@@ -7,7 +7,6 @@ columns.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Tensor, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from deeplake_lite.query.bind.expressions.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
@@ -69,9 +68,9 @@ def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
 def transform(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Lower LIST_TRANSFORM: apply a lambda to each item of a list."""
     node, item, body = _list_and_lambda(low, e, scope, most=2)
-    with _parameters(body, [item, _POSITION], low, scope) as names:
-        result = as_part(settled(low.value(body.this, scope), low, scope))
-        inner = low.as_sql(result, scope)
+    names, inside = _add_parameters(body, [item, _POSITION], low, scope)
+    result = as_part(settled(low.value(body.this, inside), low, inside))
+    inner = low.as_sql(result, inside)
     kind = Kind("list", item=_item_kind_of(result))
     return Sql(_call_over_list(node, body, scope, "list_transform", _lambda(names, inner)), kind)
 
@@ -79,8 +78,8 @@ def transform(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 def filter_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Lower LIST_FILTER: keep the items of a list for which a lambda is true."""
     node, item, body = _list_and_lambda(low, e, scope, most=2)
-    with _parameters(body, [item, _POSITION], low, scope) as names:
-        inner = low.condition(low.value(body.this, scope), scope)
+    names, inside = _add_parameters(body, [item, _POSITION], low, scope)
+    inner = low.condition(low.value(body.this, inside), inside)
     kind = item.listed if item.names else Kind("list", item=item)
     return Sql(_call_over_list(node, body, scope, "list_filter", _lambda(names, inner)), kind)
 
@@ -102,9 +101,9 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         start = as_part(settled(low.value(e.expressions[2], scope), low, scope))
     kind = item if start is None or is_null_constant(start) else kind_of(start)
     for _ in range(_MOST_KINDS):
-        with _parameters(body, [kind, item, _POSITION], low, scope, least=2) as names:
-            result = as_part(settled(low.value(body.this, scope), low, scope))
-            inner = low.as_sql(result, scope)
+        names, inside = _add_parameters(body, [kind, item, _POSITION], low, scope, least=2)
+        result = as_part(settled(low.value(body.this, inside), low, inside))
+        inner = low.as_sql(result, inside)
         wider = _wider(kind, kind_of(result), e)
         if wider == kind:
             break
@@ -236,11 +235,10 @@ def _item_kind(kind: Kind) -> Kind:
     return kind if kind.column_dtype or kind.htype is None else replace(kind, htype=None)
 
 
-@contextmanager
-def _parameters(
+def _add_parameters(
     e: exp.Lambda, kinds: Sequence[Kind], low: Lowering, scope: Scope, *, least: int = 1
-) -> Iterator[list[str]]:
-    """Add the parameters of a lambda to the scope, and yield their names in SQL.
+) -> tuple[list[str], Scope]:
+    """Return the names of a lambda's parameters in SQL, and the scope of its body.
 
     Parameters
     ----------
@@ -268,18 +266,15 @@ def _parameters(
         )
     depth, lengths = _depth(scope) + 1, scope.lengths
     if grows(e.this):
-        scope.lengths = (*lengths, func("len", _list_at(depth)))
-    outer, sql_names = scope.parameters, [f"lake_p{depth}_{at}" for at in range(len(names))]
-    scope.parameters = outer | {
+        lengths = (*lengths, func("len", _list_at(depth)))
+    sql_names = [f"lake_p{depth}_{at}" for at in range(len(names))]
+    own = {
         name: Parameter(Sql(exp.to_identifier(sql_name), kind), depth, scope.in_aggregate)
         for name, sql_name, kind in zip(names, sql_names, kinds, strict=False)
     }
     for sql_name, kind in zip(sql_names, kinds, strict=False):
         low.types.note_parameter(sql_name, kind)
-    try:
-        yield sql_names
-    finally:
-        scope.parameters, scope.lengths = outer, lengths
+    return sql_names, scope.within(parameters={**scope.parameters, **own}, lengths=lengths)
 
 
 def _list_at(depth: int) -> exp.Identifier:

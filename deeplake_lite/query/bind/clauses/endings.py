@@ -44,8 +44,8 @@ def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]
         return [sort_term(item, term, binder.low, scope) for item in items]
     if is_number(e):
         value = items[item_number(e, len(items), "ORDER BY")]
-    elif isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
-        value = binder.low.value(scope.aliases[e.name], scope)
+    elif isinstance(e, exp.Column) and not e.table and (alias := scope.alias(e.name)) is not None:
+        value = binder.low.value(alias, scope.within_alias(e.name))
     else:
         value = binder.low.value(e, scope)
     return [sort_term(value, term, binder.low, scope)]

@@ -13,13 +13,14 @@ from deeplake_lite.query.bind.expressions.digests import comparable, digest_of_r
 from deeplake_lite.query.bind.expressions.names import in_brackets
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of
-from deeplake_lite.query.bind.scope import Scope
+from deeplake_lite.query.bind.scope import Aggregates
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
 
 
 def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
@@ -37,7 +38,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
         meaning = "GROUP BY ALL groups by all items without aggregates"
         scope.check_word("all", meaning, 'GROUP BY "all"', "GROUP BY 1, 2 for the first two items")
         for item in tree.expressions:
-            inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)
+            inner = scope.within(grouped=True, keys={}, aggregates=Aggregates())
             low.value(item.unalias(), inner)
             if not inner.aggregated:
                 keys.append(_key(item.unalias(), scope, low))
@@ -66,14 +67,13 @@ def _check_keys(group: exp.Group) -> None:
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     """Return the SQL of one key, and add the value of its expression over a group to the scope."""
     e = in_brackets(e, scope)
-    was_aggregated, scope.aggregated = scope.aggregated, False
+    before = scope.aggregates.count
     value = low.value(e, scope)
-    if scope.aggregated:
+    if scope.aggregates.count > before:
         raise QueryError(
             f"A key of GROUP BY must depend on one row, but {text_of(e)} aggregates rows. Group "
             "the result of a subquery: FROM (SELECT …)."
         )
-    scope.aggregated = was_aggregated
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
         return not_positional(node)
@@ -81,7 +81,7 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
         as_group: Value = pick_row(value, "FIRST")
     elif is_json(value):
         as_group = _first_value(value, low, scope)
-        scope.keys |= dict.fromkeys(_spellings(e, scope), as_group)
+        scope.keys.update(dict.fromkeys(_spellings(e, scope), as_group))
     else:
         as_group = Sql(exp.paren(node.copy()), kind_of(value))
     if not (isinstance(e, exp.Column) and e in scope.keys):
@@ -141,7 +141,6 @@ def resolve_item(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) ->
     if is_number(part):
         items: list[exp.Expr] = tree.expressions
         return items[item_number(part, len(items), clause)].unalias()
-    named = isinstance(part, exp.Column) and not part.table and part.name in scope.aliases
-    if named and scope.find(part.name, None) is None:
-        return scope.aliases[part.name]
-    return part
+    if not isinstance(part, exp.Column) or part.table or scope.find(part.name, None) is not None:
+        return part
+    return scope.alias(part.name) or part

@@ -277,9 +277,9 @@ class Binder:
         scope, changes what names mean in all later clauses.
         """
         low = self.low
-        scope.aliases = {
-            item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)
-        }
+        scope.aliases.update(
+            (item.alias, item.this) for item in tree.expressions if isinstance(item, exp.Alias)
+        )
         out = exp.Select()
         if source is not None:
             out.set("from_", exp.From(this=source))
@@ -291,7 +291,7 @@ class Binder:
         keys = keys_of(tree, scope, low)
         if keys:
             out.set("group", exp.Group(expressions=keys))
-        scope.grouped = tree.args.get("group") is not None
+        scope = scope.within(grouped=tree.args.get("group") is not None)
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         for item, value in zip(tree.expressions, values.values(), strict=False):
             self._record_ungrouped(item, _nodes(value), keys, scope)
@@ -303,14 +303,12 @@ class Binder:
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify
-                scope.names_first = clause == "having"
-                node = low.clause(part.this, scope)
+                node = low.clause(part.this, scope.within(names_first=clause == "having"))
                 if clause == "qualify":
                     with placed(low.text, part.this):
                         _check_windows(part.this, [node, *_nodes(*values.values())])
                 self._record_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
                 out.set(clause, kind(this=node))
-        scope.names_first = False
         projection = Projection()
         distinct = tree.args.get("distinct")
         lazy = outermost and not (scope.grouped or scope.aggregated)
@@ -388,17 +386,14 @@ class Binder:
                     f"* must be alone, or behind a source as in source.*, but the query has "
                     f"{text_of(item)}."
                 )
-            name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
-            alias = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
-            was_aggregated, scope.aggregated = scope.aggregated, False
-            value = self.low.value(e, scope)
-            if scope.aggregated:
+            is_alias = isinstance(item, exp.Alias)
+            name = item.alias if is_alias else _name_of(e)
+            before = scope.aggregates.count
+            value = self.low.value(e, scope.within_alias(name) if is_alias else scope)
+            if scope.aggregates.count > before:
                 aggregates.append(e)
             elif _reads_rows(value, scope):
                 row_values.append(e)
-            scope.aggregated = scope.aggregated or was_aggregated
-            if alias is not None:
-                scope.aliases[name] = alias
             if scope.grouped:
                 with placed(self.low.text, e):
                     value = over_group(value, keys, e, scope, self.low)

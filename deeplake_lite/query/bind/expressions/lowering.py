@@ -377,21 +377,17 @@ class Lowering:
             return key
         flags = scope.in_aggregate, scope.in_window, scope.names_first, scope.grouped
         names = scope.unfolding, len(scope.keys), len(scope.relations)
-        state = (id(e), id(scope), *flags, *names)
+        state = (id(e), id(scope.relations), *flags, *names)
         known = None if scope.parameters else self.known.get(state)
         if known is not None:
-            scope.aggregated = scope.aggregated or known.aggregated
+            scope.aggregates.count += known.aggregated
             return known.value
         self.effort.spend(EXPRESSION_COST)
-        before, scope.aggregated = scope.aggregated, False
-        try:
-            result = self._value(e, scope)
-            aggregated = scope.aggregated
-        finally:
-            scope.aggregated = scope.aggregated or before
+        before = scope.aggregates.count
+        result = self._value(e, scope)
         if not scope.parameters:  # parameters have no meaning outside of their lambdas
             self._trace(e, result)
-            self.known[state] = _Known(e, scope, result, aggregated)
+            self.known[state] = _Known(e, scope, result, scope.aggregates.count > before)
         return result
 
     def _value(self, e: exp.Expr, scope: Scope) -> Value:
@@ -507,9 +503,9 @@ class Lowering:
 
     def clause_of_rows(self, e: exp.Expr, scope: Scope, name: str) -> exp.Expr:
         """Lower the condition of a clause that has no aggregates. Raises QueryError for one."""
-        was = scope.aggregated
+        before = scope.aggregates.count
         node = self.clause(e, scope)
-        if scope.aggregated and not was:
+        if scope.aggregates.count > before:
             with placed(self.text, e):
                 raise QueryError(
                     f"{name} must look at one row at a time, but {text_of(e)} aggregates rows. Use "

@@ -41,10 +41,11 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
     first, *rest = (part.name for part in e.parts)
     if rest:
         return _dotted(low, first, rest, e, scope)
-    is_alias = first in scope.aliases
-    value = None if is_alias and _alias_comes_first(e, scope) else scope.find(first, None)
-    if value is None and is_alias:
-        return _unfold(low, first, scope)
+    alias = scope.alias(first)
+    is_first = alias is not None and _alias_comes_first(e, scope)
+    value = None if is_first else scope.find(first, None)
+    if value is None and alias is not None:
+        return _unfold(low, first, alias, scope)
     if value is None and (of_lambda := _parameter(first, scope)) is not None:
         return low.value(of_lambda, scope)
     if value is None:
@@ -63,7 +64,7 @@ def _alias_comes_first(e: exp.Column, scope: Scope) -> bool:
     return scope.names_first and not scope.in_aggregate and e not in scope.keys
 
 
-def _unfold(low: Lowering, name: str, scope: Scope) -> Value:
+def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
     """Lower the expression of an alias. Raises QueryError beyond `MOST_UNFOLDED` aliases."""
     low.unfolded += 1
     if low.unfolded > MOST_UNFOLDED:
@@ -72,13 +73,7 @@ def _unfold(low: Lowering, name: str, scope: Scope) -> Value:
             f"{MOST_UNFOLDED:,} times, but {name!r} exceeds that. Compute it in a subquery: FROM "
             f"(SELECT … AS {name})."
         )
-    # Within its own expression, the name is a column and not the alias.
-    around, alias = scope.unfolding, scope.aliases.pop(name)
-    scope.unfolding = (*around, name)
-    try:
-        value = low.value(alias, scope)
-    finally:
-        scope.aliases[name], scope.unfolding = alias, around
+    value = low.value(alias, scope.within_alias(name))
     if isinstance(value, Sql) and isinstance(value.node, exp.Binary):
         return Sql(exp.paren(value.node), value.kind)
     return value
