@@ -127,6 +127,11 @@ class Htype(Facets):
             )
 
     @property
+    def bare(self) -> Self:
+        """The type without nulls and default, for comparisons of what values mean."""
+        return replace(self, nullable=False, default=None)
+
+    @property
     def limits(self) -> Limits:
         """How much memory a value may take, set by the handle that the type belongs to."""
         return self._limits

@@ -103,7 +103,7 @@ def is_compatible(declared: Htype, existing: Htype) -> bool:
     >>> is_compatible(ClassLabel(["dog"]), ClassLabel(["cat", "dog"]))
     False
     """
-    a, b = (replace(h, nullable=False, default=None) for h in (declared, existing))
+    a, b = declared.bare, existing.bare
     return a.describes(b)
 
 

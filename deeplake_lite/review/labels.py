@@ -47,7 +47,7 @@ class Labels:
                 "A column of labels must have one class label, string or number per row, but "
                 f"column {name!r} is {f.htype}. Name another column."
             )
-        htype = replace(f.htype, nullable=False, default=None)
+        htype = f.htype.bare
         labels = read_values(view, [f], np.arange(len(view)))[name]
         classes = f.htype.classes
         if classes is not None:

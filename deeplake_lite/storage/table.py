@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.arrays import ChunkCache, Slots
@@ -417,7 +418,7 @@ class Table(Snapshot):
         if edits.document or edits.arranged or edits.spilled:
             return False
         theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
-        if any(c not in theirs or theirs[c].nullable != ours[c].nullable for c in self._columns):
+        if not all(c in theirs and _reads_as(theirs[c], ours[c]) for c in self._columns):
             return False
         keys = [
             f"{path}/c/{chunk}"
@@ -487,3 +488,8 @@ class Table(Snapshot):
         edits, scratch = self._open_edits()
         edits.grow()
         return edits, scratch
+
+
+def _reads_as(theirs: Htype, ours: Htype) -> bool:
+    """Tell whether cells that were written as our type mean the same as theirs."""
+    return theirs.nullable == ours.nullable and theirs.bare.continues(ours.bare)

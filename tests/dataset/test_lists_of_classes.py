@@ -103,6 +103,60 @@ def _restored(url: Path, also: str = "rows") -> dl.Dataset:
     return ds
 
 
+FROM_THE_CLASS = {
+    "append": lambda ds, value: ds.append({"l": [value]}),
+    "update": lambda ds, value: ds.update([0], {"l": [value]}),
+    "both": lambda ds, value: (ds.append({"l": [value]}), ds["l"].__setitem__(0, value)),
+    "in a transaction": lambda ds, value: _append_in_transaction(ds, value),
+}
+
+
+def _append_in_transaction(ds: dl.Dataset, value: Any) -> None:
+    with ds.transaction("cat"):
+        ds.append({"l": [value]})
+
+
+@pytest.mark.parametrize("edit", FROM_THE_CLASS)
+@pytest.mark.parametrize("htype", LABELS, ids=str)
+@pytest.mark.parametrize("restored", ["before the edit", "after the edit"])
+@pytest.mark.parametrize("instead", [[], ["dog"], ["dog", "cat"]], ids=str)
+def test_edits_with_a_class_that_a_restore_took_away_keep_it_or_are_a_conflict(
+    tmp_path: Path, htype: dl.ClassLabel, edit: str, restored: str, instead: list[str]
+) -> None:
+    ds = _lake(tmp_path / "x.lake", htype, ["a", "b"])
+    first = ds.version
+    ds.add_classes("l", ["cat"])
+    ds.commit("cat")
+    writer = dl.open(tmp_path / "x.lake")
+
+    def restore() -> None:
+        ds.restore(first)
+        if instead:
+            ds.add_classes("l", instead)
+        ds.commit("restored")
+
+    def write() -> None:
+        FROM_THE_CLASS[edit](writer, _value(htype, "cat"))
+
+    in_order = (restore, write) if restored == "before the edit" else (write, restore)
+    if edit == "in a transaction":
+        in_order = (restore,)
+    for step in in_order:
+        step()
+    finish = write if edit == "in a transaction" else lambda: writer.commit("cat")
+    if instead:
+        with pytest.raises(ConflictError, match="would be misread"):
+            finish()
+        return
+    finish()
+    now = dl.open(tmp_path / "x.lake", verify="read")
+    assert now.verify()
+    names = [now["l"].htype.to_names(value) for value in now["l"][:]]
+    expected = {"append": ["a", "b", "cat"], "update": ["cat", "b"], "both": ["cat", "b", "cat"]}
+    wanted = [_value(htype, name) for name in expected.get(edit, expected["append"])]
+    assert [list(n) if htype.multiple else n for n in names] == wanted
+
+
 def test_a_restore_holds_beside_a_branch_that_stored_nothing(tmp_path: Path) -> None:
     ds = _restored(tmp_path / "x.lake", also="metadata")
     ds.merge("other")

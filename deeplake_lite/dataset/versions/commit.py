@@ -21,7 +21,6 @@ from deeplake_lite.dataset.versions.merge_plan import (
     check_resolution,
     plan_merge,
 )
-from deeplake_lite.dataset.write.modes import modes_of
 from deeplake_lite.errors import ConflictError, InvalidValueError, VersionNotFoundError
 from deeplake_lite.storage.defaults import MissingDefaultError
 from deeplake_lite.storage.repo import branch_ref
@@ -133,7 +132,7 @@ def _commit_onto_tip(
         _check_same_branch(handle, tip_id)
         if merges:
             _check_merge_fits(handle, tip_id)
-        elif _overwrites(handle, tip_id) or _has_other_modes(handle, tip_id):
+        elif _overwrites(handle, tip_id):
             handle.table = _copied_onto(handle, handle.open(tip_id), "raise")
         if not (handle.table.edits or merges or empty):  # the tip has all of the edits already
             return handle.go_to(tip_id)
@@ -245,23 +244,13 @@ def _ids_written(mine: Table, base: Table, column: str) -> Ids:
     return base.ids(slots[slots < base.state.slots])
 
 
-def _has_other_modes(handle: Handle, tip_id: str) -> bool:
-    """Tell whether images have another mode at the tip, so that either side must be converted."""
-    modes = modes_of(handle.table.schema)
-    if tip_id == handle.version or not modes:
-        return False
-    tip_modes = modes_of(handle.open(tip_id).schema)
-    return any(tip_modes.get(column, mode) != mode for column, mode in modes.items())
-
-
 def _check_merge_fits(handle: Handle, tip_id: str) -> None:
     """Refuse to put a merge on top of a tip that needs another merge.
 
     Raises
     ------
     MovedError
-        When the tip has some of the merged rows, has changed cells that the merge writes, or has
-        set a mode.
+        When the tip has some of the merged rows, or has changed cells that the merge writes.
     """
     if tip_id == handle.version:
         return
@@ -275,8 +264,6 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
         ) from error
     if collides:
         raise MovedError("The branch has moved to a version that the merge would undo.")
-    if _has_other_modes(handle, tip_id):
-        raise MovedError("The branch has moved to a version that sets the mode of an image column.")
 
 
 def _copied_onto(

@@ -146,7 +146,7 @@ class Reconciler:
                 return theirs
         defaults = (base.default if base else UNKNOWN, ours.default, theirs.default)
         default = self.choose("column", f.name, "default", defaults, ("column", f.id, "default"))
-        a, b = (replace(h, nullable=False, default=None) for h in (ours, theirs))
+        a, b = ours.bare, theirs.bare
         wider = a if a.continues(b) else b if b.continues(a) else None
         if wider is None:
             raise self._type_conflict(f, theirs)

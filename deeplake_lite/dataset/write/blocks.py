@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import batched, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -180,9 +179,7 @@ def copy_blocks(
 
 def _convert_cells(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
     """Return the cells of a field `of` for a field `f`, re-encoded only if the types differ."""
-    same = replace(f.htype, nullable=False, default=None) == replace(
-        of.htype, nullable=False, default=None
-    )
+    same = f.htype.bare == of.htype.bare
     if same and (f.htype.nullable or cells.valid is None):
         return cells
     try:

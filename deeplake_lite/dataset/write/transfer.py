@@ -91,8 +91,7 @@ def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) ->
 
 def _are_alike(of: Htype, to: Htype) -> bool:
     """Tell whether two types are equal except for nullability and default."""
-    plain = [replace(htype, nullable=False, default=None) for htype in (of, to)]
-    return plain[0] == plain[1]
+    return of.bare == to.bare
 
 
 def transfer_values(
@@ -136,10 +135,9 @@ def naming_types(of: Htype, to: Htype) -> Iterator[None]:
     except InvalidValueError as error:
         if _are_alike(of, to):
             raise
-        of, to = (replace(htype, nullable=False, default=None) for htype in (of, to))
         raise type(error)(
-            f"{error.args[0]} The values come from a column of type {of}, and go to one of type "
-            f"{to}.",
+            f"{error.args[0]} The values come from a column of type {of.bare}, and go to one of "
+            f"type {to.bare}.",
             column=error.column,
             row=error.row,
         ) from error.__cause__

@@ -246,7 +246,7 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
     >>> common_htype("label", [pets, birds])
     ClassLabel(['cat', 'dog', 'emu'], nullable=True)
     """
-    plain = [replace(h, nullable=False, default=None) for h in htypes]
+    plain = [h.bare for h in htypes]
     whole = plain[0]
     for number, other in enumerate(plain):
         united = whole.united(other)
