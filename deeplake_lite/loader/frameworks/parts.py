@@ -135,11 +135,10 @@ class Part:
         # An empty list has no dtype and no inner shape, so it fits any part.
         if values.size == 0 and values.ndim and self.dtype != "text":
             empty = (len(values), *[size or 0 for size in wanted[1:]])
-            values = arrays[0] = np.zeros(empty, self.dtype)
-        fits = len(wanted) == values.ndim and all(
-            size in (None, own) for size, own in zip(wanted, values.shape, strict=True)
-        )
-        if not fits or (self.dtype != "text" and values.dtype.name != self.dtype):
+            shape = values.shape if _fits(values.shape, wanted) else empty
+            values = arrays[0] = np.zeros(shape, self.dtype)
+        is_other = self.dtype != "text" and values.dtype.name != self.dtype
+        if is_other or not _fits(values.shape, wanted):
             raise self._misfit(name, f"{values.dtype} {values.shape}")
         return arrays
 
@@ -234,6 +233,13 @@ def flattened(batch: Any, tree: Tree) -> Iterator[NDArray[Any]]:
     """
     for name, value, part in paired(batch, tree):
         yield from part.arrays(name, value)
+
+
+def _fits(shape: Shape, wanted: Shape) -> bool:
+    """Return whether a shape is one that a part describes, in which None is any size."""
+    return len(shape) == len(wanted) and all(
+        size in (None, own) for size, own in zip(wanted, shape, strict=True)
+    )
 
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:

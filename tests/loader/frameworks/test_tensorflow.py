@@ -535,3 +535,25 @@ def test_mixed_values_of_a_transform_are_json_throughout(make_lake):
     batches = ds.tensorflow(2, transform=lambda s: {"made": mixed[s["x"]]})
     found = [json.loads(v) for b in batches for v in b["made"].numpy().tolist()]
     assert found == mixed
+
+
+@pytest.mark.parametrize(
+    ("htype", "shapes"),
+    [
+        (dl.Array("float32", (None, None)), [(3, 0), (2, 0)]),
+        (dl.Array("uint8", (None, None), nullable=True), [(3, 0), (2, 0)]),
+        (dl.Array("int64", (None, None, None)), [(0, 2, 3), (0, 5, 4)]),
+        (dl.Array("float32", (None, None, None)), [(2, 0, 3), (4, 0, 1)]),
+        (dl.Mask("instance"), [(0, 3, 4), (0, 5, 6)]),
+        (dl.Keypoints(), [(0, 2, 3), (0, 5, 3)]),
+    ],
+    ids=str,
+)
+def test_a_padded_batch_without_elements_keeps_its_shape(make_lake, htype, shapes):
+    dtype = "bool" if isinstance(htype, dl.Mask) else htype.value_dtype
+    ds = make_lake({"x": htype}, x=[np.zeros(shape, dtype) for shape in shapes])
+    [expected], [batch] = (list(loader(2, collate="pad")) for loader in (ds.batches, ds.tensorflow))
+    assert batch["x"].shape == expected["x"].shape
+    assert all(
+        most == max(sizes) for most, *sizes in zip(batch["x"].shape[1:], *shapes, strict=True)
+    )
