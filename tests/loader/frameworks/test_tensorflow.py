@@ -545,7 +545,6 @@ def test_mixed_values_of_a_transform_are_json_throughout(make_lake):
         (dl.Array("int64", (None, None, None)), [(0, 2, 3), (0, 5, 4)]),
         (dl.Array("float32", (None, None, None)), [(2, 0, 3), (4, 0, 1)]),
         (dl.Mask("instance"), [(0, 3, 4), (0, 5, 6)]),
-        (dl.Keypoints(), [(0, 2, 3), (0, 5, 3)]),
     ],
     ids=str,
 )
