@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Set
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,10 @@ def _copied(value: Any) -> Any:
     return value
 
 
+_NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)
+"""Types that have a length, but do not hold a result for each row in their order."""
+
+
 class _Call:
     """A user's function bound to arguments."""
 
@@ -133,7 +138,7 @@ class _Call:
         """Return the checked results for `count` rows."""
         if self.per == "block":
             results = self._call(values, None)
-            if not hasattr(results, "__len__"):
+            if not hasattr(results, "__len__") or isinstance(results, _NO_SEQUENCES):
                 raise QueryTypeError(
                     f"{self.name} must return a result for each of {count} rows, but it returned "
                     f"{type(results).__name__}."

@@ -259,10 +259,14 @@ def _l2(array: NDArray[Any], over: tuple[int, ...]) -> Any:
     return np.sqrt(np.vecdot(flat, flat))
 
 
-_norm("L1_NORM", "Sum of absolute values.", lambda a, over: np.sum(np.abs(a), axis=over))
+_norm(
+    "L1_NORM",
+    "Sum of absolute values, as a float.",
+    lambda a, over: np.sum(np.abs(a), axis=over),
+)
 _norm("L2_NORM", "Euclidean length.", _l2)
 _norm(
     "LINF_NORM",
-    "Greatest absolute value, 0 if empty.",
+    "Greatest absolute value, as a float; 0 if empty.",
     lambda a, over: np.max(np.abs(a), axis=over, initial=0),
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel
+from sqlglot.generator import Generator
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from deeplake_lite.errors import MissingPackageError
@@ -190,7 +191,15 @@ class Lakes(DuckDB):
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
+            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's has another place for the order
         }
+
+        def slice_sql(self, expression: exp.Slice) -> str:
+            """Write a slice as NumPy does; DuckDB needs a sign for a missing end."""
+            start, stop, step = (
+                self.sql(expression, part) for part in ("this", "expression", "step")
+            )
+            return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
     class Parser(_Parser):  # type: ignore[misc]
         """Parser of subscripts, sources and additional clauses."""

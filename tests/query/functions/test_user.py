@@ -120,6 +120,16 @@ def test_a_block_gives_a_result_for_each_row():
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
 
 
+@pytest.mark.parametrize(
+    "result", [{1: 10, 2: 20}, {50, 7}, frozenset({1, 2}), "ab", b"ab", bytearray(b"ab"), {}.keys()]
+)
+def test_a_block_gives_a_sequence_of_results(result):
+    function(returns="float64", per="block", name="odd")(lambda _x: result)
+    wanted = rf"each of 2 rows, but it returned {type(result).__name__}\."
+    with pytest.raises(QueryTypeError, match=wanted):
+        call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
+
+
 def test_arguments_are_counted_when_it_is_bound():
     function(returns="float64", name="odd")(lambda x: x)
     with pytest.raises(QueryTypeError, match=re.escape("A call must match ODD(x): too many")):
