@@ -212,6 +212,12 @@ RULES = {
         "keeps it, even when it is saved or pickled. Each `RANDOM()` in a query gives different "
         "numbers; `RANDOM(seed)` gives the same numbers for the same seed."
     ),
+    "The current time": (
+        "`CURRENT_TIMESTAMP`, `CURRENT_DATE`, `CURRENT_TIME`, `LOCALTIMESTAMP`, `LOCALTIME` and "
+        "`AGE(t)`, which is the time from `t` to the start of `CURRENT_DATE`, are in UTC on every "
+        "machine. The clock is read once, when the query runs. The result keeps that time, even "
+        "when it is saved or pickled; run the query again for a newer one."
+    ),
     "Your own functions": (
         "A saved or pickled view of a query runs the query again when it is opened. If one of "
         "your functions then gives different rows, that is a `DamagedError`. To replace a "

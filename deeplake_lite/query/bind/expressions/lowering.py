@@ -7,6 +7,7 @@ the source that it reads, or a function that DuckDB calls with the positions of 
 
 from __future__ import annotations
 
+import datetime as dt
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from deeplake_lite.htypes import ClassLabel, Scalar
 from deeplake_lite.query.bind.calls import aggregates, call, casts, lambdas
 from deeplake_lite.query.bind.effort import EXPRESSION_COST, Effort
 from deeplake_lite.query.bind.expressions import (
+    clock,
     comparisons,
     membership,
     names,
@@ -120,6 +122,11 @@ HANDLERS: dict[str, Handler] = {
     "cast": casts.cast,
     "interval": operators.interval,
     "extract": operators.extract,
+    "currentdate": clock.current_time,
+    "currenttime": clock.current_time,
+    "currenttimestamp": clock.current_time,
+    "localtime": clock.current_time,
+    "localtimestamp": clock.current_time,
     "exists": membership.exists,
     "struct": structs.struct_of,
     "propertyeq": structs.property_of,
@@ -169,14 +176,9 @@ REBUILT = frozenset(
         "bitwiserightshift",
         "bitwisexor",
         "collate",
-        "currentdate",
-        "currenttime",
-        "currenttimestamp",
         "escape",
         "glob",
         "hexstring",
-        "localtime",
-        "localtimestamp",
         "regexpilike",
         "regexplike",
         "similarto",
@@ -235,6 +237,7 @@ class Lowering:
         self.udfs: dict[str, Udf] = {}
         self.types = Types(lambda: self.udfs)
         self.seed: int | None = None
+        self.moment: dt.datetime | None = None
         self.unfolded = 0
         """Number of aliases that were replaced by their expressions."""
         self.text = ""
@@ -254,6 +257,12 @@ class Lowering:
         if self.seed is None:
             self.seed = secrets.randbelow(2**31)
         return self.seed
+
+    def read_clock(self) -> dt.datetime:
+        """Return the query's current time in UTC, read on first use."""
+        if self.moment is None:
+            self.moment = dt.datetime.now(dt.UTC).replace(tzinfo=None)
+        return self.moment
 
     def sql(self, e: exp.Expr | None, scope: Scope) -> exp.Expr:
         """Lower an expression to SQL for DuckDB."""
