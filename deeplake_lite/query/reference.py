@@ -93,7 +93,8 @@ RULES = {
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
         "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged. "
-        "Structs and maps are returned as JSON."
+        "Structs and maps are returned as JSON. Durations in them are strings, as in "
+        "`CAST(d AS TEXT)`."
     ),
     "JSON": (
         "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "

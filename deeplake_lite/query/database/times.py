@@ -18,6 +18,8 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import duckdb
 
 MONTH_DAYS = 30
@@ -170,22 +172,33 @@ def _microseconds(interval: Any) -> int:
     return int(days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
 
 
-def without_intervals(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation | None:
-    """Return a relation with int64 microseconds for INTERVALs, or None if it has no INTERVALs."""
+def without_intervals(
+    relation: duckdb.DuckDBPyRelation, results: Collection[str] = ()
+) -> duckdb.DuckDBPyRelation | None:
+    """Return a relation with int64 microseconds for INTERVALs, or None if it has no INTERVALs.
+
+    In the columns `results`, structs and maps are JSON for the user. There, INTERVALs become
+    strings, as in ``CAST(d AS TEXT)``.
+    """
     if not any(map(_has_interval, relation.types)):
         return None
-    pairs = zip(relation.columns, relation.types, strict=True)
-    return relation.project(", ".join(f"{_count(_quoted(n), t)} AS {_quoted(n)}" for n, t in pairs))
+    items = (
+        f"{_exchange(_quoted(name), type_, spells=name in results)} AS {_quoted(name)}"
+        for name, type_ in zip(relation.columns, relation.types, strict=True)
+    )
+    return relation.project(", ".join(items))
 
 
-def with_durations(table: pa.Table, types: list[Any]) -> pa.Table:
+def with_durations(table: pa.Table, types: list[Any], results: Collection[str] = ()) -> pa.Table:
     """Return the result of such a relation with durations for int64 microseconds.
 
     `types` are those of the relation before `without_intervals`.
     """
     columns = [
-        column.cast(_duration(column.type, type_)) if _has_interval(type_) else column
-        for column, type_ in zip(table.columns, types, strict=True)
+        column.cast(_duration(column.type, type_, spells=name in results))
+        if _has_interval(type_)
+        else column
+        for name, column, type_ in zip(table.column_names, table.columns, types, strict=True)
     ]
     return pa.table(columns, table.column_names)
 
@@ -196,7 +209,8 @@ def _has_interval(type_: Any) -> bool:
     return type_.id in _NESTED and any(_has_interval(part) for _, part in _parts(type_))
 
 
-_NESTED = ("list", "struct", "map", "array")
+_STRUCTS = ("struct", "tuple", "map")
+_NESTED = ("list", "array", *_STRUCTS)
 
 
 def _parts(type_: Any) -> list[tuple[str, Any]]:
@@ -207,44 +221,73 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _count(node: str, type_: Any, depth: int = 0) -> str:
-    """Return SQL for a value with microseconds for the INTERVALs in it."""
+def _exchange(
+    node: str, type_: Any, *, spells: bool, is_inside: bool = False, depth: int = 0
+) -> str:
+    """Return SQL for a value with strings or microseconds for the INTERVALs in it.
+
+    Parameters
+    ----------
+    spells : bool
+        Whether those in structs and maps become strings.
+    is_inside : bool
+        Whether the value is in a struct or a map.
+    depth : int
+        Number of lists around the value.
+    """
     if not _has_interval(type_):
         return node
     if type_.id == "interval":
-        return f"epoch_us({node})"
+        return f"CAST({node} AS VARCHAR)" if spells and is_inside else f"epoch_us({node})"
+    is_inside |= type_.id in _STRUCTS
     parts, item = _parts(type_), f"lake_item{depth}"
+
+    def exchange(value: str, part: Any, levels: int = 0) -> str:
+        return _exchange(value, part, spells=spells, is_inside=is_inside, depth=depth + levels)
+
+    def exchange_each(values: str, part: Any) -> str:
+        return f"[{exchange(item, part, 1)} FOR {item} IN {values}]"
+
     match type_.id:
         case "struct":
             fields = (
                 f"{_quoted(name)} := "
-                + _count(f"struct_extract({node}, '{name.replace("'", "''")}')", part, depth)
+                + exchange(f"struct_extract({node}, '{name.replace("'", "''")}')", part)
                 for name, part in parts
             )
-            counted = f"struct_pack({', '.join(fields)})"
+            exchanged = f"struct_pack({', '.join(fields)})"
+        case "tuple":
+            fields = (
+                exchange(f"struct_extract({node}, {place})", part)
+                for place, (_, part) in enumerate(parts, 1)
+            )
+            exchanged = f"row({', '.join(fields)})"
         case "map":
             keys, values = (
-                f"[{_count(item, part, depth + 1)} FOR {item} IN map_{which}({node})]"
+                exchange_each(f"map_{which}({node})", part)
                 for (_, part), which in zip(parts, ("keys", "values"), strict=True)
             )
-            counted = f"map({keys}, {values})"
+            exchanged = f"map({keys}, {values})"
         case _:
-            counted = f"[{_count(item, parts[0][1], depth + 1)} FOR {item} IN {node}]"
-    return f"CASE WHEN {node} IS NOT NULL THEN {counted} END"
+            exchanged = exchange_each(node, parts[0][1])
+    return f"CASE WHEN {node} IS NOT NULL THEN {exchanged} END"
 
 
-def _duration(kind: pa.DataType, type_: Any) -> pa.DataType:
-    """Return an Arrow type with durations where DuckDB's type has INTERVALs."""
-    if not _has_interval(type_):
+def _duration(kind: pa.DataType, type_: Any, *, spells: bool) -> pa.DataType:
+    """Return an Arrow type with durations where DuckDB's type has INTERVALs, unless in strings."""
+    if not _has_interval(type_) or (spells and type_.id in _STRUCTS):
         return kind
     if type_.id == "interval":
         return pa.duration("us")
     parts = [part for _, part in _parts(type_)]
     match type_.id:
-        case "struct":
-            fields = zip(kind, parts, strict=True)
-            return pa.struct([f.with_type(_duration(f.type, part)) for f, part in fields])
+        case "struct" | "tuple":
+            pairs = zip(kind, parts, strict=True)
+            return pa.struct([f.with_type(_duration(f.type, p, spells=spells)) for f, p in pairs])
         case "map":
             key, value = parts
-            return pa.map_(_duration(kind.key_type, key), _duration(kind.item_type, value))
-    return pa.list_(_duration(kind.value_type, parts[0]))
+            return pa.map_(
+                _duration(kind.key_type, key, spells=spells),
+                _duration(kind.item_type, value, spells=spells),
+            )
+    return pa.list_(_duration(kind.value_type, parts[0], spells=spells))
