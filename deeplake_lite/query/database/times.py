@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.parse.dialect import func, raises
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     import duckdb
-
-MONTH_DAYS = 30
-"""Days of a month in an INTERVAL, as in DuckDB's comparisons."""
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
@@ -162,14 +161,50 @@ def _check_finite(times: pa.Array, name: str) -> None:
 
 
 def durations_of(array: pa.Array) -> pa.Array:
-    """Return INTERVALs of DuckDB's, of at most 292 years, as durations in microseconds."""
+    """Return INTERVALs of DuckDB's, of at most 292 years, as durations in microseconds.
+
+    Raises
+    ------
+    QueryTypeError
+        For months, which differ in length.
+    """
     counts = [None if v is None else _microseconds(v) for v in array.to_pylist()]
     return pa.array(counts, pa.duration("us"))
 
 
 def _microseconds(interval: Any) -> int:
-    days = MONTH_DAYS * interval.months + interval.days
-    return int(days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
+    if interval.months:
+        raise QueryTypeError(f"{_MONTHS}{interval.months} months{_WAY_OUT}")
+    return int(interval.days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
+
+
+_MONTHS = (
+    "Durations in a result or beside an array must have no months, which differ in length, but one "
+    "is "
+)
+_WAY_OUT = (
+    ". Add it to a time in the same query, t + INTERVAL 1 MONTH, or count days between times: "
+    "DATE_DIFF('day', a, b)."
+)
+
+
+def microseconds_of(span: exp.Expr) -> exp.Expr:
+    """Return a duration as int64 microseconds; DuckDB raises an error if it has months."""
+    return _without_months(span, func("epoch_us", span.copy()))
+
+
+def spelled(span: exp.Expr) -> exp.Expr:
+    """Return a duration as a string; DuckDB raises an error if it has months."""
+    return _without_months(span, exp.cast(span.copy(), "VARCHAR"))
+
+
+def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
+    """Return `result`, or an error in DuckDB if the duration has months or years."""
+    counts = (func("datepart", exp.Literal.string(u), span.copy()) for u in ("year", "month"))
+    zero, text = exp.convert(0), exp.cast(span.copy(), "VARCHAR")
+    has_months = exp.or_(*(exp.NEQ(this=count, expression=zero.copy()) for count in counts))
+    error = raises(_MONTHS, text, exp.Literal.string(_WAY_OUT))
+    return exp.Case(ifs=[exp.If(this=has_months, true=error)], default=result)
 
 
 def without_intervals(
@@ -238,7 +273,8 @@ def _exchange(
     if not _has_interval(type_):
         return node
     if type_.id == "interval":
-        return f"CAST({node} AS VARCHAR)" if spells and is_inside else f"epoch_us({node})"
+        span = exp.Var(this=node)
+        return (spelled if spells and is_inside else microseconds_of)(span).sql("duckdb")
     is_inside |= type_.id in _STRUCTS
     parts, item = _parts(type_), f"lake_item{depth}"
 

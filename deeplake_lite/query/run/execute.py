@@ -324,7 +324,7 @@ class _Query:
     def _find_complaint(self, text: str) -> str | None:
         """Return the gist of the error that DuckDB raises for a query; None if it raises none."""
         try:
-            self.connection.sql(text).to_arrow_table()
+            self._run_text(text, grows=False)
         except UnicodeDecodeError as error:
             return gist(error.object.decode(errors="replace"))
         except (duckdb.Error, RuntimeError) as error:

@@ -64,8 +64,9 @@ from deeplake_lite.query.bind.scalars.moments import (
     with_units,
 )
 from deeplake_lite.query.bind.scalars.nan import exclude_nan
+from deeplake_lite.query.database.times import microseconds_of
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW, Instance, Udf
 from deeplake_lite.query.values import (
     ANY,
@@ -309,7 +310,7 @@ class Lowering:
                 type_ = _given_type(kind)
                 if _is_span(kind) or (kind == TIME and self.types.of(node) == "INTERVAL"):
                     # An INTERVAL reaches Arrow in nanoseconds, which overflow after 292 years.
-                    node, type_ = func("epoch_us", node.copy()), Type("timedelta64[us]")
+                    node, type_ = microseconds_of(node), Type("timedelta64[us]")
                 key = _key(node)
                 return Tensor(Given(key, type_), {key: node}, text)
 
