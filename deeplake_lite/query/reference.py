@@ -85,7 +85,8 @@ RULES = {
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
         "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. "
         "A result holds no months, which differ in length, as in `INTERVAL 1 MONTH` or `AGE(a, b)`:"
-        " add them to a time within the query, or count days, `DATE_DIFF('day', a, b)`."
+        " add them to a time within the query, or count days, `DATE_DIFF('day', a, b)`. "
+        "Nor does it hold the infinite times of SQL."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "

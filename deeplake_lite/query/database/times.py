@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.parse.dialect import func, raises
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     import duckdb
+    from numpy.typing import NDArray
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
@@ -150,13 +152,61 @@ def check_times(array: pa.Array, name: str) -> None:
 
 def _check_finite(times: pa.Array, name: str) -> None:
     """Refuse timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
-    counts = times.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
         timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
         raise QueryTypeError(
             f"{timestamp} is the first or last timestamp of its unit, which means infinity in SQL, "
             f"but {name} has it. Store null for a missing time: ds.set_nullable(…)."
+        )
+
+
+def check_result(array: pa.Array) -> None:
+    """Refuse times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
+
+    Raises
+    ------
+    QueryTypeError
+        For infinity, which arrives as the first or last time of the unit, and for a duration that
+        means null in NumPy.
+
+    >>> check_result(pa.array([[2**63 - 1]], pa.list_(pa.timestamp("us"))))
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: A query returns finite times, but one is infinity. ...
+    """
+    kind = array.type
+    if pa.types.is_struct(kind):
+        for part in array.flatten():
+            check_result(part)
+    elif pa.types.is_map(kind):
+        check_result(array.keys)
+        check_result(array.items)
+    elif is_list(kind):
+        check_result(array.flatten())
+    elif pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        _check_no_infinity(_counts(array))
+    elif pa.types.is_duration(kind) and (_counts(array) == np.iinfo(np.int64).min).any():
+        raise QueryTypeError(
+            "A query returns durations of at least -(2**63 - 1) microseconds, but one is -2**63, "
+            "which means null in NumPy. Return it as a string: CAST(d AS TEXT)."
+        )
+
+
+def _counts(times: pa.Array) -> NDArray[Any]:
+    """Return the counts of times, 0 for null."""
+    kind = pa.int32() if pa.types.is_date32(times.type) else pa.int64()
+    return np.asarray(times.view(kind).fill_null(0).to_numpy(zero_copy_only=False))
+
+
+def _check_no_infinity(counts: NDArray[Any]) -> None:
+    most = np.iinfo(counts.dtype).max
+    ends = counts[(counts >= most) | (counts <= -most)]
+    if len(ends):
+        raise QueryTypeError(
+            f"A query returns finite times, but one is {'-' if ends[0] < 0 else ''}infinity. "
+            "Replace it: CASE WHEN ISFINITE(t) THEN t END; or return a string: CAST(t AS TEXT)."
         )
 
 
