@@ -188,7 +188,8 @@ RULES = {
     ),
     "Strings": (
         "A quoted string next to a number or a time is read exactly, to the last digit: `t < "
-        "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. A"
+        "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. "
+        "Times have at most nine digits after the point and durations six; more are an error. A"
         " column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
         "numbers."
     ),

@@ -32,13 +32,13 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 
 
 _TIMESTAMP = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)"
+    r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)(?P<finer>(?<=[.]\d{9})\d+)?"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
     re.ASCII,
 )
 """Timestamps that DuckDB and NumPy read in the same way, except for the offset from UTC."""
 
-_IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|[A-Za-z].*)", re.ASCII)
+_IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|(?!T\d)[A-Za-z].*)", re.ASCII)
 """Timestamps with a time zone of another form."""
 
 
@@ -48,7 +48,7 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     Raises
     ------
     QueryTypeError
-        For a time zone that is not an offset from UTC.
+        For a time zone that is not an offset from UTC, and for fractions of a nanosecond.
 
     >>> read_timestamp("2026-01-02 03:04"), read_timestamp("2026-02-30"), read_timestamp("now")
     (np.datetime64('2026-01-02T03:04'), None, None)
@@ -59,6 +59,11 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     if match is None:
         _check_zone(text)
         return None
+    if (match["finer"] or "").strip("0"):
+        raise QueryTypeError(
+            "A quoted time must be a whole number of nanoseconds, but it is "
+            f"{brief(text, 60)}. Write at most nine digits after the point."
+        )
     try:
         time = np.datetime64(match["time"].replace(" ", "T", 1))
     except ValueError:  # the calendar has no such day
@@ -67,6 +72,49 @@ def read_timestamp(text: str) -> np.datetime64 | None:
         minutes = 60 * int(match["hours"]) + int(match["minutes"])
         time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
     return time
+
+
+_FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASCII | re.IGNORECASE)
+"""Matches the fraction of a number without trailing zeros, and the unit of the number."""
+
+
+def check_microseconds(text: str) -> None:
+    """Refuse a duration or a time of day that DuckDB would round to whole microseconds.
+
+    Raises
+    ------
+    QueryTypeError
+
+    Examples
+    --------
+    >>> check_microseconds("00:00:00.00500000")
+    >>> check_microseconds("0.0050004 seconds")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: A quoted duration or time of day must be a whole number ...
+    """
+    if any(len(m["digits"]) > _places(m["unit"].lower()) for m in _FRACTION.finditer(text)):
+        raise QueryTypeError(
+            "A quoted duration or time of day must be a whole number of microseconds, but it is "
+            f"{brief(text, 60)}. Round it."
+        )
+
+
+def _places(unit: str) -> int:
+    """Return the number of decimal places of a unit that DuckDB reads exactly."""
+    if unit.startswith(("us", "micro")):
+        return 0
+    return 3 if unit.startswith(("ms", "milli")) else 6
+
+
+def has_odd_fraction(text: str) -> bool:
+    """Tell whether a string has a fraction in another form than that of `read_timestamp`.
+
+    >>> has_odd_fraction("2026/01/02 03:04:05.5"), has_odd_fraction("2026-01-02 03:04:05.5")
+    (True, False)
+    """
+    is_usual = _TIMESTAMP.fullmatch(text) is not None
+    return not is_usual and any(match["digits"] for match in _FRACTION.finditer(text))
 
 
 def is_impossible(text: str) -> bool:
