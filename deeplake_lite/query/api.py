@@ -95,7 +95,10 @@ def query(
 
 
 def ask(question: Question, most_rows: int | None = None) -> View:
-    """Run a query again with the same seed and versions; return at least its first `most_rows`."""
+    """Run a query again with the same seed, current time and versions.
+
+    The result has at least the first `most_rows` rows.
+    """
     sources = Sources(question.asked, opened=question.sources)
     return _run(question, sources, None, most_rows)
 
@@ -118,7 +121,9 @@ def _run(
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
     default = None if sources.default is None else sources.default.view
-    repeatable = replace(question, seed=plan.seed, asked=default, sources=sources.opened)
+    repeatable = replace(
+        question, seed=plan.seed, moment=plan.moment, asked=default, sources=sources.opened
+    )
     view = to_view(plan, table, rows, repeatable)
     view.record = Record(plan, tuple(executed.steps))
     return view
@@ -151,7 +156,13 @@ def _make_plan(question: Question, sources: Sources) -> Plan:
     params = Params(question.params, tree)
     try:
         binder = Binder(
-            question.text, sources, params, sources.default, question.seed, run_subquery=only_value
+            question.text,
+            sources,
+            params,
+            sources.default,
+            question.seed,
+            question.moment,
+            run_subquery=only_value,
         )
         plan = binder.plan(tree)
     except RecursionError:

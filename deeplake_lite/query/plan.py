@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from deeplake_lite.errors import Place
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator, Mapping
 
     from sqlglot import exp
@@ -130,6 +131,8 @@ class Plan:
     clauses: tuple[Clause, ...] = ()
     seed: int | None = None
     """The seed that was drawn, if the query has none."""
+    moment: dt.datetime | None = None
+    """The current time in UTC, if the query uses it."""
     traces: tuple[tuple[int, exp.Expr], ...] = ()
     """SQL expressions with their offsets in the text of the query, parts before the whole."""
     relations: Mapping[str, exp.Query] = field(default_factory=dict)

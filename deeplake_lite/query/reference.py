@@ -83,7 +83,10 @@ RULES = {
         "Arrays of times compare element by element, with times, strings and each other; NaT "
         "compares as NaN does. Timestamps keep their nanoseconds, even when a duration is added. "
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
-        "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds."
+        "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. "
+        "A result holds no months, which differ in length, as in `INTERVAL 1 MONTH` or `AGE(a, b)`:"
+        " add them to a time within the query, or count days, `DATE_DIFF('day', a, b)`. "
+        "Nor does it hold the infinite times of SQL."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
@@ -93,7 +96,8 @@ RULES = {
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
         "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged. "
-        "Structs and maps are returned as JSON."
+        "Structs and maps are returned as JSON. Durations in them are strings, as in "
+        "`CAST(d AS TEXT)`."
     ),
     "JSON": (
         "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "
@@ -184,7 +188,8 @@ RULES = {
     ),
     "Strings": (
         "A quoted string next to a number or a time is read exactly, to the last digit: `t < "
-        "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. A"
+        "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. "
+        "Times have at most nine digits after the point and durations six; more are an error. A"
         " column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
         "numbers."
     ),
@@ -211,6 +216,12 @@ RULES = {
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "
         "keeps it, even when it is saved or pickled. Each `RANDOM()` in a query gives different "
         "numbers; `RANDOM(seed)` gives the same numbers for the same seed."
+    ),
+    "The current time": (
+        "`CURRENT_TIMESTAMP`, `CURRENT_DATE`, `CURRENT_TIME`, `LOCALTIMESTAMP`, `LOCALTIME` and "
+        "`AGE(t)`, which is the time from `t` to the start of `CURRENT_DATE`, are in UTC on every "
+        "machine. The clock is read once, when the query runs. The result keeps that time, even "
+        "when it is saved or pickled; run the query again for a newer one."
     ),
     "Your own functions": (
         "A saved or pickled view of a query runs the query again when it is opened. If one of "

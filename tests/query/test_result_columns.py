@@ -3,7 +3,6 @@
 import datetime as dt
 from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -51,8 +50,3 @@ def test_wide_numbers_and_times_of_day_settle(values, expected):
 def test_part_of_a_list_column_settles_by_itself():
     lists = pa.array([[Decimal(1)], [Decimal(2), Decimal(3)], None, [Decimal(4)]])
     assert storable(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]
-
-
-def test_a_month_counts_thirty_days(ds):
-    found = ds.query("SELECT INTERVAL 1 MONTH AS x LIMIT 1")
-    assert found["x"][0] == np.timedelta64(30, "D")

@@ -13,6 +13,7 @@ from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.saved.parameters import owned_params
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Mapping
 
     from deeplake_lite.dataset.saved.parameters import Params
@@ -30,6 +31,8 @@ class Question:
     copies, which the user cannot change."""
     seed: int | None = None
     """The random seed, if the query draws random numbers."""
+    moment: dt.datetime | None = None
+    """The current time in UTC when the query first ran, if it uses it."""
     asked: View | None = None
     """The view that the query ran on, as it was then."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)

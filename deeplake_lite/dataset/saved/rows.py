@@ -6,6 +6,7 @@ rows of lakes. Arrays are stored next to the document, which has their paths.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -92,6 +93,7 @@ class DocumentWriter:
             "text": question.text,
             "params": params_to_json(question.params),
             "seed": question.seed,
+            **({} if question.moment is None else {"moment": question.moment.isoformat()}),
             "rows": view.rows.table.slots,
             "fingerprint": fingerprint(view, view.rows.live()),
             "asked": None if asked is None else self._source(asked, "the view that it ran on"),
@@ -178,6 +180,7 @@ class DocumentReader:
             query["text"],
             params_from_json(query["params"]),
             query["seed"],
+            dt.datetime.fromisoformat(query["moment"]) if "moment" in query else None,
             None if query["asked"] is None else self.open(query["asked"]),
             {(s["name"], s["label"]): self.open(s) for s in query["sources"]},
             query.get("kind", "query"),
@@ -252,6 +255,8 @@ def _check_query(query: Any, depth: int) -> None:
         )
     if query["seed"] is not None and type(query["seed"]) is not int:
         raise TypeError(f"'seed' must be a whole number or null, but it is {brief(query['seed'])}.")
+    if "moment" in query:
+        dt.datetime.fromisoformat(query["moment"])
     if query["asked"] is not None:
         _check(query["asked"], saved=False, depth=depth + 1)
     if not isinstance(query["sources"], list):

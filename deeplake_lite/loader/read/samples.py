@@ -348,6 +348,7 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
     question = question_of(view)
     if question is not None:
         words = [question.text, params_to_json(question.params), question.seed]
+        words += [] if question.moment is None else [question.moment]
         digest.update(json.dumps(words, default=str).encode())
         for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())

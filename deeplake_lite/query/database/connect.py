@@ -42,6 +42,7 @@ def connect(**config: Any) -> duckdb.DuckDBPyConnection:
             f"DuckDB, which runs the queries, could not start: {error}. Close files or free "
             "memory, and run the query again."
         ) from error
+    database.execute("SET GLOBAL TimeZone = 'UTC'")  # by default, the zone of the machine
     create_json_key(database)
     create_have_room(database)
     return database

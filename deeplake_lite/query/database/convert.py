@@ -17,7 +17,7 @@ from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.arrow.types import is_bytes, is_list, is_text
 from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.database.times import check_times, durations_of
+from deeplake_lite.query.database.times import check_result, check_times, durations_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,12 +103,20 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
 
     Strings, bytes, lists, structs and maps become objects, and lists of structs `GroupRows`.
 
+    Raises
+    ------
+    QueryTypeError
+        For infinite times, which NumPy does not have.
+
+    Examples
+    --------
     >>> from_arrow(pa.array([1, None]))
     masked_array(data=[1, --],
                  mask=[False,  True],
            fill_value=...)
     """
     array = in_one(column)
+    check_result(array)
     if pa.types.is_decimal(array.type):
         array = as_floats(array)
     if array.type == pa.month_day_nano_interval():

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.parse.dialect import func, raises
 
 if TYPE_CHECKING:
-    import duckdb
+    from collections.abc import Collection
 
-MONTH_DAYS = 30
-"""Days of a month in an INTERVAL, as in DuckDB's comparisons."""
+    import duckdb
+    from numpy.typing import NDArray
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
@@ -29,13 +32,13 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 
 
 _TIMESTAMP = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)"
+    r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)(?P<finer>(?<=[.]\d{9})\d+)?"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
     re.ASCII,
 )
 """Timestamps that DuckDB and NumPy read in the same way, except for the offset from UTC."""
 
-_IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|[A-Za-z].*)", re.ASCII)
+_IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|(?!T\d)[A-Za-z].*)", re.ASCII)
 """Timestamps with a time zone of another form."""
 
 
@@ -45,7 +48,7 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     Raises
     ------
     QueryTypeError
-        For a time zone that is not an offset from UTC.
+        For a time zone that is not an offset from UTC, and for fractions of a nanosecond.
 
     >>> read_timestamp("2026-01-02 03:04"), read_timestamp("2026-02-30"), read_timestamp("now")
     (np.datetime64('2026-01-02T03:04'), None, None)
@@ -56,6 +59,11 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     if match is None:
         _check_zone(text)
         return None
+    if (match["finer"] or "").strip("0"):
+        raise QueryTypeError(
+            "A quoted time must be a whole number of nanoseconds, but it is "
+            f"{brief(text, 60)}. Write at most nine digits after the point."
+        )
     try:
         time = np.datetime64(match["time"].replace(" ", "T", 1))
     except ValueError:  # the calendar has no such day
@@ -64,6 +72,49 @@ def read_timestamp(text: str) -> np.datetime64 | None:
         minutes = 60 * int(match["hours"]) + int(match["minutes"])
         time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
     return time
+
+
+_FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASCII | re.IGNORECASE)
+"""Matches the fraction of a number without trailing zeros, and the unit of the number."""
+
+
+def check_microseconds(text: str) -> None:
+    """Refuse a duration or a time of day that DuckDB would round to whole microseconds.
+
+    Raises
+    ------
+    QueryTypeError
+
+    Examples
+    --------
+    >>> check_microseconds("00:00:00.00500000")
+    >>> check_microseconds("0.0050004 seconds")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: A quoted duration or time of day must be a whole number ...
+    """
+    if any(len(m["digits"]) > _places(m["unit"].lower()) for m in _FRACTION.finditer(text)):
+        raise QueryTypeError(
+            "A quoted duration or time of day must be a whole number of microseconds, but it is "
+            f"{brief(text, 60)}. Round it."
+        )
+
+
+def _places(unit: str) -> int:
+    """Return the number of decimal places of a unit that DuckDB reads exactly."""
+    if unit.startswith(("us", "micro")):
+        return 0
+    return 3 if unit.startswith(("ms", "milli")) else 6
+
+
+def has_odd_fraction(text: str) -> bool:
+    """Tell whether a string has a fraction in another form than that of `read_timestamp`.
+
+    >>> has_odd_fraction("2026/01/02 03:04:05.5"), has_odd_fraction("2026-01-02 03:04:05.5")
+    (True, False)
+    """
+    is_usual = _TIMESTAMP.fullmatch(text) is not None
+    return not is_usual and any(match["digits"] for match in _FRACTION.finditer(text))
 
 
 def is_impossible(text: str) -> bool:
@@ -149,7 +200,7 @@ def check_times(array: pa.Array, name: str) -> None:
 
 def _check_finite(times: pa.Array, name: str) -> None:
     """Refuse timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
-    counts = times.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
         timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
@@ -159,33 +210,128 @@ def _check_finite(times: pa.Array, name: str) -> None:
         )
 
 
+def check_result(array: pa.Array) -> None:
+    """Refuse times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
+
+    Raises
+    ------
+    QueryTypeError
+        For infinity, which arrives as the first or last time of the unit, and for a duration that
+        means null in NumPy.
+
+    >>> check_result(pa.array([[2**63 - 1]], pa.list_(pa.timestamp("us"))))
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: A query returns finite times, but one is infinity. ...
+    """
+    kind = array.type
+    if pa.types.is_struct(kind):
+        for part in array.flatten():
+            check_result(part)
+    elif pa.types.is_map(kind):
+        check_result(array.keys)
+        check_result(array.items)
+    elif is_list(kind):
+        check_result(array.flatten())
+    elif pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        _check_no_infinity(_counts(array))
+    elif pa.types.is_duration(kind) and (_counts(array) == np.iinfo(np.int64).min).any():
+        raise QueryTypeError(
+            "A query returns durations of at least -(2**63 - 1) microseconds, but one is -2**63, "
+            "which means null in NumPy. Return it as a string: CAST(d AS TEXT)."
+        )
+
+
+def _counts(times: pa.Array) -> NDArray[Any]:
+    """Return the counts of times, 0 for null."""
+    kind = pa.int32() if pa.types.is_date32(times.type) else pa.int64()
+    return np.asarray(times.view(kind).fill_null(0).to_numpy(zero_copy_only=False))
+
+
+def _check_no_infinity(counts: NDArray[Any]) -> None:
+    most = np.iinfo(counts.dtype).max
+    ends = counts[(counts >= most) | (counts <= -most)]
+    if len(ends):
+        raise QueryTypeError(
+            f"A query returns finite times, but one is {'-' if ends[0] < 0 else ''}infinity. "
+            "Replace it: CASE WHEN ISFINITE(t) THEN t END; or return a string: CAST(t AS TEXT)."
+        )
+
+
 def durations_of(array: pa.Array) -> pa.Array:
-    """Return INTERVALs of DuckDB's, of at most 292 years, as durations in microseconds."""
+    """Return INTERVALs of DuckDB's, of at most 292 years, as durations in microseconds.
+
+    Raises
+    ------
+    QueryTypeError
+        For months, which differ in length.
+    """
     counts = [None if v is None else _microseconds(v) for v in array.to_pylist()]
     return pa.array(counts, pa.duration("us"))
 
 
 def _microseconds(interval: Any) -> int:
-    days = MONTH_DAYS * interval.months + interval.days
-    return int(days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
+    if interval.months:
+        raise QueryTypeError(f"{_MONTHS}{interval.months} months{_WAY_OUT}")
+    return int(interval.days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
 
 
-def without_intervals(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation | None:
-    """Return a relation with int64 microseconds for INTERVALs, or None if it has no INTERVALs."""
+_MONTHS = (
+    "Durations in a result or beside an array must have no months, which differ in length, but one "
+    "is "
+)
+_WAY_OUT = (
+    ". Add it to a time in the same query, t + INTERVAL 1 MONTH, or count days between times: "
+    "DATE_DIFF('day', a, b)."
+)
+
+
+def microseconds_of(span: exp.Expr) -> exp.Expr:
+    """Return a duration as int64 microseconds; DuckDB raises an error if it has months."""
+    return _without_months(span, func("epoch_us", span.copy()))
+
+
+def spelled(span: exp.Expr) -> exp.Expr:
+    """Return a duration as a string; DuckDB raises an error if it has months."""
+    return _without_months(span, exp.cast(span.copy(), "VARCHAR"))
+
+
+def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
+    """Return `result`, or an error in DuckDB if the duration has months or years."""
+    counts = (func("datepart", exp.Literal.string(u), span.copy()) for u in ("year", "month"))
+    zero, text = exp.convert(0), exp.cast(span.copy(), "VARCHAR")
+    has_months = exp.or_(*(exp.NEQ(this=count, expression=zero.copy()) for count in counts))
+    error = raises(_MONTHS, text, exp.Literal.string(_WAY_OUT))
+    return exp.Case(ifs=[exp.If(this=has_months, true=error)], default=result)
+
+
+def without_intervals(
+    relation: duckdb.DuckDBPyRelation, results: Collection[str] = ()
+) -> duckdb.DuckDBPyRelation | None:
+    """Return a relation with int64 microseconds for INTERVALs, or None if it has no INTERVALs.
+
+    In the columns `results`, structs and maps are JSON for the user. There, INTERVALs become
+    strings, as in ``CAST(d AS TEXT)``.
+    """
     if not any(map(_has_interval, relation.types)):
         return None
-    pairs = zip(relation.columns, relation.types, strict=True)
-    return relation.project(", ".join(f"{_count(_quoted(n), t)} AS {_quoted(n)}" for n, t in pairs))
+    items = (
+        f"{_exchange(_quoted(name), type_, spells=name in results)} AS {_quoted(name)}"
+        for name, type_ in zip(relation.columns, relation.types, strict=True)
+    )
+    return relation.project(", ".join(items))
 
 
-def with_durations(table: pa.Table, types: list[Any]) -> pa.Table:
+def with_durations(table: pa.Table, types: list[Any], results: Collection[str] = ()) -> pa.Table:
     """Return the result of such a relation with durations for int64 microseconds.
 
     `types` are those of the relation before `without_intervals`.
     """
     columns = [
-        column.cast(_duration(column.type, type_)) if _has_interval(type_) else column
-        for column, type_ in zip(table.columns, types, strict=True)
+        column.cast(_duration(column.type, type_, spells=name in results))
+        if _has_interval(type_)
+        else column
+        for name, column, type_ in zip(table.column_names, table.columns, types, strict=True)
     ]
     return pa.table(columns, table.column_names)
 
@@ -196,7 +342,8 @@ def _has_interval(type_: Any) -> bool:
     return type_.id in _NESTED and any(_has_interval(part) for _, part in _parts(type_))
 
 
-_NESTED = ("list", "struct", "map", "array")
+_STRUCTS = ("struct", "tuple", "map")
+_NESTED = ("list", "array", *_STRUCTS)
 
 
 def _parts(type_: Any) -> list[tuple[str, Any]]:
@@ -207,44 +354,74 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _count(node: str, type_: Any, depth: int = 0) -> str:
-    """Return SQL for a value with microseconds for the INTERVALs in it."""
+def _exchange(
+    node: str, type_: Any, *, spells: bool, is_inside: bool = False, depth: int = 0
+) -> str:
+    """Return SQL for a value with strings or microseconds for the INTERVALs in it.
+
+    Parameters
+    ----------
+    spells : bool
+        Whether those in structs and maps become strings.
+    is_inside : bool
+        Whether the value is in a struct or a map.
+    depth : int
+        Number of lists around the value.
+    """
     if not _has_interval(type_):
         return node
     if type_.id == "interval":
-        return f"epoch_us({node})"
+        span = exp.Var(this=node)
+        return (spelled if spells and is_inside else microseconds_of)(span).sql("duckdb")
+    is_inside |= type_.id in _STRUCTS
     parts, item = _parts(type_), f"lake_item{depth}"
+
+    def exchange(value: str, part: Any, levels: int = 0) -> str:
+        return _exchange(value, part, spells=spells, is_inside=is_inside, depth=depth + levels)
+
+    def exchange_each(values: str, part: Any) -> str:
+        return f"[{exchange(item, part, 1)} FOR {item} IN {values}]"
+
     match type_.id:
         case "struct":
             fields = (
                 f"{_quoted(name)} := "
-                + _count(f"struct_extract({node}, '{name.replace("'", "''")}')", part, depth)
+                + exchange(f"struct_extract({node}, '{name.replace("'", "''")}')", part)
                 for name, part in parts
             )
-            counted = f"struct_pack({', '.join(fields)})"
+            exchanged = f"struct_pack({', '.join(fields)})"
+        case "tuple":
+            fields = (
+                exchange(f"struct_extract({node}, {place})", part)
+                for place, (_, part) in enumerate(parts, 1)
+            )
+            exchanged = f"row({', '.join(fields)})"
         case "map":
             keys, values = (
-                f"[{_count(item, part, depth + 1)} FOR {item} IN map_{which}({node})]"
+                exchange_each(f"map_{which}({node})", part)
                 for (_, part), which in zip(parts, ("keys", "values"), strict=True)
             )
-            counted = f"map({keys}, {values})"
+            exchanged = f"map({keys}, {values})"
         case _:
-            counted = f"[{_count(item, parts[0][1], depth + 1)} FOR {item} IN {node}]"
-    return f"CASE WHEN {node} IS NOT NULL THEN {counted} END"
+            exchanged = exchange_each(node, parts[0][1])
+    return f"CASE WHEN {node} IS NOT NULL THEN {exchanged} END"
 
 
-def _duration(kind: pa.DataType, type_: Any) -> pa.DataType:
-    """Return an Arrow type with durations where DuckDB's type has INTERVALs."""
-    if not _has_interval(type_):
+def _duration(kind: pa.DataType, type_: Any, *, spells: bool) -> pa.DataType:
+    """Return an Arrow type with durations where DuckDB's type has INTERVALs, unless in strings."""
+    if not _has_interval(type_) or (spells and type_.id in _STRUCTS):
         return kind
     if type_.id == "interval":
         return pa.duration("us")
     parts = [part for _, part in _parts(type_)]
     match type_.id:
-        case "struct":
-            fields = zip(kind, parts, strict=True)
-            return pa.struct([f.with_type(_duration(f.type, part)) for f, part in fields])
+        case "struct" | "tuple":
+            pairs = zip(kind, parts, strict=True)
+            return pa.struct([f.with_type(_duration(f.type, p, spells=spells)) for f, p in pairs])
         case "map":
             key, value = parts
-            return pa.map_(_duration(kind.key_type, key), _duration(kind.item_type, value))
-    return pa.list_(_duration(kind.value_type, parts[0]))
+            return pa.map_(
+                _duration(kind.key_type, key, spells=spells),
+                _duration(kind.item_type, value, spells=spells),
+            )
+    return pa.list_(_duration(kind.value_type, parts[0], spells=spells))

@@ -27,7 +27,7 @@ from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.query.database.convert import GroupRows, in_one, masked
-from deeplake_lite.query.database.times import durations_of
+from deeplake_lite.query.database.times import check_result, durations_of
 from deeplake_lite.query.result.json_parts import parse_within
 from deeplake_lite.query.result.types import htype_of_arrow, htype_of_tree
 from deeplake_lite.query.tensors import evaluate
@@ -69,7 +69,9 @@ class SqlColumn:
     ) -> Self:
         """Return the column of a result for a column of DuckDB's."""
         try:
-            array = storable(in_one(column))
+            whole = in_one(column)
+            check_result(whole)
+            array = storable(whole)
         except QueryTypeError as error:
             locate(error)
             raise

@@ -18,6 +18,7 @@ from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
 from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.known import AGGREGATES
 from deeplake_lite.query.database.convert import from_arrow
 from deeplake_lite.query.result.columns import ComputedColumn, SqlColumn
@@ -130,7 +131,11 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
         rows = _positions(table[output.plain.row.name])
         return TakenColumn(output.plain.source.view, output.plain.field, rows)
     if output.tensor is not None:
-        env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}
+        try:
+            env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}
+        except QueryTypeError as error:
+            plan.locate(error, output.tensor.text)
+            raise
         return ComputedColumn(output.tensor, env, plan.locate, adds_up=_aggregates(plan))
     assert output.column is not None
     assert output.kind is not None

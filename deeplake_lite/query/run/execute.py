@@ -185,6 +185,7 @@ class _Query:
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self.run = plan, Run()
+        self._results = {o.column for o in plan.outputs if o.column is not None}
         self._raised: BaseException | None = None
         self.thread = CallThread(self._close)
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -255,10 +256,10 @@ class _Query:
 
     def _run_text(self, text: str, *, grows: bool) -> pa.Table:
         relation = self.connection.sql(text)
-        counted = without_intervals(relation)
+        counted = without_intervals(relation, self._results)
         if counted is None:
             return mark_json(self._fetch(relation, grows=grows), relation.types)
-        table = with_durations(self._fetch(counted, grows=grows), relation.types)
+        table = with_durations(self._fetch(counted, grows=grows), relation.types, self._results)
         return mark_json(table, relation.types)
 
     def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
@@ -323,7 +324,7 @@ class _Query:
     def _find_complaint(self, text: str) -> str | None:
         """Return the gist of the error that DuckDB raises for a query; None if it raises none."""
         try:
-            self.connection.sql(text).to_arrow_table()
+            self._run_text(text, grows=False)
         except UnicodeDecodeError as error:
             return gist(error.object.decode(errors="replace"))
         except (duckdb.Error, RuntimeError) as error:

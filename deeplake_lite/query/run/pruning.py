@@ -173,12 +173,12 @@ def _ends(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
 def _time_ends(value: Any, dtype: str) -> tuple[int, int] | None:
     if not isinstance(value, str) or not dtype.startswith("datetime64"):
         return None
-    timestamp = read_timestamp(value)
-    if timestamp is None:
-        return None
     try:
+        timestamp = read_timestamp(value)
+        if timestamp is None:
+            return None
         count = int(cast_time(np.array(timestamp), np.dtype(dtype)).astype(np.int64))
-    except LakeError:  # out of the dtype's range, or too fine for it
+    except LakeError:  # out of the dtype's range, too fine for it, or in another time zone
         return None
     return count - 1, count + 1
 

@@ -17,7 +17,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
 )
 from deeplake_lite.query.bind.scalars.kinds import as_text, is_json, kind_of
 from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
-from deeplake_lite.query.database.times import exact_timestamp
+from deeplake_lite.query.database.times import check_microseconds, exact_timestamp
 from deeplake_lite.query.parse.dialect import WRITTEN, text_of
 from deeplake_lite.query.values import (
     ANY,
@@ -63,6 +63,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
         moment = exact_timestamp(value.value, "datetime64[ns]")
         value = value if moment is None else constant(moment)
+    if to.this in _COUNTED and isinstance(value, Constant) and isinstance(value.value, str):
+        check_microseconds(value.value)
     node = as_text(value, low, scope) if is_text else low.as_sql(value, scope)
     if to.this in _COARSE:
         node = floor_to_microseconds(node, value)
@@ -81,6 +83,10 @@ _MOMENTS = {
     exp.DType.TIMESTAMP_S, exp.DType.TIMESTAMP_MS, exp.DType.TIMESTAMP_NS,
 }  # fmt: skip
 """Types of timestamps without a time zone."""
+
+
+_COUNTED = {exp.DType.INTERVAL, exp.DType.TIME, exp.DType.TIMETZ}
+"""Types of durations and times of day."""
 
 
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}

@@ -11,6 +11,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.query.bind.calls.aggregates import count
+from deeplake_lite.query.bind.expressions.clock import age
 from deeplake_lite.query.bind.expressions.constants import option
 from deeplake_lite.query.bind.expressions.digests import digest, key_of_row
 from deeplake_lite.query.bind.expressions.forms import named, names_of, with_names
@@ -352,6 +353,7 @@ def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 SPECIAL = {
+    "AGE": age,
     "SHAPE": _metadata("shape", _shape_type),
     "NDIM": _metadata("ndim", lambda _: Type("int64")),
     "SIZE": _size,

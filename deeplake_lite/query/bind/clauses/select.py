@@ -45,6 +45,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterator
 
     from deeplake_lite.query.bind.expressions.params import Params
@@ -76,6 +77,8 @@ class Binder:
         Source of a SELECT without FROM.
     seed : int, optional
         Seed of RANDOM and SAMPLE BY.
+    moment : datetime, optional
+        The current time in UTC, as it was when the query first ran.
     run_subquery : callable
         Computes a subquery whose tensor is the same for all rows.
     """
@@ -87,6 +90,7 @@ class Binder:
         params: Params,
         default: Source | None = None,
         seed: int | None = None,
+        moment: dt.datetime | None = None,
         *,
         run_subquery: RunSubquery,
     ) -> None:
@@ -94,7 +98,8 @@ class Binder:
         self.run_subquery = run_subquery
         """Computes a subquery whose tensor is the same for all rows."""
         self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
-        self.low.seed, self.low.text, self.low.effort = seed, text, Effort(text)
+        self.low.seed, self.low.moment = seed, moment
+        self.low.text, self.low.effort = text, Effort(text)
         self.low.effort.allow_values(params.size)
         self.instances: list[Instance] = []
         """Sources that the query has named so far."""
@@ -138,6 +143,7 @@ class Binder:
             outputs,
             tuple(lowered.clauses),
             self.low.seed,
+            self.low.moment,
             tuple(self.low.traces),
             self.relations,
             tuple(self.ungrouped),

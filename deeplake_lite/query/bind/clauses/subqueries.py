@@ -106,12 +106,13 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         binder.low.params,
         binder.default,
         binder.low.seed,
+        binder.low.moment,
         run_subquery=binder.run_subquery,
     )
     inner.low.text = binder.low.text  # errors show their place in the whole query
     inner.low.effort = binder.low.effort
     plan = inner.plan(_with_names(binder, tree))
-    binder.low.seed = plan.seed
+    binder.low.seed, binder.low.moment = plan.seed, plan.moment
     value, text = binder.run_subquery(plan), f"({text_of(tree)})"
     if value is None:
         return null_tensor(type_, text)

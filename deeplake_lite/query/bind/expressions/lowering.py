@@ -7,6 +7,7 @@ the source that it reads, or a function that DuckDB calls with the positions of 
 
 from __future__ import annotations
 
+import datetime as dt
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from deeplake_lite.htypes import ClassLabel, Scalar
 from deeplake_lite.query.bind.calls import aggregates, call, casts, lambdas
 from deeplake_lite.query.bind.effort import EXPRESSION_COST, Effort
 from deeplake_lite.query.bind.expressions import (
+    clock,
     comparisons,
     membership,
     names,
@@ -62,8 +64,9 @@ from deeplake_lite.query.bind.scalars.moments import (
     with_units,
 )
 from deeplake_lite.query.bind.scalars.nan import exclude_nan
+from deeplake_lite.query.database.times import microseconds_of
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW, Instance, Udf
 from deeplake_lite.query.values import (
     ANY,
@@ -120,6 +123,11 @@ HANDLERS: dict[str, Handler] = {
     "cast": casts.cast,
     "interval": operators.interval,
     "extract": operators.extract,
+    "currentdate": clock.current_time,
+    "currenttime": clock.current_time,
+    "currenttimestamp": clock.current_time,
+    "localtime": clock.current_time,
+    "localtimestamp": clock.current_time,
     "exists": membership.exists,
     "struct": structs.struct_of,
     "propertyeq": structs.property_of,
@@ -169,14 +177,9 @@ REBUILT = frozenset(
         "bitwiserightshift",
         "bitwisexor",
         "collate",
-        "currentdate",
-        "currenttime",
-        "currenttimestamp",
         "escape",
         "glob",
         "hexstring",
-        "localtime",
-        "localtimestamp",
         "regexpilike",
         "regexplike",
         "similarto",
@@ -235,6 +238,7 @@ class Lowering:
         self.udfs: dict[str, Udf] = {}
         self.types = Types(lambda: self.udfs)
         self.seed: int | None = None
+        self.moment: dt.datetime | None = None
         self.unfolded = 0
         """Number of aliases that were replaced by their expressions."""
         self.text = ""
@@ -254,6 +258,12 @@ class Lowering:
         if self.seed is None:
             self.seed = secrets.randbelow(2**31)
         return self.seed
+
+    def read_clock(self) -> dt.datetime:
+        """Return the query's current time in UTC, read on first use."""
+        if self.moment is None:
+            self.moment = dt.datetime.now(dt.UTC).replace(tzinfo=None)
+        return self.moment
 
     def sql(self, e: exp.Expr | None, scope: Scope) -> exp.Expr:
         """Lower an expression to SQL for DuckDB."""
@@ -300,7 +310,7 @@ class Lowering:
                 type_ = _given_type(kind)
                 if _is_span(kind) or (kind == TIME and self.types.of(node) == "INTERVAL"):
                     # An INTERVAL reaches Arrow in nanoseconds, which overflow after 292 years.
-                    node, type_ = func("epoch_us", node.copy()), Type("timedelta64[us]")
+                    node, type_ = microseconds_of(node), Type("timedelta64[us]")
                 key = _key(node)
                 return Tensor(Given(key, type_), {key: node}, text)
 

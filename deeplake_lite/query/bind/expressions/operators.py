@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +44,7 @@ from deeplake_lite.query.bind.scalars.moments import (
     floor_to_microseconds,
     sum_of_moments,
 )
+from deeplake_lite.query.database.times import check_microseconds
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.parse.dialect import WORDY, as_list, func, text_of
 from deeplake_lite.query.values import (
@@ -396,7 +399,12 @@ def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
 
 
 def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
-    """Lower INTERVAL."""
+    """Lower INTERVAL. Raises QueryTypeError for a constant with fractions of a microsecond."""
+    if isinstance(e.this, exp.Literal):
+        count = e.this.name
+        with suppress(InvalidOperation):  # the parser writes small numbers as 1E-7
+            count = format(Decimal(count), "f")
+        check_microseconds(f"{count} {e.text('unit')}")
     return Sql(e.copy(), TIME)
 
 

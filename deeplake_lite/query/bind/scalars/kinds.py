@@ -20,7 +20,12 @@ from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import parse_fraction, parse_number
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_order, json_text
 from deeplake_lite.query.database.convert import json_document
-from deeplake_lite.query.database.times import exact_timestamp, is_impossible
+from deeplake_lite.query.database.times import (
+    check_microseconds,
+    exact_timestamp,
+    has_odd_fraction,
+    is_impossible,
+)
 from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
 from deeplake_lite.query.values import (
     ANY,
@@ -145,6 +150,8 @@ def agree(value: Value, other: Value) -> Value:
         moment = exact_timestamp(value.value, dtype)
         if moment is None and dtype.startswith("datetime64"):
             _check_moment(value.value)
+        elif moment is None:
+            check_microseconds(value.value)
         return value if moment is None else constant(moment)
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
         return parse_number(value)
@@ -168,7 +175,7 @@ _LIKE_A_MOMENT = re.compile(
 
 def _check_moment(text: str) -> None:
     """Refuse a string beside times that is not a time itself. Raises QueryTypeError."""
-    if is_impossible(text) or not _LIKE_A_MOMENT.fullmatch(text):
+    if is_impossible(text) or has_odd_fraction(text) or not _LIKE_A_MOMENT.fullmatch(text):
         raise QueryTypeError(
             "A string beside times must be a time, such as '2026-01-31' or '2026-01-31T12:00:00', "
             f"but it is {text!r:.60}."

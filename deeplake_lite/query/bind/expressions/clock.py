@@ -1,0 +1,44 @@
+"""Lowering of the current time, which is the same throughout a query and whenever it is repeated.
+
+The clock is read once, in UTC, and its time becomes a constant of the query. A saved or pickled
+view keeps it, as it keeps the seed of RANDOM.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.values import TIME, Sql
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.values import Value
+
+_FORMATS: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.CurrentDate: ("%Y-%m-%d", "DATE"),
+    exp.CurrentTime: ("%H:%M:%S.%f+00", "TIMETZ"),
+    exp.CurrentTimestamp: ("%Y-%m-%d %H:%M:%S.%f", "TIMESTAMP"),
+    exp.Localtime: ("%H:%M:%S.%f", "TIME"),
+    exp.Localtimestamp: ("%Y-%m-%d %H:%M:%S.%f", "TIMESTAMP"),
+}
+"""How each form of the current time is written as a string, and its type in DuckDB."""
+
+
+def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:
+    """Lower CURRENT_DATE, CURRENT_TIME, CURRENT_TIMESTAMP, LOCALTIME or LOCALTIMESTAMP."""
+    pattern, type_ = _FORMATS[type(e)]
+    node: exp.Expr = exp.cast(exp.Literal.string(low.read_clock().strftime(pattern)), type_)
+    if isinstance(e, exp.CurrentTimestamp):  # which has a time zone
+        node = exp.paren(exp.AtTimeZone(this=node, zone=exp.Literal.string("UTC")))
+    return Sql(node, TIME)
+
+
+def age(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Lower AGE(x), the time from x to the start of today; return None for AGE(x, y)."""
+    if len(e.expressions) != 1:
+        return None
+    whole = exp.Anonymous(this=e.this, expressions=[exp.CurrentDate(), e.expressions[0].copy()])
+    return low.value(whole, scope)
