@@ -16,6 +16,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions.value_type import Items
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import Constant, Given, Tensor
 
@@ -177,22 +178,53 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return value, Type("str")
     if isinstance(value, bytes | dict):
         return value, Type("bytes" if isinstance(value, bytes) else "object")
-    if isinstance(value, list) and any(isinstance(v, bytes | dict | None) for v in value):
-        return value, Type("bytes" if isinstance(value[0], bytes) else "object").listed()
+    if isinstance(value, list) and len(_kinds(value)) > 1:  # nulls, or JSON
+        return _as_items(value), _list_type(value)
     try:
         array = np.asarray(value)
     except ValueError:
-        return value, Type("object").listed()
+        return _as_items(value), _list_type(value)
     if array.dtype == object and any(type(v) is int for v in array.flat):
         raise QueryTypeError(
             f"Tensors hold integers of up to 64 bits, but this constant is {value!s:.60}. Compare "
             "with one number at a time, or pass floats."
         )
-    if array.dtype == object and array.ndim:  # dates and other objects that are not numbers
-        return value, Type("object").listed()
+    if array.dtype.kind in "OS" and array.ndim:  # bytes, dates and other objects
+        return value, _list_type(value)
     if array.dtype.kind == "U":
         return value, Type("str", array.shape)
     return array, Type(array.dtype.name, array.shape)
+
+
+def _kinds(items: Sequence[Any]) -> set[type]:
+    """Return the types of the items of lists within lists; all numbers have one."""
+    kinds: set[type] = set()
+    for item in items:
+        if isinstance(item, list):
+            kinds |= _kinds(item)
+        else:
+            kinds.add(float if isinstance(item, int | float) else type(item))
+    return kinds
+
+
+def _as_items(value: Any) -> Any:
+    """Return lists, perhaps nested, with their numbers as the items of a sequence are."""
+    if isinstance(value, list):
+        return [_as_items(item) for item in value]
+    return np.asarray(value)[()] if isinstance(value, int | float) else value
+
+
+def _list_type(items: Sequence[Any]) -> Type:
+    """Return the type of a list whose items may be null, or lists of different lengths."""
+    present = [item for item in items if item is not None]
+    if present and all(isinstance(item, list) for item in present):
+        return Type("object", (None,), Items(_list_type([part for i in present for part in i])))
+    dtype = "object"
+    if (kinds := _kinds(present)) == {float}:
+        dtype = np.result_type(*(np.asarray(item).dtype for item in present)).name
+    elif kinds in ({str}, {bytes}):
+        dtype = "str" if str in kinds else "bytes"
+    return Type("object", (None,), Items(Type(dtype)))
 
 
 def null_tensor(type_: Type, text: str) -> Tensor:

@@ -81,6 +81,18 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [with_names(t) for t in tensors] if any(texts) else list(tensors)
 
 
+def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
+    """Return two tensors whose classes can be compared: as names if the other one has strings."""
+    if "str" in (_innermost(first.type).dtype, _innermost(second.type).dtype):
+        return [with_names(first), with_names(second)]
+    return with_one_list_of_names([first, second])
+
+
+def _innermost(type_: Type) -> Type:
+    """Return the type of the items of the innermost lists."""
+    return type_ if type_.items is None else _innermost(type_.items.of)
+
+
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors with their classes renumbered by one list of names.
 
@@ -118,7 +130,7 @@ def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
 def _named(value: Any, names: tuple[str, ...]) -> Any:
     if value is None:
         return None
-    if np.ndim(value):
+    if isinstance(value, list) or np.ndim(value):
         return objects([_named(item, names) for item in value])
     return names[int(value)]
 

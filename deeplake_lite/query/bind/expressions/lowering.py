@@ -554,9 +554,7 @@ class Lowering:
         for tensor in tensors:
             env.update(tensor.env)
         trees = tuple(
-            Literal_(*as_array(a.value))
-            if a.is_constant and isinstance(t.tree, Literal_)
-            else t.tree
+            Literal_(a.value, a.type) if a.is_constant and isinstance(t.tree, Literal_) else t.tree
             for t, a in zip(tensors, arguments, strict=True)
         )
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
