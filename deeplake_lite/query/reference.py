@@ -203,9 +203,9 @@ RULES = {
         "together."
     ),
     "Parameters": (
-        "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts, "
-        "which become JSON. A result copies them and keeps them exactly, even when it is saved or"
-        " pickled."
+        "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
+        "Dicts become JSON, and so do lists that mix strings with numbers. A result copies "
+        "parameters and keeps them exactly, even when it is saved or pickled."
     ),
     "Randomness": (
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "

@@ -40,8 +40,7 @@ def constant(value: Any) -> Constant:
         case np.ndarray():
             return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
         case list():
-            parts = [constant(v) for v in value]
-            return list_of(parts)
+            return list_of([constant(v) for v in value], is_json=_is_json(value))
         case float() if not np.isfinite(value) or str(value) == "-0.0":  # SQL has no literal
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
@@ -77,18 +76,25 @@ def _span(value: dt.timedelta) -> exp.Expr:
     return exp.cast(exp.Literal.string(f"{count} microseconds"), "INTERVAL")
 
 
-def list_of(parts: Sequence[Constant]) -> Constant:
-    """Return constants as one constant list."""
+def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
+    """Return constants as one constant list, of JSON values if one of them is a dict."""
     return Constant(
         [p.value for p in parts],
-        lambda: exp.Array(expressions=_nodes(parts)),
+        lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
         items=tuple(parts),
     )
 
 
-def _nodes(parts: Sequence[Constant]) -> list[exp.Expr]:
+def _is_json(items: Sequence[Any]) -> bool:
+    """Tell whether the items of a list are strings and numbers, which only JSON mixes."""
+    texts = [isinstance(item, str) for item in items if item is not None]
+    are_single = all(isinstance(item, str | int | float | None) for item in items)
+    return are_single and any(texts) and not all(texts)
+
+
+def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
     """Return the parts of a list as SQL; beside a dict, all of them as canonical JSON."""
-    if not any(isinstance(part.value, dict) for part in parts):
+    if not is_json and not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
         exp.null() if part.value is None else _as_json(canonical_json(part.value)) for part in parts
