@@ -87,7 +87,8 @@ RULES = {
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
-        "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format."
+        "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format. `HASH` is a "
+        "hash of the numbers as they are, so convert boxes to one format before you compare hashes."
     ),
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "

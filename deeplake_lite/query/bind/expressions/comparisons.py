@@ -180,6 +180,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             node = low.as_sql(test, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
     left, right = low.types.refined(left), low.types.refined(right)
+    left, right = with_comparable_digests(left, right, low)
     left, right = equal_beside(left, right), equal_beside(right, left)
     if _are_whole_tensors(left, right):
         tensors = [low.as_tensor(by_name(side), text_of(e)) for side in (left, right)]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.query.bind.expressions.forms import with_comparable_names
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.forms import innermost, with_comparable_names
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, key_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
@@ -153,7 +154,20 @@ def _cell_of(value: Tensor) -> Tensor:
 def compare_digests(
     kind: type[exp.Expr], left: Tensor, right: Tensor, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of whole tensors by their digests; classes compare by name."""
+    """Return a comparison of whole tensors by their digests; classes compare by name.
+
+    Raises
+    ------
+    QueryTypeError
+        For boxes of two formats.
+    """
+    formats = {innermost(side.type).box_format for side in (left, right)} - {None}
+    if len(formats) > 1:
+        raise QueryTypeError(
+            f"Boxes must have the same format to be compared, but {left.text} is {left.type} in "
+            f"{innermost(left.type).box_format}, and {right.text} is {right.type} in "
+            f"{innermost(right.type).box_format}. BOX_CONVERT one of them."
+        )
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
     first, second = with_comparable_names(_beside_json(left, right), _beside_json(right, left))

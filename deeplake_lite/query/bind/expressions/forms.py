@@ -83,14 +83,14 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
     """Return two tensors whose classes can be compared: as names if the other one has strings."""
-    if "str" in (_innermost(first.type).dtype, _innermost(second.type).dtype):
+    if "str" in (innermost(first.type).dtype, innermost(second.type).dtype):
         return [with_names(first), with_names(second)]
     return with_one_list_of_names([first, second])
 
 
-def _innermost(type_: Type) -> Type:
+def innermost(type_: Type) -> Type:
     """Return the type of the items of the innermost lists."""
-    return type_ if type_.items is None else _innermost(type_.items.of)
+    return type_ if type_.items is None else innermost(type_.items.of)
 
 
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
