@@ -172,7 +172,10 @@ RULES = {
     ),
     "Null": (
         "An operation on null gives null, and a condition treats null as false. Aggregates skip "
-        "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`."
+        "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`. "
+        "Null items of a sequence follow the same rules: they compare as null, `NOT` leaves them "
+        "null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip them. As in "
+        "SQL, `ANY` and `ALL` of them are null if no other item decides."
     ),
     "Names": (
         "If a column and an alias have the same name, WHERE uses the column. ORDER BY uses the "

@@ -31,7 +31,7 @@ def hash_(x: Arg) -> Bound:
             return np.uint64(_hash_number(np.asarray(value).item()))
         return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
 
-    return Bound(Type("uint64"), compute, stacks=False)
+    return Bound(Type("uint64"), compute, stacks=False, null_items=True)
 
 
 def _hash_number(number: float) -> int:

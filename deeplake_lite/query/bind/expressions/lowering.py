@@ -30,6 +30,7 @@ from deeplake_lite.query.bind.expressions import (
 from deeplake_lite.query.bind.expressions.constants import as_array
 from deeplake_lite.query.bind.expressions.folding import fold, fold_to_sql
 from deeplake_lite.query.bind.expressions.forms import (
+    as_truths,
     with_names_beside_texts,
     with_one_list_of_names,
 )
@@ -189,6 +190,9 @@ REBUILT = frozenset(
 )
 """Nodes that DuckDB computes unchanged, over lowered parts."""
 
+
+_LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
+"""Functions that take lists of truth values, some of which may be null."""
 
 _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
@@ -548,6 +552,8 @@ class Lowering:
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
         tensors = with_one_list_of_names(with_names_beside_texts(tensors))
+        if entry.name in _LOGIC:
+            tensors = [as_truths(tensor) for tensor in tensors]
         arguments = _number_classes([_arg(t) for t in tensors])
         bound = entry.bind(*arguments, **options)
         env: dict[str, exp.Expr] = {}
