@@ -90,7 +90,8 @@ RULES = {
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
-        "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format."
+        "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format. `HASH` is a "
+        "hash of the numbers as they are, so convert boxes to one format before you compare hashes."
     ),
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
@@ -175,7 +176,10 @@ RULES = {
     ),
     "Null": (
         "An operation on null gives null, and a condition treats null as false. Aggregates skip "
-        "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`."
+        "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`. "
+        "Null items of a sequence follow the same rules: they compare as null, `NOT` leaves them "
+        "null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip them. As in "
+        "SQL, `ANY` and `ALL` of them are null if no other item decides."
     ),
     "Names": (
         "If a column and an alias have the same name, WHERE uses the column. ORDER BY uses the "
@@ -208,9 +212,9 @@ RULES = {
         "together."
     ),
     "Parameters": (
-        "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts, "
-        "which become JSON. A result copies them and keeps them exactly, even when it is saved or"
-        " pickled."
+        "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
+        "Dicts become JSON, and so do lists that mix strings with numbers. A result copies "
+        "parameters and keeps them exactly, even when it is saved or pickled."
     ),
     "Randomness": (
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "

@@ -89,6 +89,8 @@ class Bound:
     """Whether stacked arguments and results may also be lists with one entry per row."""
     sees_null: bool = False
     """Whether `compute` takes nulls; otherwise a null argument makes the result null."""
+    null_items: bool = False
+    """Whether `compute` takes arrays of truth values some of which are null; see `truths`."""
     auxiliary: Callable[[Any], Any] | None = None
     """Computes an array from a column, (rows, *shape), that is worth caching for further queries;
     it has one entry per row. `compute` then takes the entries of its rows as ``auxiliary``."""
@@ -145,7 +147,12 @@ class Function:
         values = [a for a, has_value in zip(arguments, is_arg, strict=True) if has_value]
         places = tuple(next((i for i, t in enumerate(values) if t is a), -1) for a in inputs)
         guarded = (text, bound.type, bound.compute, tuple(inputs), places)
-        compute = Guarded(*guarded, sees_null=bound.sees_null, is_users=bound.lists)
+        compute = Guarded(
+            *guarded,
+            sees_null=bound.sees_null,
+            null_items=bound.null_items,
+            is_users=bound.lists,
+        )
         return replace(bound, compute=compute)
 
     def _call_text(self, args: list[str]) -> str:

@@ -31,7 +31,7 @@ def hash_(x: Arg) -> Bound:
             return np.uint64(_hash_number(np.asarray(value).item()))
         return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
 
-    return Bound(Type("uint64"), compute, stacks=False)
+    return Bound(Type("uint64"), compute, stacks=False, null_items=True)
 
 
 def _hash_number(number: float) -> int:
@@ -52,7 +52,11 @@ def _hash_number(number: float) -> int:
 
 
 def _digest(value: Any) -> int:
-    """Return the digest of an array or another value; that of a list depends on its items'."""
+    """Return the digest of an array or another value; that of a list depends on its items'.
+
+    The items of a list may be numbers of Python, NumPy or JSON. The truth values of JSON are not
+    numbers, but those of NumPy are.
+    """
     if isinstance(value, np.datetime64 | np.timedelta64 | dt.date | dt.timedelta):
         return xxhash.xxh3_64_intdigest(_time_text(value).encode())
     if isinstance(value, np.ndarray) and value.dtype.kind in "OmM" and not value.ndim:
@@ -67,6 +71,8 @@ def _digest(value: Any) -> int:
         seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
         data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
         return xxhash.xxh3_64_intdigest(data, seed)
+    if (number := _as_number(value)) is not value:
+        return _digest(number)
     if isinstance(value, dict | bool | int | float | None):  # a JSON value
         return xxhash.xxh3_64_intdigest(canonical_json(value).encode())
     return xxhash.xxh3_64_intdigest(repr(value).encode())
@@ -97,13 +103,45 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
 _INT64 = (-(2.0**63), 2.0**63)
 
 
+def _as_number(value: Any) -> Any:
+    """Return a number of Python's as NumPy's, if one of its types holds it; else the value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if isinstance(value, float) or -(2**63) <= value < 2**64:
+        return np.asarray(value)[()]
+    is_float = abs(value) < 2**1023 and int(float(value)) == value
+    return np.float64(value) if is_float else value
+
+
 def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
-    """Return a list of arrays of one shape and dtype as one array, which it equals; else None."""
-    forms = {(v.shape, v.dtype) for v in items if isinstance(v, np.ndarray | np.generic)}
-    if len(forms) != 1 or not all(isinstance(v, np.ndarray | np.generic) for v in items):
+    """Return a list of numbers, or of arrays of one shape, as the array that it equals; else None.
+
+    >>> _stack([1, np.float32(0.5)]), _stack([1, None])
+    (array([1. , 0.5]), None)
+    """
+    numbers = [_as_number(item) for item in items]
+    if not numbers:
+        return np.empty(0, np.int64)
+    if not all(isinstance(n, np.ndarray | np.generic) and n.dtype.kind in "biufc" for n in numbers):
         return None
-    [(_, dtype)] = forms
-    return np.stack([*items]) if dtype.kind in "biufc" else None
+    if len({n.shape for n in numbers}) > 1:
+        return None
+    if len({n.dtype for n in numbers}) > 1:
+        numbers = [_by_value(np.asarray(n)) for n in numbers]
+    dtypes = {n.dtype for n in numbers}
+    for dtype in dtypes if len(dtypes) == 1 else map(np.dtype, (np.uint64, np.float64, complex)):
+        if all(n.dtype == dtype or _holds(dtype, n) for n in numbers):
+            return np.stack([n.astype(dtype) for n in numbers])
+    return None
+
+
+def _holds(dtype: np.dtype[Any], array: NDArray[Any]) -> bool:
+    """Tell whether a dtype holds the numbers of an array exactly."""
+    if dtype.kind == "u" and not (array.dtype.kind == "i" and (array >= 0).all()):
+        return False
+    with np.errstate(all="ignore"):
+        back = array.astype(dtype).real.astype(array.dtype)
+    return bool(((back == array) | (array != array)).all())
 
 
 def _time_text(value: Any) -> str:

@@ -19,7 +19,7 @@ from deeplake_lite.query.functions.binding import (
     without_rounding,
 )
 from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
-from deeplake_lite.query.functions.value_type import Type
+from deeplake_lite.query.functions.value_type import Truths, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,8 @@ def _cast(x: Arg, type: str) -> Bound:
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.asarray(value).astype(type)
 
-    return Bound(replace(result_of(compute, x), meaning=x.type.meaning), compute)
+    meaning = None if isinstance(x.type.meaning, Truths) else x.type.meaning
+    return Bound(replace(result_of(compute, x), meaning=meaning), compute)
 
 
 @function("ROUND(x, decimals=0)", group=GROUP)

@@ -9,6 +9,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QueryTypeError
+from deeplake_lite.query.functions.truths import has_null_items, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,8 @@ class Guarded:
     """Position of each argument among the values passed; constants have their own values."""
     sees_null: bool
     """Whether nulls are passed to the function."""
+    null_items: bool = False
+    """Whether arrays of truth values some of which are null are passed to the function."""
     is_users: bool = False
     """Whether it is a user's function, which takes values of any type unconverted."""
 
@@ -92,6 +95,8 @@ class Guarded:
     def _run(self, values: tuple[Any, ...], lead: int, auxiliary: Any = None) -> Any:
         if not lead and not self.is_users:
             values = tuple(map(_as_declared, values, self.args))
+            if not self.null_items:
+                _check_items(self.text, values, self.args)
         try:
             with np.errstate(all="ignore"):
                 if auxiliary is not None:
@@ -156,9 +161,22 @@ def _without(values: Any, nulls: NDArray[np.bool_]) -> Any:
 
 def _as_declared(value: Any, arg: Arg) -> Any:
     """Convert a row's number or list to the dtype of its argument; return others unchanged."""
+    if arg.type.dtype == "bool" and has_null_items(value):
+        known, nulls = split(value)  # an index may have left out all nulls
+        return value if np.any(nulls) else known
     if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value
     return listed(value, arg.type)
+
+
+def _check_items(text: str, values: Sequence[Any], args: Sequence[Arg]) -> None:
+    """Refuse arrays of truth values some of which are null. Raises QueryTypeError."""
+    for value, arg in zip(values, args, strict=True):
+        if arg.type.dtype == "bool" and has_null_items(value):
+            raise QueryTypeError(
+                f"{text} takes truth values, but some of {arg.text} are null, where an item is. "
+                f"Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
+            )
 
 
 def listed(value: Any, type_: Type) -> NDArray[Any] | None:

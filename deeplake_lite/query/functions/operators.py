@@ -28,7 +28,15 @@ from deeplake_lite.query.functions.binding import (
 )
 from deeplake_lite.query.functions.guard import null_rows
 from deeplake_lite.query.functions.times import as_times, check_times, compare_times
-from deeplake_lite.query.functions.value_type import Type
+from deeplake_lite.query.functions.truths import (
+    has_null_items,
+    join,
+    may_hold_null,
+    split,
+    three_valued,
+    with_truths,
+)
+from deeplake_lite.query.functions.value_type import Truths, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +147,8 @@ def _comparison(
             a, b = align([np.asarray(v) if f is None else f for v, f in pairs], (x, y), lead)
             return apply(a, b)
 
-        return Bound(result_of(compute, x, y), compute)
+        type_ = with_truths(result_of(compute, x, y), x, y)
+        return Bound(type_, three_valued(compute), null_items=True)
 
     bind.__doc__ = summary
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
@@ -180,9 +189,11 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
         if single is not None:
             a, b = (a, single) if one is x else (single, b)
         pairs = [(item, b) for item in a] if one is x else [(a, item) for item in b]
-        return np.array([_holds(compare, *pair) for pair in pairs], bool)
+        nulls = [item is None for item in (a if one is x else b)]
+        return join(np.array([_holds(compare, *pair) for pair in pairs], bool), nulls)
 
-    return Bound(Type("bool", (None,)), compute, stacks=False)
+    meaning = Truths() if may_hold_null(one.type) else None
+    return Bound(Type("bool", (None,), meaning), compute, stacks=False)
 
 
 def _is_strings(arg: Arg) -> bool:
@@ -273,10 +284,11 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
         numbers(word, *(a for a in (x, y) if a.value is not None))
 
         def compute(*values: Any, lead: int) -> Any:
-            filled, nulls = zip(*(_filled(value, not decisive) for value in values), strict=True)
+            known, items = zip(*map(_known_items, values), strict=True)
+            filled, nulls = zip(*(_filled(value, not decisive) for value in known), strict=True)
             result = np.asarray(apply(*align(filled, (x, y), lead)))
             if not any(np.any(null) for null in nulls):
-                return result
+                return join(result, np.logical_or(*items) & (result != decisive))
             inner = tuple(range(lead, result.ndim))
             is_null = np.logical_or(*nulls) & ~np.all(result == decisive, axis=inner)
             if not lead:
@@ -287,7 +299,15 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
         samples = (
             replace(a, type=Type("bool"), value=True) if a.value is None else a for a in (x, y)
         )
-        return Bound(result_of(compute, *samples), compute, sees_null=True)
+        type_ = with_truths(result_of(compute, *samples), x, y)
+        return Bound(type_, compute, sees_null=True, null_items=True)
+
+    def _known_items(value: Any) -> tuple[Any, Any]:
+        """Return a value with null items replaced by the neutral one, and a mask of them."""
+        if not has_null_items(value):
+            return value, False
+        known, nulls = split(value)
+        return np.where(nulls, not decisive, known), nulls
 
     bind.__doc__ = summary
     function(f"x {word} y", group=GROUP, name=word)(bind)
@@ -317,4 +337,5 @@ def _not(x: Arg) -> Bound:
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.logical_not(value)
 
-    return Bound(result_of(compute, x), compute)
+    type_ = with_truths(result_of(compute, x), x)
+    return Bound(type_, three_valued(compute), null_items=True)

@@ -17,6 +17,7 @@ from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
 from deeplake_lite.query.functions.guard import all_null
 from deeplake_lite.query.functions.sums import in_float32, is_small, reduced_widely, total
+from deeplake_lite.query.functions.truths import has_null_items, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,9 +71,18 @@ def _count(x: NDArray[Any], axis: tuple[int, ...]) -> int:
 
 
 def _reduction(
-    name: str, summary: str, reduce: Callable[..., Any], *aliases: str, of_nothing: bool = False
+    name: str,
+    summary: str,
+    reduce: Callable[..., Any],
+    *aliases: str,
+    of_nothing: bool = False,
+    decisive: bool | None = None,
 ) -> None:
-    """Register a reduction with ``axis``; `of_nothing` tells if it has a value without elements."""
+    """Register a reduction with ``axis``.
+
+    `of_nothing` tells if it has a value without elements. A `decisive` truth value decides alone,
+    even if others are null; if there is none, nulls are left out.
+    """
 
     def bind(x: Arg, axis: Axis = None) -> Bound:
         numbers(name, x)
@@ -82,8 +92,20 @@ def _reduction(
             return reduce(array, axes(array.ndim, axis, lead))
 
         type_ = result_of(reduced, _not_empty(x))
+        whole = reduced if of_nothing else _null_of_nothing(reduced, axis, type_.dtype)
 
-        return Bound(type_, reduced if of_nothing else _null_of_nothing(reduced, axis, type_.dtype))
+        def compute(value: Any, *, lead: int) -> Any:
+            if not has_null_items(value):
+                return whole(value, lead=lead)
+            if len(axes(value.ndim, axis, lead)) < value.ndim:
+                raise ValueError("truth values that may be null are reduced along all axes")
+            filled, nulls = split(value)
+            present = filled[~np.asarray(nulls)]
+            result = whole(present, lead=lead)
+            decides = decisive is None or (present.size and result == decisive)
+            return result if decides else None
+
+        return Bound(type_, compute, null_items=True)
 
     bind.__doc__ = summary
     function(f"{name}(x, axis=None)", group=GROUP, aliases=aliases)(bind)
@@ -146,13 +168,14 @@ _reduction("STD", "Standard deviation of the elements.", _std, "STDDEV", "ASTD")
 _reduction("VAR", "Variance of the elements.", _var, "VARIANCE")
 _reduction("MIN", "Smallest element.", _plain(np.min), "AMIN")
 _reduction("MAX", "Largest element.", _plain(np.max), "AMAX")
-_reduction("ANY", "Whether an element is not zero.", _plain(np.any), of_nothing=True)
-_reduction("ALL", "Whether no element is zero.", _plain(np.all), of_nothing=True)
+_reduction("ANY", "Whether an element is not zero.", _plain(np.any), of_nothing=True, decisive=True)
+_reduction("ALL", "Whether no element is zero.", _plain(np.all), of_nothing=True, decisive=False)
 _reduction(
     "ALL_STRICT",
     "Whether there are elements, and none of them is zero.",
     lambda x, over: np.all(x, axis=over) & bool(_count(x, over)),
     of_nothing=True,
+    decisive=False,
 )
 _position(
     "ARGMIN",

@@ -36,7 +36,8 @@ def _about_shape(
             result = np.asarray(of(shape[lead:]), np.int64)
             return np.broadcast_to(result, (*shape[:lead], *result.shape))[()]
 
-        return Bound(type_(x.type.ndim), compute, stacks=x.type.items is None)
+        is_array = x.type.items is None
+        return Bound(type_(x.type.ndim), compute, stacks=is_array, null_items=True)
 
     bind.__doc__ = summary
     function(f"{name}(x)", group=GROUP, aliases=aliases)(bind)

@@ -31,6 +31,11 @@ class ImageNumbers:
 
 
 @dataclass(frozen=True)
+class Truths:
+    """The meaning of truth values of the items of a list, each of which may be null."""
+
+
+@dataclass(frozen=True)
 class Items:
     """The meaning of a list whose items may differ in shape, such as captions or frames."""
 
@@ -50,7 +55,7 @@ class Type:
     shape: Shape | None = ()
     """Shape of one row's value, with None for an axis that varies; None if even the number of axes
     varies, as for grey and coloured images."""
-    meaning: Htype | BoxNumbers | ImageNumbers | Items | None = None
+    meaning: Htype | BoxNumbers | ImageNumbers | Truths | Items | None = None
     """Meaning of the elements, if it is known, such as boxes of a format, or classes."""
 
     @property

@@ -18,6 +18,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.result.json_parts import is_json
 from deeplake_lite.query.values import Grouped
 
@@ -48,6 +49,11 @@ def htype_of_type(type_: Type) -> Htype:
         return Sequence(htype_of_type(of), nullable=True) if whole is None else whole.computed()
     if type_.dtype == "bytes":
         return Bytes(nullable=True)
+    if isinstance(type_.meaning, Truths):
+        item: Htype = Scalar("bool", nullable=True)
+        for _ in type_.shape or ():
+            item = Sequence(item, nullable=True)
+        return item
     shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
     if (htype := _with_meaning(type_, shape)) is not None:
         return htype

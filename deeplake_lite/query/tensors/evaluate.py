@@ -22,6 +22,7 @@ from deeplake_lite.query.tensors.trees import (
     from_sql,
     is_dense,
     masked,
+    objects,
     out_of_range,
     row_bytes,
     rows_of,
@@ -165,8 +166,8 @@ def _stack(tree: Tree, env: Env) -> Any:
             return metadata(tree, env[tree.key])
         case Given(key, type_):
             return from_sql(env[key], type_)
-        case Literal_(value):
-            return as_array(value)[None]
+        case Literal_(value, type_):
+            return (as_array(value) if type_.items is None else objects(value))[None]
         case Call(bound=bound, args=args):
             auxiliary = _auxiliary(tree, env)
             options = {} if auxiliary is None else {"auxiliary": auxiliary}

@@ -111,7 +111,13 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
             f"{' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce "
             f"each of them: {leaf.aggregate}(AMEAN(x))."
         )
-    return np.stack(values)
+    stack = np.stack(values)
+    if stack.dtype == object:
+        raise QueryError(
+            f"{leaf.aggregate} over a group needs tensors without nulls, but some items of "
+            f"{_columns(leaf)} are null. Reduce each row: {leaf.aggregate}(ASUM(x))."
+        )
+    return stack
 
 
 def _columns(leaf: Grouped) -> str:

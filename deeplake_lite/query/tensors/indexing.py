@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.functions.truths import split
 from deeplake_lite.query.tensors.trees import objects, out_of_range
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
             return None
         else:
             value = np.asarray(position)
+            if value.dtype == object and item.type.dtype == "bool":
+                value, _ = split(value)  # null selects nothing
             is_position = value.ndim == 0 and value.dtype != bool  # a number's mask has no axes
             out.append(_whole(value, tree.text) if is_position else value)
     return tuple(out)

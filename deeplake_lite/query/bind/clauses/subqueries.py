@@ -116,6 +116,8 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
     value, text = binder.run_subquery(plan), f"({text_of(tree)})"
     if value is None:
         return null_tensor(type_, text)
+    if type_.items is not None:
+        return Tensor(Literal_(list(value), type_), {}, text)
     value, known = as_array(value)
     return Tensor(Literal_(value, Type(known.dtype, known.shape, type_.meaning)), {}, text)
 

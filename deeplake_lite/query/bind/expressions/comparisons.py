@@ -16,17 +16,18 @@ from deeplake_lite.query.bind.expressions.digests import (
     validity,
     with_comparable_digests,
 )
-from deeplake_lite.query.bind.expressions.forms import with_names
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.exact import beside_integers, equal_beside, number_of
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
 from deeplake_lite.query.bind.scalars.kinds import (
     agree,
     as_json,
+    by_name,
     goes_as_json,
     is_json,
     is_numpys,
     kind_of,
+    lists_structs,
     settled,
 )
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, with_units
@@ -88,8 +89,6 @@ def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
         return low.value(type(e)(this=sides[0].copy(), expression=sides[1].copy()), scope)
     if all(map(is_numpys, values)):
         tensors = [low.as_tensor(v, text_of(e)) for v in values]
-        if any(t.type.dtype == "str" for t in tensors):  # names of classes
-            tensors = [with_names(t) for t in tensors]
         return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
     return None
 
@@ -181,9 +180,10 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             node = low.as_sql(test, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
     left, right = low.types.refined(left), low.types.refined(right)
+    left, right = with_comparable_digests(left, right, low)
     left, right = equal_beside(left, right), equal_beside(right, left)
-    tensors = [low.as_tensor(side, text_of(e)) for side in (left, right) if is_numpys(side)]
-    if len(tensors) == 2:
+    if _are_whole_tensors(left, right):
+        tensors = [low.as_tensor(by_name(side), text_of(e)) for side in (left, right)]
         return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
     left, right = with_units(left, right, low)
@@ -201,6 +201,14 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         if beside_floats.are_mixed(*kinds):
             sides = [beside_floats.key(*pair) for pair in zip(sides, kinds, strict=True)]
     return Sql(type(e)(this=sides[0], expression=sides[1]), BOOL)
+
+
+def _are_whole_tensors(*sides: Value) -> bool:
+    """Tell whether NumPy compares whole values: tensors, or one beside a list of DuckDB's."""
+    if all(map(is_numpys, sides)):
+        return True
+    lists = [kind_of(s).name == "list" and not lists_structs(kind_of(s)) for s in sides]
+    return any(lists) and any(isinstance(s, Tensor) and is_numpys(s) for s in sides)
 
 
 def _null_safe_of_moments(

@@ -16,6 +16,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions.value_type import Items
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import Constant, Given, Tensor
 
@@ -39,8 +40,7 @@ def constant(value: Any) -> Constant:
         case np.ndarray():
             return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
         case list():
-            parts = [constant(v) for v in value]
-            return list_of(parts)
+            return list_of([constant(v) for v in value], is_json=_is_json(value))
         case float() if not np.isfinite(value) or str(value) == "-0.0":  # SQL has no literal
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
@@ -76,18 +76,25 @@ def _span(value: dt.timedelta) -> exp.Expr:
     return exp.cast(exp.Literal.string(f"{count} microseconds"), "INTERVAL")
 
 
-def list_of(parts: Sequence[Constant]) -> Constant:
-    """Return constants as one constant list."""
+def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
+    """Return constants as one constant list, of JSON values if one of them is a dict."""
     return Constant(
         [p.value for p in parts],
-        lambda: exp.Array(expressions=_nodes(parts)),
+        lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
         items=tuple(parts),
     )
 
 
-def _nodes(parts: Sequence[Constant]) -> list[exp.Expr]:
+def _is_json(items: Sequence[Any]) -> bool:
+    """Tell whether the items of a list are strings and numbers, which only JSON mixes."""
+    texts = [isinstance(item, str) for item in items if item is not None]
+    are_single = all(isinstance(item, str | int | float | None) for item in items)
+    return are_single and any(texts) and not all(texts)
+
+
+def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
     """Return the parts of a list as SQL; beside a dict, all of them as canonical JSON."""
-    if not any(isinstance(part.value, dict) for part in parts):
+    if not is_json and not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
         exp.null() if part.value is None else _as_json(canonical_json(part.value)) for part in parts
@@ -177,22 +184,53 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return value, Type("str")
     if isinstance(value, bytes | dict):
         return value, Type("bytes" if isinstance(value, bytes) else "object")
-    if isinstance(value, list) and any(isinstance(v, bytes | dict | None) for v in value):
-        return value, Type("bytes" if isinstance(value[0], bytes) else "object").listed()
+    if isinstance(value, list) and len(_kinds(value)) > 1:  # nulls, or JSON
+        return _as_items(value), _list_type(value)
     try:
         array = np.asarray(value)
     except ValueError:
-        return value, Type("object").listed()
+        return _as_items(value), _list_type(value)
     if array.dtype == object and any(type(v) is int for v in array.flat):
         raise QueryTypeError(
             f"Tensors hold integers of up to 64 bits, but this constant is {value!s:.60}. Compare "
             "with one number at a time, or pass floats."
         )
-    if array.dtype == object and array.ndim:  # dates and other objects that are not numbers
-        return value, Type("object").listed()
+    if array.dtype.kind in "OS" and array.ndim:  # bytes, dates and other objects
+        return value, _list_type(value)
     if array.dtype.kind == "U":
         return value, Type("str", array.shape)
     return array, Type(array.dtype.name, array.shape)
+
+
+def _kinds(items: Sequence[Any]) -> set[type]:
+    """Return the types of the items of lists within lists; all numbers have one."""
+    kinds: set[type] = set()
+    for item in items:
+        if isinstance(item, list):
+            kinds |= _kinds(item)
+        else:
+            kinds.add(float if isinstance(item, int | float) else type(item))
+    return kinds
+
+
+def _as_items(value: Any) -> Any:
+    """Return lists, perhaps nested, with their numbers as the items of a sequence are."""
+    if isinstance(value, list):
+        return [_as_items(item) for item in value]
+    return np.asarray(value)[()] if isinstance(value, int | float) else value
+
+
+def _list_type(items: Sequence[Any]) -> Type:
+    """Return the type of a list whose items may be null, or lists of different lengths."""
+    present = [item for item in items if item is not None]
+    if present and all(isinstance(item, list) for item in present):
+        return Type("object", (None,), Items(_list_type([part for i in present for part in i])))
+    dtype = "object"
+    if (kinds := _kinds(present)) == {float}:
+        dtype = np.result_type(*(np.asarray(item).dtype for item in present)).name
+    elif kinds in ({str}, {bytes}):
+        dtype = "str" if str in kinds else "bytes"
+    return Type("object", (None,), Items(Type(dtype)))
 
 
 def null_tensor(type_: Type, text: str) -> Tensor:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.htypes.layouts import Nested
-from deeplake_lite.query.bind.expressions.forms import with_one_list_of_names
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.forms import innermost, with_comparable_names
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, key_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
@@ -124,7 +124,7 @@ def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[V
     if all(isinstance(tree, Meta) for tree in hashes):
         assert isinstance(left, Tensor)
         assert isinstance(right, Tensor)
-        first, second = with_one_list_of_names([_cell_of(left), _cell_of(right)])
+        first, second = with_comparable_names(_cell_of(left), _cell_of(right))
         return digest(first, low, stored=False), digest(second, low, stored=False)
     return _digest_of_values(left, low), _digest_of_values(right, low)
 
@@ -154,27 +154,53 @@ def _cell_of(value: Tensor) -> Tensor:
 def compare_digests(
     kind: type[exp.Expr], left: Tensor, right: Tensor, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of whole tensors by their digests; classes compare by name."""
+    """Return a comparison of whole tensors by their digests; classes compare by name.
+
+    Raises
+    ------
+    QueryTypeError
+        For boxes of two formats.
+    """
+    formats = {innermost(side.type).box_format for side in (left, right)} - {None}
+    if len(formats) > 1:
+        raise QueryTypeError(
+            f"Boxes must have the same format to be compared, but {left.text} is {left.type} in "
+            f"{innermost(left.type).box_format}, and {right.text} is {right.type} in "
+            f"{innermost(right.type).box_format}. BOX_CONVERT one of them."
+        )
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
-    first, second = with_one_list_of_names([_as_items(left, right), _as_items(right, left)])
+    first, second = with_comparable_names(_beside_json(left, right), _beside_json(right, left))
     sides = [digest(side, low, stored=of_one_type, null=True) for side in (first, second)]
     return kind(this=low.as_sql(sides[0], scope), expression=low.as_sql(sides[1], scope))
 
 
-def _as_items(value: Tensor, other: Tensor) -> Tensor:
-    """Return a constant list as a list of items, if the other side holds lists of such items.
+def _beside_json(value: Tensor, other: Tensor) -> Tensor:
+    """Return a constant list as a list of JSON values, if the other side holds such lists.
 
-    NumPy reads ``[]`` and ``[1]`` as arrays, which equal no list of strings or JSON values.
+    NumPy reads ``[TRUE]`` as an array, which equals ``[1]``, but not so JSON.
     """
-    is_list = other.plain is not None and isinstance(other.plain.field.htype.layout, Nested)
-    if not is_list or other.type.is_number or not isinstance(value.tree, Literal_):
+    if not isinstance(value.tree, Literal_) or not _lists_json(other.type):
         return value
     items = value.tree.value
-    if other.type.items is not None and other.type.items.of.is_number and len(items):
-        return value  # a list of arrays equals an array with one more axis
-    items = items.tolist() if isinstance(items, np.ndarray) else items
-    return Tensor(Literal_(items, Type("object").listed()), value.env, value.text)
+    json = items.tolist() if isinstance(items, np.ndarray) else _as_json(items)
+    return Tensor(Literal_(json, Type("object").listed()), value.env, value.text)
+
+
+def _lists_json(type_: Type) -> bool:
+    """Tell whether values are lists of JSON values."""
+    if type_.items is None:
+        return False
+    return type_.items.of.dtype == "object" and (
+        type_.items.of.items is None or _lists_json(type_.items.of)
+    )
+
+
+def _as_json(value: Any) -> Any:
+    """Return lists, perhaps nested, with NumPy's numbers as Python's."""
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    return value.item() if isinstance(value, np.bool_ | np.number) else value
 
 
 def count_argument(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:

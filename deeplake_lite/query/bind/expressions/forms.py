@@ -20,6 +20,8 @@ from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
 from deeplake_lite.query.functions.binding import as_int64
 from deeplake_lite.query.functions.guard import Guarded
+from deeplake_lite.query.functions.truths import join
+from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.tensors.trees import objects
 from deeplake_lite.query.values import Call, Literal_, Tensor
 
@@ -81,6 +83,36 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [with_names(t) for t in tensors] if any(texts) else list(tensors)
 
 
+def as_truths(tensor: Tensor) -> Tensor:
+    """Return lists of truth values as arrays, for logic; return any other tensor as it is."""
+    items = tensor.type.items
+    if items is None or items.of.dtype != "bool" or items.of.ndim != 0:
+        return tensor
+
+    def compute(value: Any, *, lead: int) -> Any:
+        nulls = [item is None for item in value]
+        return join(np.array([bool(item) for item in value], bool), nulls)
+
+    bound = Bound(Type("bool", (None,), Truths()), compute, stacks=False)
+    guarded = Guarded(
+        tensor.text, bound.type, compute, (Arg(tensor.text, tensor.type),), (0,), sees_null=False
+    )
+    tree = Call("TRUTHS", replace(bound, compute=guarded), (tensor.tree,))
+    return Tensor(tree, tensor.env, tensor.text)
+
+
+def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
+    """Return two tensors whose classes can be compared: as names if the other one has strings."""
+    if "str" in (innermost(first.type).dtype, innermost(second.type).dtype):
+        return [with_names(first), with_names(second)]
+    return with_one_list_of_names([first, second])
+
+
+def innermost(type_: Type) -> Type:
+    """Return the type of the items of the innermost lists."""
+    return type_ if type_.items is None else innermost(type_.items.of)
+
+
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors with their classes renumbered by one list of names.
 
@@ -118,7 +150,7 @@ def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
 def _named(value: Any, names: tuple[str, ...]) -> Any:
     if value is None:
         return None
-    if np.ndim(value):
+    if isinstance(value, list) or np.ndim(value):
         return objects([_named(item, names) for item in value])
     return names[int(value)]
 
@@ -324,5 +356,7 @@ def _both(a: Type, b: Type) -> Type:
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
+    if isinstance(b.meaning, Truths):
+        a = replace(a, meaning=b.meaning)
     named = names_of(a) == names_of(b) and (shape is not None or a.is_like_image == b.is_like_image)
     return replace(a, shape=shape, meaning=a.meaning if named else None)

@@ -32,6 +32,7 @@ from deeplake_lite.query.bind.expressions import (
 from deeplake_lite.query.bind.expressions.constants import as_array
 from deeplake_lite.query.bind.expressions.folding import fold, fold_to_sql
 from deeplake_lite.query.bind.expressions.forms import (
+    as_truths,
     with_names_beside_texts,
     with_one_list_of_names,
 )
@@ -192,6 +193,9 @@ REBUILT = frozenset(
 )
 """Nodes that DuckDB computes unchanged, over lowered parts."""
 
+
+_LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
+"""Functions that take lists of truth values, some of which may be null."""
 
 _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
@@ -558,15 +562,15 @@ class Lowering:
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
         tensors = with_one_list_of_names(with_names_beside_texts(tensors))
+        if entry.name in _LOGIC:
+            tensors = [as_truths(tensor) for tensor in tensors]
         arguments = _number_classes([_arg(t) for t in tensors])
         bound = entry.bind(*arguments, **options)
         env: dict[str, exp.Expr] = {}
         for tensor in tensors:
             env.update(tensor.env)
         trees = tuple(
-            Literal_(*as_array(a.value))
-            if a.is_constant and isinstance(t.tree, Literal_)
-            else t.tree
+            Literal_(a.value, a.type) if a.is_constant and isinstance(t.tree, Literal_) else t.tree
             for t, a in zip(tensors, arguments, strict=True)
         )
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)

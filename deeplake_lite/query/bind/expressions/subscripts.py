@@ -14,6 +14,7 @@ from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, agree, as_part, kind_of, settled
 from deeplake_lite.query.bind.scalars.structs import check_sought, kind_of_part
 from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.parse.dialect import Ellipsis as Dots
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.values import (
@@ -391,6 +392,8 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
     """
     if base.type.names is not None:
         return True
+    if isinstance(base.type.meaning, Truths):
+        return bool(shape)
     last = items[-1] if items else None
     is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
     return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)

@@ -156,7 +156,8 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
         return parse_number(value)
     check_pair(value, mine, theirs)
-    if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
+    is_other_list = theirs.name == "list" and mine.names != theirs.names
+    if mine.name == "list" and (is_other_list or _lists_strings(other)):
         return by_name(value)
     if not isinstance(value, Sql):
         return value
@@ -165,6 +166,13 @@ def agree(value: Value, other: Value) -> Value:
     if mine.name == "class" and theirs.name == "text" and not isinstance(other, Constant):
         return Sql(class_name(value.node, mine.names), TEXT)
     return value
+
+
+def _lists_strings(value: Value) -> bool:
+    """Tell whether a value is a constant list that has strings, perhaps in lists within it."""
+    if not isinstance(value, Constant) or not isinstance(value.value, list | np.ndarray):
+        return False
+    return any(isinstance(v.value, str) or _lists_strings(v) for v in items_of(value))
 
 
 _LIKE_A_MOMENT = re.compile(

@@ -1,0 +1,80 @@
+"""Truth values of the items of lists, which may be null: SQL's logic of three values.
+
+A row that has nulls is an array of objects, in which null is None; other rows are booleans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.query.functions.value_type import Truths, Type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.base import Arg, Compute
+
+
+def has_null_items(value: Any) -> bool:
+    """Tell whether a row's value is an array of truth values that may be null."""
+    return isinstance(value, np.ndarray) and value.dtype == object
+
+
+def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
+    """Return truth values with False in place of null, and a mask of the nulls.
+
+    >>> split(np.array([True, None]))
+    (array([ True, False]), array([False,  True]))
+    """
+    if not has_null_items(value):
+        return np.asarray(value), False
+    nulls = np.array([item is None for item in value.flat], bool).reshape(value.shape)
+    return np.where(nulls, False, value).astype(bool), nulls
+
+
+def join(truths: Any, nulls: Any) -> NDArray[Any]:
+    """Return truth values that are null where a mask says so.
+
+    >>> join(np.array([True, False]), np.array([False, True]))
+    array([np.True_, None], dtype=object)
+    """
+    array = np.asarray(truths)
+    if not np.any(nulls):
+        return array
+    out = np.empty(array.size, object)
+    pairs = zip(array.flat, np.broadcast_to(nulls, array.shape).flat, strict=True)
+    for at, (truth, null) in enumerate(pairs):
+        out[at] = None if null else truth
+    return out.reshape(array.shape)
+
+
+def three_valued(compute: Compute) -> Compute:
+    """Return a function of truth values, element by element, that is null where one of them is."""
+
+    def of_items(*values: Any, lead: int) -> Any:
+        if not any(map(has_null_items, values)):
+            return compute(*values, lead=lead)
+        known, nulls = zip(*map(split, values), strict=True)
+        result = compute(*known, lead=lead)
+        masks = [np.broadcast_to(mask, np.shape(result)) for mask in nulls]
+        return join(result, np.logical_or.reduce(masks))
+
+    return of_items
+
+
+def with_truths(type_: Type, *args: Arg) -> Type:
+    """Return the type of truth values computed from arguments: null where theirs may be null."""
+    is_nullable = type_.dtype == "bool" and type_.ndim != 0
+    may_be_null = is_nullable and any(isinstance(a.type.meaning, Truths) for a in args)
+    return replace(type_, meaning=Truths()) if may_be_null else type_
+
+
+def may_hold_null(list_: Type) -> bool:
+    """Tell whether items of lists of a type may be null."""
+    if list_.items is None:
+        return False
+    htype = list_.items.htype
+    return htype is None or htype.item is None or htype.item.nullable
