@@ -225,7 +225,9 @@ def test_only_the_rows_of_the_view_count(ds, wanted):
     assert values(pickle.loads(kept)) == expected
 
 
-@pytest.mark.parametrize("lost", ["text", "params", "seed", "rows", "fingerprint", "sources"])
+@pytest.mark.parametrize(
+    "lost", ["text", "params", "seed", "moment", "rows", "fingerprint", "sources"]
+)
 def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
     from deeplake_lite.dataset.saved import named_views, rows
 
@@ -237,6 +239,23 @@ def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
     (name, document), kind = checked[0]
     rows.check_document(name, document, **kind)
     del document["query"][lost]
+    with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
+        rows.check_document(name, document, **kind)
+
+
+@pytest.mark.parametrize(
+    "moment", [5, True, "", "now", "2026-13-01", "2026-01-01T00:00:00+02:00", []]
+)
+def test_a_saved_query_of_an_odd_time_is_damaged(ds, monkeypatch, moment):
+    from deeplake_lite.dataset.saved import named_views, rows
+
+    checked = []
+    monkeypatch.setattr(
+        named_views, "check_document", lambda *args, **kind: checked.append((args, kind))
+    )
+    ds.query("SELECT x * 2 AS y").save("doubled")
+    (name, document), kind = checked[0]
+    document["query"]["moment"] = moment
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
         rows.check_document(name, document, **kind)
 

@@ -149,21 +149,3 @@ def test_the_zone_of_the_machine_does_not_matter(
     assert (
         ran.stdout.strip() == "23, 2030-01-31, 23:30:00, 23:30:00+00, True, 2030-01-02 03:04:05+00"
     )
-
-
-def test_a_saved_time_that_is_no_time_is_damage(
-    ds: dl.Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from deeplake_lite.dataset.saved import named_views, rows
-
-    checked: list[Any] = []
-    monkeypatch.setattr(
-        named_views, "check_document", lambda *args, **kind: checked.append((args, kind))
-    )
-    ds.query("SELECT LOCALTIMESTAMP AS now").save("now")
-    (name, document), kind = checked[0]
-    rows.check_document(name, document, **kind)
-    for moment in ("yesterday", 3, None):
-        document["query"]["moment"] = moment
-        with pytest.raises(dl.DamagedError, match="view 'now' is damaged"):
-            rows.check_document(name, document, **kind)

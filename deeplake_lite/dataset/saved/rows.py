@@ -93,7 +93,7 @@ class DocumentWriter:
             "text": question.text,
             "params": params_to_json(question.params),
             "seed": question.seed,
-            **({} if question.moment is None else {"moment": question.moment.isoformat()}),
+            "moment": None if question.moment is None else question.moment.isoformat(),
             "rows": view.rows.table.slots,
             "fingerprint": fingerprint(view, view.rows.live()),
             "asked": None if asked is None else self._source(asked, "the view that it ran on"),
@@ -180,7 +180,7 @@ class DocumentReader:
             query["text"],
             params_from_json(query["params"]),
             query["seed"],
-            dt.datetime.fromisoformat(query["moment"]) if "moment" in query else None,
+            _moment_of(query),
             None if query["asked"] is None else self.open(query["asked"]),
             {(s["name"], s["label"]): self.open(s) for s in query["sources"]},
             query.get("kind", "query"),
@@ -242,6 +242,12 @@ def _check(document: Any, *, saved: bool, depth: int) -> None:
         _check_query(document["query"], depth)
 
 
+def _moment_of(query: Any) -> dt.datetime | None:
+    """Return the current time of a query. Raises ValueError, TypeError, LookupError."""
+    moment = query["moment"]
+    return None if moment is None else dt.datetime.fromisoformat(moment)
+
+
 def _check_query(query: Any, depth: int) -> None:
     """Check the query of a document. Raises ValueError, TypeError, LookupError."""
     _check_string(query, "text", ANY)
@@ -255,8 +261,8 @@ def _check_query(query: Any, depth: int) -> None:
         )
     if query["seed"] is not None and type(query["seed"]) is not int:
         raise TypeError(f"'seed' must be a whole number or null, but it is {brief(query['seed'])}.")
-    if "moment" in query:
-        dt.datetime.fromisoformat(query["moment"])
+    if (moment := _moment_of(query)) is not None and moment.tzinfo is not None:
+        raise ValueError(f"'moment' must have no time zone, but it is {brief(query['moment'])}.")
     if query["asked"] is not None:
         _check(query["asked"], saved=False, depth=depth + 1)
     if not isinstance(query["sources"], list):

@@ -347,8 +347,8 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
     digest = xxhash.xxh3_128(view.version.encode())
     question = question_of(view)
     if question is not None:
-        words = [question.text, params_to_json(question.params), question.seed]
-        words += [] if question.moment is None else [question.moment]
+        parameters = params_to_json(question.params)
+        words = [question.text, parameters, question.seed, question.moment]
         digest.update(json.dumps(words, default=str).encode())
         for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
