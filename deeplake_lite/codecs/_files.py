@@ -1,4 +1,4 @@
-"""Checks of image files, and their errors, that the codecs of all formats share."""
+"""Checks on image files and the errors that they raise, shared by the codecs of all formats."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ class View(LoadableRows, Exports, Queryable):
         OptionError
             When a fold would be empty, because there are fewer rows, or groups, than folds.
         ColumnNotFoundError
-            When the view has no column of a name.
+            When a named column does not exist in the view.
 
         Examples
         --------

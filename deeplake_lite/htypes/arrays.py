@@ -166,7 +166,7 @@ def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
 
 
 def as_buffer(array: NDArray[Any]) -> Buffer:
-    r"""Return the bytes of an array in C order, without copying a large array.
+    r"""Return the bytes of an array in C order; a large C-contiguous array is not copied.
 
     >>> as_buffer(np.array([1, 2], "int16"))
     b'\x01\x00\x02\x00'

@@ -122,7 +122,10 @@ def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta6
 
 
 def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
-    """Read datetimes, or strings of one length, without time zones at once; None for any others."""
+    """Read naive datetimes, or strings of equal length without time zones, in one conversion.
+
+    Returns None for any other values.
+    """
     kinds = set(map(type, values))
     if kinds == {datetime} and all(value.tzinfo is None for value in values):
         return np.array(values, "datetime64[us]")

@@ -79,7 +79,7 @@ class FileNames:
         return None
 
     def is_whole(self, name: Any, at: int) -> bool:
-        """Tell whether a value is a file's name with its suffix, which a number cannot be."""
+        """Tell whether a value is a file's full name, including its suffix; a number never is."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 

@@ -69,7 +69,7 @@ class Mix(LoadableRows):
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
         """Return the rows of the views, one view after the other, pinned to their current versions.
 
-        Raises the errors of `batches`.
+        Raises the same errors as `batches`.
         """
         names = common_columns(self.views) if columns is None else tuple(columns)
         return MixSamples.of(self.views, names, self._shares, self.length, with_ids=with_ids)

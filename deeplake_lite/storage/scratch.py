@@ -240,7 +240,7 @@ class Registration:
 
     It consists of two files with the same random name: ``<name>.lock``, which the process keeps
     locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written, and is
-    released after the note was removed, so a note without a locked file is one of a dead writer.
+    released after the note is removed, so a note without a locked file belongs to a dead writer.
 
     Parameters
     ----------

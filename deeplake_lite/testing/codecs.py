@@ -125,7 +125,7 @@ def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | Non
 
 
 def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int = 100) -> None:
-    """Check that damaged files raise no other errors than this package's.
+    """Check that damaged files raise only errors of this package.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ class _Merger:
     def _choose(
         self, conflict: Conflict, key: Unresolved, base: Any, ours: Any, theirs: Any
     ) -> Any:
-        """Return the merged value of three; record a conflict if both sides changed it."""
+        """Merge three versions of a value; record a conflict if both sides changed it."""
         if same_json(ours, theirs):
             return ours
         if not self._is_unresolved(*key):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Difference(Display):
-    """The difference of two versions in the notebook.
+    """The difference between two versions, shown in the notebook.
 
     Created by `browse_diff`.
 

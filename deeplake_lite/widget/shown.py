@@ -159,7 +159,7 @@ has moved to branch 'fix', ...
         return has_ids and self.view.url == self.base.url
 
     def ids(self, positions: Positions) -> Positions | None:
-        """Return the ids of shown rows, or None if they are no rows of the lake."""
+        """Return the ids of shown rows, or None if they are not rows of the lake."""
         if not self.has_ids:
             return None
         table, slots = self.view.rows.locate(positions)

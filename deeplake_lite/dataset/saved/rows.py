@@ -173,7 +173,7 @@ class DocumentReader:
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
     def _run(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
-        """Run a query again. Raises DamagedError if its result has other rows than before."""
+        """Run a query again. Raises DamagedError if its rows differ from those before."""
         question = Question(
             query["text"],
             params_from_json(query["params"]),

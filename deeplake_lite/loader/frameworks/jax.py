@@ -128,9 +128,10 @@ class Jax(Framework):
         return narrowed(name, value)
 
     def hand_over(self, run: Run) -> Iterator[BatchResult]:
-        """Copy batches to the devices, and yield them. A finished next batch is copied first.
+        """Copy batches to the devices, and yield them.
 
-        Copies to a device are asynchronous: they continue while the model computes.
+        If the next batch is ready, it is copied before the current one is yielded. Copies to a
+        device are asynchronous: they continue while the model computes.
         """
         placed = map(self._place_batch, run.batches())
         ahead: list[BatchResult] = []

@@ -31,7 +31,7 @@ LOCAL_RATE = 400e6
 
 
 class Readers:
-    """Runs reads in the order of their submission. The higher the latency, the more at a time."""
+    """Runs reads in submission order. The higher the latency, the more reads run concurrently."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")

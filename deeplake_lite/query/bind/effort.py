@@ -54,7 +54,7 @@ class Effort:
         self._sources: set[int] = set()
 
     def allow_values(self, count: int) -> None:
-        """Raise the limit for `count` values in the parameters."""
+        """Allow more SQL nodes, in proportion to the `count` values in the parameters."""
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:

@@ -178,9 +178,9 @@ def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
 
 
 class _Query:
-    """One query in the database: its tables, its functions, and the error that one has raised.
+    """One query in the database: its tables, its functions, and the error that a function raised.
 
-    All calls of DuckDB are made in a thread that belongs to the query.
+    All calls to DuckDB are made in a thread that belongs to the query.
     """
 
     def __init__(self, plan: Plan) -> None:

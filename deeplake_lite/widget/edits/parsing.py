@@ -192,7 +192,8 @@ class EditParser:
     def _size(self, f: Field, position: int, request: Mapping[str, Any]) -> tuple[int, int]:
         """Return the width and height of the image that a row's boxes were drawn over.
 
-        Raises LakeError if they do not belong to it, or if boxes in pixels have no image.
+        Raises LakeError if the boxes do not belong to that image, or if boxes in pixels have no
+        image.
         """
         view, at = self._host.shown.view, np.array([position])
         parts = f.htype.coordinates is not None and f.htype.coordinates.units == "fraction"

@@ -103,7 +103,7 @@ class Memory:
 
 
 class Disk:
-    """Images on disk, one file each. If the disk cannot be written, nothing is cached.
+    """Images on disk, one file each. If the disk cannot be written to, nothing is cached.
 
     Parameters
     ----------

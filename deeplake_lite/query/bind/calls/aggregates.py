@@ -53,7 +53,7 @@ def pick_row(
     order: Sequence[exp.Expr] = (),
     text: str = "",
 ) -> Tensor:
-    """Return the tensor at one of many rows, whose position an aggregate or a window picks.
+    """Return the tensor at the row whose position an aggregate or window function picks.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def pick_row(
     order : sequence of exp.Expr
         Terms of ORDER BY within the call.
     text : str
-        The call as the query has it.
+        The call as written in the query.
     """
 
     def pick(node: exp.Expr) -> exp.Expr:
@@ -202,7 +202,7 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
 
 
 def _is_of_rows(tensor: Tensor) -> bool:
-    """Tell whether an aggregate or a window picks the rows that a tensor reads."""
+    """Tell whether an aggregate or window function picks the rows that a tensor reads."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 

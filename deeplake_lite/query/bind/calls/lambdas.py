@@ -251,12 +251,12 @@ def _add_parameters(
     scope : Scope
         The scope around the lambda.
     least : int
-        Least number of parameters.
+        Minimum number of parameters.
 
     Raises
     ------
     QueryTypeError
-        For another number of parameters, or for two of one name.
+        For a wrong number of parameters, or for two parameters with the same name.
     """
     names = [part.name for part in e.expressions]
     if not least <= len(names) <= len(kinds) or len({*names}) < len(names):

@@ -148,7 +148,7 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
 
 
 def _no_sql(value: complex) -> exp.Expr:
-    """Refuse a complex number where SQL computes. Raises QueryTypeError."""
+    """Refuse a complex number in an expression that SQL computes. Raises QueryTypeError."""
     raise QueryTypeError(
         f"SQL computes with real numbers, but this one is {value!r}. Compare it with complex "
         "columns by = or <>."
