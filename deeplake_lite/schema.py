@@ -161,7 +161,7 @@ class Schema:
         """Return the schema with one more column at the end."""
         if name in self:
             raise SchemaError(
-                f"There is a column {name!r} already. Drop it first, or choose another name."
+                f"A column {name!r} already exists. Drop it first, or choose another name."
             )
         taken = {column.id for column in self.fields}
         new_id = next(candidate for candidate in iter(_make_id, "") if candidate not in taken)
@@ -181,7 +181,7 @@ class Schema:
         """Return the schema with a column renamed, at the same place."""
         if new in self and new != old:
             raise SchemaError(
-                f"There is a column {new!r} already. Drop it first, or choose another name."
+                f"A column {new!r} already exists. Drop it first, or choose another name."
             )
         return self._replace(old, name=new)
 

@@ -159,7 +159,7 @@ def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
     """Return the error for a file that is whole, but of a kind that cannot be read."""
     return InvalidValueError(
         f"must be a {codec.name.upper()} file that Pillow reads, but it is one {reason}. "
-        f"Convert it to PNG or TIFF."
+        f"Convert it to PNG or classic TIFF."
     )
 
 

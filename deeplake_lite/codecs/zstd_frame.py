@@ -55,5 +55,8 @@ def most_bytes(data: memoryview, at: int) -> int:
         if head & 1:
             break
     if at + trailer != len(data):
-        raise ValueError("the Zstandard frame does not end with its data")
+        raise ValueError(
+            f"the Zstandard frame must end with the data, at byte {len(data):,}, but it ends at "
+            f"byte {at + trailer:,}"
+        )
     return bound

@@ -181,7 +181,7 @@ class Column:
         if dtype is not None and np.dtype(dtype).kind == "O":
             return np.fromiter(values, object, len(values))
         raise OptionError(
-            f"column {self.name!r} cannot become an array, because its values, or the items of one "
+            f"Column {self.name!r} cannot become an array, because its values, or the items of one "
             "value, differ in shape. Read them as a list: column[:]."
         )
 

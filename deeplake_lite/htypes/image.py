@@ -436,8 +436,8 @@ class Image(Htype):
             raise DamagedError(f"An image does not decode: {error.finding}. Restore it.") from error
         if header.shape[:2] != shape[:2]:
             raise DamagedError(
-                f"An image does not decode: its header says {header.shape[:2]}, but {shape[:2]} "
-                "was recorded. Restore it."
+                f"An image must have the recorded size, {shape[:2]}, but its header says "
+                f"{header.shape[:2]}. Restore the image from a backup."
             )
         pixels = codec.decode(data, header.shape, np.dtype(self.dtype))
         return convert_pixels(pixels, self.mode) if self.mode and header.shape != shape else pixels

@@ -163,8 +163,8 @@ def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         lost = _find_overflows(times, dtype)
     if lost.any():
         raise InvalidValueError(
-            f"must fit {dtype.name} exactly, but it is {times[lost][0]}. Declare a column of "
-            f"another unit ({', '.join(UNITS)}), or round with .astype({dtype.name!r})."
+            f"must fit {dtype.name} exactly, but it is {times[lost][0]}. Declare a column with "
+            f"another unit ({', '.join(UNITS)}), or truncate with .astype({dtype.name!r})."
         )
     return converted
 
@@ -198,8 +198,8 @@ def _read_datetime(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                f"must be in the range of years that its fraction of a second allows, but it is "
-                f"{brief(value)}. Write it with fewer digits."
+                "must have a year that its number of decimal places can represent, but it is "
+                f"{brief(value)}. Write the seconds with fewer decimal places."
             ) from None
     raise _not_a_time(value, dtype)
 

@@ -175,8 +175,8 @@ def _as_fraction(weight: Any) -> Fraction:
     number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not number or not (math.isfinite(weight) and weight > 0):
         raise OptionError(
-            f"The weights of a mix must be positive numbers, but one is {weight!r}. Leave that "
-            "view out."
+            f"The weights of a mix must be positive numbers, but one is {weight!r}. Pass a "
+            "positive number, or leave that view out."
         )
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 

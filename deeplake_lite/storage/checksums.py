@@ -196,4 +196,5 @@ def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
         check_blosc(packed, 8 * SIDE * SIDE)
         return np.frombuffer(blosc("noshuffle").decode(packed), "<u8").reshape(SIDE, SIDE)
     except (ValueError, RuntimeError) as error:
-        raise DamagedError(f"Chunk {key!r} cannot be read: {error} Run ds.verify().") from error
+        reason = str(error).rstrip(".")
+        raise DamagedError(f"Chunk {key!r} cannot be read: {reason}. Run ds.verify().") from error

@@ -408,9 +408,10 @@ class Heap:
         key = f"{self.path}/values/c/{chunk}"
         if await session.has(key):
             raise DamagedError(
-                f"Chunk {key!r} must be free by the lake's document, but it is taken: writing it "
-                "would overwrite other cells. Discard the edits, and run ds.verify(). If it finds "
-                "no damage, run ds.optimize() to rewrite the lake; otherwise restore a copy."
+                f"Chunk {key!r} must be free according to the lake's metadata document, but it "
+                "exists: writing it would overwrite other cells. Discard the edits, and run "
+                "ds.verify(). If it finds no damage, run ds.optimize() to rewrite the lake; "
+                "otherwise, restore the lake from a backup."
             )
         stored = _encode(data) if self.compressed else data
         put = session.put(key, stored)

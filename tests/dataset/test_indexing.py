@@ -138,7 +138,7 @@ def test_what_is_no_index_is_an_index_error(ds, index):
 @pytest.mark.parametrize("ends", [(None, None, 0), (0.5, 2), ("a", None), (None, None, 1.0)])
 def test_a_slice_that_means_no_rows_is_an_index_error(ds, ends):
     for view in (ds, ds[[0]], ds[ds.columns[0]], ds.query(f'SELECT "{ds.columns[0]}" AS y')):
-        with pytest.raises(dl.RowIndexError, match="the parts of a slice must be integers"):
+        with pytest.raises(dl.RowIndexError, match="The parts of a slice must be integers"):
             view[slice(*ends)]
 
 
@@ -216,7 +216,7 @@ def test_an_ellipsis_means_all_rows(flowers):
 def test_values_of_several_shapes_make_no_array(flowers):
     with pytest.raises(
         ValueError,
-        match="column 'ragged' cannot become an array, because its values, or the items of one",
+        match="Column 'ragged' cannot become an array, because its values, or the items of one",
     ):
         np.array(flowers["ragged"])
 

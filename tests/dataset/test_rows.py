@@ -510,9 +510,9 @@ def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
 
 
 def test_names_that_are_taken_or_no_names_are_refused(ds):
-    with pytest.raises(dl.SchemaError, match="There is a column 'x' already"):
+    with pytest.raises(dl.SchemaError, match="A column 'x' already exists"):
         ds.add_column("x", "int8", values=[1, 2, 3])
-    with pytest.raises(dl.SchemaError, match="There is a column 'x' already"):
+    with pytest.raises(dl.SchemaError, match="A column 'x' already exists"):
         ds.rename_column("t", "x")
     with pytest.raises(dl.ColumnNotFoundError, match="no column 'y'"):
         ds.rename_column("y", "z")

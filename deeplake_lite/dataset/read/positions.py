@@ -127,7 +127,7 @@ def _ends(index: slice, length: int) -> tuple[int, int, int]:
         return index.indices(length)
     except (TypeError, ValueError) as error:  # for parts that are not integers, and a step of 0
         raise RowIndexError(
-            "the parts of a slice must be integers, and its step must not be 0, but the slice is "
+            "The parts of a slice must be integers, and its step must not be 0, but the slice is "
             f"{brief(index, 80)}."
         ) from error
 

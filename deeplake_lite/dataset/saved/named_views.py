@@ -336,7 +336,7 @@ def _write_once(
     old = view_documents(repository, session)
     if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
-            f"There is a saved view {taken!r} already. Choose another name, or pass overwrite=True."
+            f"A saved view {taken!r} already exists. Choose another name, or pass overwrite=True."
         )
     new = {name: document for name, document in {**old, **changes}.items() if document is not None}
     run(_put(session, new, ids))

@@ -226,14 +226,14 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
     pattern = r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*"
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not re.fullmatch(pattern, name):
         raise SchemaError(
-            f"The name of a {kind} must consist of at most {LONGEST_NAME} letters, digits and "
-            f"characters of ._+-/, and must begin with a letter or digit, but it is {brief(name)}. "
-            "Choose another name."
+            f"The name of a {kind} must consist of at most {LONGEST_NAME} characters, which may be "
+            "letters, digits or any of ._+-/, and must begin with a letter or digit, but it is "
+            f"{brief(name)}. Choose another name."
         )
     branches = branch_names(repository)
     for other, names in (("branch", branches), ("tag", tag_names(repository))):
         if name in names:
-            raise ExistsError(f"There is a {other} {name!r} already. Choose another name.")
+            raise ExistsError(f"A {other} {name!r} already exists. Choose another name.")
     return branches
 
 

@@ -112,9 +112,9 @@ def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
     missing = row_ids[slots < 0]
     if len(missing):
         raise InvalidValueError(
-            f"an edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids belong to "
-            f"no row of this branch, such as {missing[0]}. These rows were deleted, or are of "
-            "another lake. Leave them out: known = np.isin(ids, ds.row_ids)."
+            f"an edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids, such as "
+            f"{missing[0]}, do not belong to any row of this branch. These rows were deleted, or "
+            "belong to another lake. Leave them out with the mask np.isin(ids, ds.row_ids)."
         )
     ordered = np.sort(row_ids)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -60,7 +60,7 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
         return Upserted(0, 0, 0)
     if on not in columns:
         raise InvalidValueError(
-            f"an upsert needs values for its key, but column {on!r} is missing in the data.",
+            "an upsert needs values for its key, but the data has no such column. Add it.",
             column=on,
         )
     keys = Keys(table, key)

@@ -153,7 +153,7 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
     Raises
     ------
     QueryTypeError
-        For lists whose items have axes, and for two lists.
+        For lists whose items are arrays, and for two lists.
     """
     is_json = "object" in (x.type.dtype, y.type.dtype)
     lists = [a for a in (x, y) if a.type.items is not None or (_is_strings(a) and not is_json)]

@@ -162,7 +162,7 @@ class Repository:
             if compiled.PyRepository.exists(storage):
                 hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
                 raise ExistsError(
-                    f"There is a lake at {url!r} already. Choose another name, or open it with "
+                    f"A lake at {url!r} already exists. Choose another name, or open it with "
                     f"dl.open{hint}."
                 )
             repository = compiled.PyRepository.create(storage, config=settings())
@@ -354,8 +354,9 @@ class Repository:
                 with translated():
                     self._repository.reset_branch(to_engine(branch), done, before)
             except ExistsError as error:
+                reason = str(error).rstrip(".")
                 raise ConflictError(
-                    f"The branch moved while this commit was written: {error}"
+                    f"Another writer moved the branch during this commit: {reason}. Commit again."
                 ) from error
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
@@ -477,8 +478,8 @@ class Repository:
             ) from error
         if lost:
             raise VersionNotFoundError(
-                f"The version {snapshot_id!r} is not complete any more: {len(lost):,} of its files "
-                f"are gone, such as {lost[0]!r}."
+                f"The version {snapshot_id!r} is no longer complete: {len(lost):,} of its files, "
+                f"such as {lost[0]!r}, do not exist."
             )
 
     def _named(self) -> set[str]:

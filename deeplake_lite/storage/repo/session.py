@@ -331,8 +331,8 @@ class Session:
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(
-                f"The array {path} must have {length:,} entries, as the lake's document says, but "
-                f"its shape is {shape}. Restore the lake from a copy."
+                f"The array {path} must have {length:,} entries according to the lake's metadata "
+                f"document, but its shape is {shape}. Restore the lake from a backup."
             )
         return metadata
 
@@ -384,7 +384,8 @@ class Session:
             return dict(json.loads(bytes(stored)).get("attributes") or {})
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(
-                f"The lake's document cannot be read: {brief(error, 200)}. Restore it from a copy."
+                f"The lake's metadata document cannot be read: {brief(error, 200)}. Restore the "
+                "lake from a backup."
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
@@ -436,9 +437,10 @@ class Session:
         """
         if lost := run(self._find_lost(keys)):
             raise LostChunksError(
-                f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: the "
-                "transaction was open for longer than the grace period of a vacuum, which deleted "
-                "them, or a clock was set back. Nothing was committed; write the rows again.",
+                f"This commit needs chunks that no longer exist ({len(lost):,}, such as {lost[0]}):"
+                " the transaction was open for longer than the grace period of a vacuum, which "
+                "deleted them, or a clock was set back. Nothing was committed; write the rows "
+                "again.",
                 lost,
             )
 
@@ -531,7 +533,8 @@ class Session:
             version = self._write_version(branch, before, message, properties)
         except compiled.ConflictError as error:
             raise ConflictError(
-                f"The branch moved while this commit was written: {error}"
+                f"Another writer moved the branch during this commit: {reason_of(error)}. Commit "
+                "again."
             ) from error
         except compiled.IcechunkError as error:
             raise StorageError(

@@ -101,9 +101,9 @@ def _check(
         matched = any(m and m == c for m, c in old_counts)
         if mark_count != class_count and matched:
             raise InvalidValueError(
-                f"a row would have {_count_text(mark_count)} in {marks.name!r}, but "
-                f"{_count_text(class_count)} classes in {classes.name!r}. Each must have one "
-                "class: edit the boxes in the detail panel, or set both columns in Python with "
+                f"a row must have as many classes in {classes.name!r} as items in {marks.name!r}, "
+                f"but it would have {_count_text(class_count)} and {_count_text(mark_count)}. Edit "
+                "the boxes in the detail panel, or set both columns in Python with "
                 "ds.update(rows, {…}).",
                 column=classes.name,
             )

@@ -64,8 +64,8 @@ def to_cell(f: Field, value: Any) -> Cell:
     htype = f.htype
     if not htype.browser.editable:
         raise SchemaError(
-            f"column {f.name!r} is {htype}, which is not edited by hand. Change it in Python with "
-            "ds.update(rows, {…})."
+            f"Column {f.name!r} is {htype}, which cannot be edited in the page. Change it in "
+            "Python with ds.update(rows, {…})."
         )
     try:
         if htype.scalar is not None and isinstance(value, str):

@@ -223,8 +223,8 @@ class EditParser:
     def _check_rows(self) -> None:
         if not self._host.shown.has_ids:
             raise LakeError(
-                "These rows are no rows of the dataset, because the query groups or joins rows, or "
-                "shows another lake. To edit, clear the query."
+                "These rows are not rows of the dataset, because the query groups or joins rows, "
+                "or shows another lake. To edit, clear the query."
             )
 
     def _ids(self, positions: Positions) -> NDArray[np.int64]:

@@ -234,9 +234,9 @@ def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     growing = (part for part in e.walk() if growth.grows(part))
     part_text = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
     raise QueryTypeError(
-        "PARTITION BY and ORDER BY within OVER must not have values that are checked while they "
-        f"are computed, but the length or the exactness of {part_text} is. Compute it in a "
-        f"subquery: FROM (SELECT *, {part_text} AS x FROM …)."
+        "PARTITION BY and ORDER BY within OVER must not need a check at run time, but the length "
+        f"or the exactness of {part_text} needs one. Compute it in a subquery: FROM (SELECT *, "
+        f"{part_text} AS x FROM …)."
     )
 
 

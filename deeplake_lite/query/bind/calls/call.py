@@ -292,7 +292,7 @@ def _call_tensors(
     if name.lower() in catalog():
         raise QueryTypeError(
             f"{name} takes one value per row, but {text_of(_tensor_among(args, e))} is a tensor. "
-            "Reduce it, for example by MEAN(…), or take an element of it."
+            "Reduce it, for example with MEAN(…), or take an element of it."
         )
     raise unknown_function(name)
 
@@ -407,7 +407,7 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
     named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
     if name == "STRUCT_PACK" and not all(named):
         raise QueryTypeError(
-            f"STRUCT_PACK takes every part with its name, but the call is {text_of(e)}. Write "
+            f"STRUCT_PACK needs a name for every field, but the call is {text_of(e)}. Write "
             "STRUCT_PACK(name := x), or {'name': x}."
         )
 

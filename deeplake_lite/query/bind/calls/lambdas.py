@@ -183,7 +183,7 @@ def _list_and_lambda(
     if isinstance(value, Tensor) and has_axes(value):
         raise QueryTypeError(
             f"{name} takes a list, but {text_of(parts[0])} is a tensor. Compute with the whole "
-            "tensor, as in x + 1, or reduce it, for example by MEAN(…)."
+            "tensor, as in x + 1, or reduce it, for example with MEAN(…)."
         )
     value = low.types.refined(settled(value, low, scope))
     if by_name:

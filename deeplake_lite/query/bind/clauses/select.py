@@ -231,7 +231,7 @@ class Binder:
             with placed(self.low.text, joins[0].this):
                 raise QueryError(
                     "A join must be in FROM, but this one follows a query. Write SELECT * FROM "
-                    f"{text_of(tree.this):.60} AS a JOIN …"
+                    f"({text_of(tree.this):.60}) AS a JOIN …."
                 )
         clauses_after = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
         if not any(map(tree.args.get, clauses_after)):
@@ -383,7 +383,7 @@ class Binder:
             e = item.unalias()
             if e.find(exp.Star) is not None and not _counts_rows(e):
                 raise QueryError(
-                    f"* must be alone, or behind a source as in source.*, but the query has "
+                    "* must stand alone or follow a source, as in source.*, but the query has "
                     f"{text_of(item)}."
                 )
             is_alias = isinstance(item, exp.Alias)

@@ -323,7 +323,7 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
             if name != "bytes" and other == "text":
                 continue
             raise QueryTypeError(
-                f"A column must have one kind of values, but {label!r} is {WORDS[name]} on one "
+                f"A column must have one kind of value, but {label!r} is {WORDS[name]} on one "
                 f"side and {WORDS[other]} on the other. CAST one of them, or leave it out."
             )
 

@@ -201,13 +201,13 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
     formats = {t.box_format or "xyxy" for t in inner if t.shape is None or t.shape[-1:] == (4,)}
     if len(formats) > 1:
         raise QueryTypeError(
-            f"{what} must be given boxes of one format, but they are "
+            f"{what} must be given boxes of the same format, but they are "
             f"{' and '.join(sorted(formats))}: {text}. Convert them with BOX_CONVERT(x, 'xyxy')."
         )
     units = {t.boxes.units for t in inner if t.boxes is not None}
     if len(units) > 1:
         raise QueryTypeError(
-            f"{what} must be given boxes of one unit, but they are in "
+            f"{what} must be given boxes in the same units, but their units are "
             f"{' and '.join(sorted(units))}: {text}. Multiply fractions by the size of the image "
             "first."
         )

@@ -282,7 +282,7 @@ class Lowering:
                 return self._precompute(value, scope)
         raise QueryTypeError(
             f"One value per row is needed here, but {value.text} is a tensor, {value.type}. Reduce "
-            "it, for example by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
+            "it, for example with MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:

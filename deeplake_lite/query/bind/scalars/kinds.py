@@ -608,6 +608,6 @@ def check_ordered(*values: Value) -> None:
     """Refuse to order JSON within lists, structs and maps. Raises QueryTypeError."""
     if any(kind_of(value).holds_json for value in values):
         raise QueryTypeError(
-            "Lists and structs that hold JSON have no order, but JSON alone has one. Order by the "
-            "parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
+            "Lists and structs that hold JSON cannot be ordered; only JSON on its own can. Order "
+            "by their parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
         )
