@@ -203,7 +203,7 @@ def test_there_is_no_lake_where_none_was_made_on_s3(options):
 
 def test_a_lake_on_s3_is_not_made_twice(options):
     lake("once", options)
-    with pytest.raises(dl.ExistsError, match="A lake at .* already exists"):
+    with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         lake("once", options)
 
 

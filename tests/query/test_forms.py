@@ -158,7 +158,7 @@ def test_boxes_of_other_units_or_formats_are_refused(other):
         "SELECT COALESCE(A.x, B.x) AS x FROM A JOIN B ON A.k = B.k",
     ):
         with pytest.raises(
-            dl.errors.QueryTypeError, match=r"boxes (in the same units|of the same format)"
+            dl.errors.QueryTypeError, match=r"(in the same units|of the same format)"
         ):
             dl.query(query, sources=sources)
 
