@@ -234,7 +234,7 @@ class Schema:
                 return cls(tuple(_read_field(column) for column in columns))
         raise FormatError(
             f"A schema must be an object with a list of 'columns', but it is "
-            f"{brief(document, 120)}. Restore it."
+            f"{brief(document, 120)}. Restore the schema from a backup."
         )
 
     def compare(self, other: Schema) -> SchemaChanges:
@@ -348,7 +348,7 @@ def _read_field(column: Any) -> Field:
             return Field(name, id_, from_config(config), column.get("metadata", {}))
     raise FormatError(
         f"A column must be an object with 'name', 'id' and 'htype', but it is "
-        f"{brief(column, 120)}. Restore the schema."
+        f"{brief(column, 120)}. Restore the schema from a backup."
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 SHOWN = 20
-"""Most lines of a list that are printed."""
+"""Maximum number of lines of a list that are printed."""
 
 INTERRUPTED = 130
 """Exit code of a program that Ctrl-C interrupted, by the convention of shells."""

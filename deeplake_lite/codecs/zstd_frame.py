@@ -9,7 +9,7 @@ from __future__ import annotations
 
 MAGIC = 0xFD2FB528
 BLOCK_BYTES = 128 * 1024
-"""Most bytes that one block of a frame decompresses to (section 3.1.1.2.4)."""
+"""Maximum number of bytes that one block of a frame decompresses to (section 3.1.1.2.4)."""
 
 
 def content_size(data: memoryview) -> tuple[int | None, int]:

@@ -223,7 +223,7 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
     if len(shape) not in axes or min(shape, default=0) < 0:
         raise DamagedError(
             f"A cell must have {' or '.join(map(str, axes))} axes, but the shape {shape} was "
-            "recorded. Restore it; ds.verify() lists all damage."
+            "recorded. Restore it from a backup; ds.verify() lists all damage."
         )
 
 

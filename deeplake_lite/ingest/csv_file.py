@@ -32,7 +32,7 @@ BLOCK_BYTES = 16 * 2**20
 """Size of a block of a larger file."""
 
 MOST_LISTED = 5
-"""Most names of columns that a message lists."""
+"""Maximum number of names of columns that a message lists."""
 
 DELIMITERS = (",", ";", "\t", "|")
 """Usual delimiters of CSV files."""

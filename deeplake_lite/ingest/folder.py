@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Most bytes of the files of a block."""
+"""Maximum size of the files of a block, in bytes."""
 
 
 @takes_options

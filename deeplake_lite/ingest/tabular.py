@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
-"""Most bytes of a block."""
+"""Maximum size of a block, in bytes."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ LARGE = 2**20
 """Memory of at least this many bytes is reused. Smaller pieces are quick to allocate."""
 
 MOST_FREE = 16
-"""Most pieces of free memory in the pool."""
+"""Maximum number of pieces of free memory in the pool."""
 
 MOST_BYTES = 256 * 2**20
-"""Most bytes of free memory in the pool. The limit is lower if a loader has a small budget."""
+"""Maximum free memory in the pool, in bytes. It is lower if a loader has a small budget."""
 
 LEAST_BYTES = 4 * LARGE
 """The limit of the pool is never lower than this."""

@@ -58,7 +58,7 @@ DATALOADER_HINTS = {
 """Hints for options of PyTorch's DataLoader, and for options that only one framework has."""
 
 LEAST_BUDGET = 64 * 2**20
-"""Least memory budget of a loader, in bytes."""
+"""Minimum memory budget of a loader, in bytes."""
 
 
 @dataclass(frozen=True)

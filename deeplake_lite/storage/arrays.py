@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 type Slots = NDArray[np.int64]
 
 INDEX_ROWS = 8_192
-"""Most rows in one chunk of an array."""
+"""Maximum number of rows in one chunk of an array."""
 
 DENSE_BYTES = 256 * 1024
-"""Most bytes in one chunk, unless a single row is larger. A commit of one row rewrites a chunk."""
+"""Maximum size of a chunk in bytes, unless a row is larger. A commit of a row rewrites a chunk."""
 
 WIDE_BYTES = 4_096
 """Rows of at least this many bytes are stored without compression: decoding them would take longer
 than reading them from disk."""
 
 READS_IN_FLIGHT = 16
-"""Most chunks that are read at a time."""
+"""Maximum number of chunks that are read at a time."""
 
 NARROW_BYTES = 16
 """Chunks with rows of up to this many bytes are cached. The arrays of the index are like that."""
 
 WRITES_IN_FLIGHT = 8
-"""Most chunks that are written at a time."""
+"""Maximum number of chunks that are written at a time."""
 
 THREADED_BYTES = 64 * 1024
 """Chunks of at least this size are compressed in a thread."""
@@ -98,7 +98,7 @@ class ArraySpec:
 
     @property
     def most_bytes(self) -> int:
-        """Most bytes of a stored chunk, including headers and checksums."""
+        """Maximum size of a stored chunk in bytes, including headers and checksums."""
         return self.chunk_rows * self.row_bytes + 64
 
     @property
@@ -589,8 +589,9 @@ class SlotArray:
         return await cast("Checksums", self._checksums).of(self.path, chunk)
 
     def _damaged(self, start: int, stop: int, error: Exception) -> DamagedError:
+        reason = str(error).rstrip(".")
         return DamagedError(
-            f"Rows {start} to {stop} of {self.path} cannot be read: {error} Run ds.verify()."
+            f"Rows {start} to {stop} of {self.path} cannot be read: {reason}. Run ds.verify()."
         )
 
     async def _write_updates(self, session: Session) -> None:

@@ -172,7 +172,7 @@ class Checksums:
         _, group, *items, name = path.split("/")
         first = 0 if group == ROWS_OF else self._rows.get(group)
         if first is None:
-            raise DamagedError(f"The lake has no checksums for {path}. Restore it from a copy.")
+            raise DamagedError(f"The lake has no checksums for {path}. Restore it from a backup.")
         return first + LEVEL_ROWS * len(items) + OFFSETS[name]
 
     def _key(self, down: int, across: int) -> str:

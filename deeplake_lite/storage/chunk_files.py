@@ -226,7 +226,7 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
     except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The manifest {manifest.name} cannot be read: {reason}. Restore it from a copy."
+            f"The manifest {manifest.name} cannot be read: {reason}. Restore it from a backup."
         ) from error
 
 
@@ -266,7 +266,7 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
     except KeyError as error:
         raise DamagedError(
             f"The snapshot {snapshot['id']} is damaged: an array refers to the manifest {error}, "
-            "which the snapshot does not list. Restore it from a copy."
+            "which the snapshot does not list. Restore it from a backup."
         ) from error
 
 
@@ -311,7 +311,7 @@ def check_all_regular(folder: Path) -> None:
 def _irregular(name: Path | str) -> DamagedError:
     return DamagedError(
         f"{str(name)!r} must be a file, but it is a directory, pipe or device. Restore it from a "
-        "copy."
+        "backup."
     )
 
 
@@ -339,7 +339,7 @@ def read_file(name: str, most: int) -> bytes:
         if size > most:
             raise DamagedError(
                 f"{name!r} must have at most {most:,} bytes, but it has {size:,}. Restore it from "
-                "a copy."
+                "a backup."
             )
         return _read_at(descriptor, 0, size)
     finally:

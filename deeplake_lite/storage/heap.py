@@ -77,7 +77,7 @@ TAIL_CHUNK = 64 * 1024
 """Bytes of a chunk of ``tail``. A commit of one row rewrites one of them."""
 
 MOST_BYTES = 2**31
-"""Most bytes of one cell."""
+"""Maximum size of one cell, in bytes."""
 
 PENDING = 2**61
 """Starts at or above this are offsets in the bytes of the open transaction."""
@@ -87,13 +87,13 @@ STRADDLE_BYTES = 2**20
 tail as a whole."""
 
 IN_FLIGHT = 16
-"""Most reads at a time."""
+"""Maximum number of reads at a time."""
 
 MINE_BYTES = 16 * 2**20
 """Size of the cache for decoded chunks of the open transaction."""
 
 WRITES_IN_FLIGHT = 2
-"""Most chunks that are being written while the next is filled."""
+"""Maximum number of chunks that are being written while the next is filled."""
 
 
 class Claims(Protocol):
@@ -395,7 +395,7 @@ class Heap:
         StorageError
             When there is no chunk number left.
         DamagedError
-            When the chunk exists although the lake's document says that it is free.
+            When the chunk exists although the lake's metadata document says that it is free.
         """
         if self._first + self._written >= HEAP_CHUNKS:
             raise StorageError(
@@ -604,4 +604,5 @@ def _decode(key: str, stored: memoryview | None, size: int) -> memoryview:
     try:
         return memoryview(unzstd(data, size))
     except (ValueError, RuntimeError) as error:
-        raise DamagedError(f"Chunk {key!r} cannot be read: {error} Run ds.verify().") from error
+        reason = str(error).rstrip(".")
+        raise DamagedError(f"Chunk {key!r} cannot be read: {reason}. Run ds.verify().") from error

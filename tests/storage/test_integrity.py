@@ -215,7 +215,7 @@ def test_a_document_of_wrong_types_is_damage_or_means_what_it_says(document, key
     if key == "ordered" and value is True:
         return
     error = dl.LakeError if key == "schema" else dl.DamagedError
-    with pytest.raises(error, match="Restore it"):
+    with pytest.raises(error, match=r"Restore the (lake|schema) from a backup"):
         state.State.from_json({state.KEY: state.sealed({**document, key: value})})
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from deeplake_lite.htypes.words import counted
 
 SHOWN = 20
-"""Most lines of damage that a report prints."""
+"""Maximum number of lines of damage that a report prints."""
 
 
 @dataclass(frozen=True)

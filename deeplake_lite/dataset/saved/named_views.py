@@ -207,7 +207,7 @@ def _naming_view(name: str) -> Iterator[None]:
     except DAMAGE as error:
         raise DamagedError(
             f"The saved view {brief(name)} cannot be opened: {error!s:.200}. Delete it, or restore "
-            "the lake from a copy."
+            "the lake from a backup."
         ) from error
 
 
@@ -370,5 +370,5 @@ async def _read_ids(session: Session, path: str) -> Any:
     except (*DAMAGE, MemoryError, OSError) as error:
         raise DamagedError(
             f"The rows of a saved view cannot be read: {error!s:.200}. Restore the lake from a "
-            "copy, or delete the view and save it again."
+            "backup, or delete the view and save it again."
         ) from error

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import Lake
 
 DEEPEST = 32
-"""Most levels of queries of other queries' results in a document."""
+"""Maximum number of levels of queries of other queries' results in a document."""
 
 MOST_ROWS = 2**47
-"""Most rows of a view or a result."""
+"""Maximum number of rows of a view or a result."""
 
 ANY = r".*"
 STRINGS = {
@@ -158,7 +158,7 @@ class DocumentReader:
         rows = self._read(document["array"])
         if _hash(rows) != document["hash"]:
             raise DamagedError(
-                "The rows of a saved view do not match their hash. Restore the lake from a copy, "
+                "The rows of a saved view do not match their hash. Restore the lake from a backup, "
                 "or delete the view and save it again."
             )
         return rows
@@ -214,7 +214,7 @@ def damaged_view(name: str, error: Exception) -> DamagedError:
     reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return DamagedError(
         f"The saved view {brief(name)} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
-        "restore the lake from a copy."
+        "restore the lake from a backup."
     )
 
 

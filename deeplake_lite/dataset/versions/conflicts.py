@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 MOST_LISTED = 10
-"""Most conflicts that an error message lists."""
+"""Maximum number of conflicts that an error message lists."""
 
 MOST_LETTERS = 60
-"""Most characters of a value in an error message."""
+"""Maximum length of a value in an error message, in characters."""
 
 
 @dataclass(frozen=True)

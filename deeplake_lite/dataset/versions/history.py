@@ -30,13 +30,13 @@ type Version = str | date | Commit
 """A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
 
 MOST_NAMES = 10
-"""Most branches and tags that an error message names."""
+"""Maximum number of branches and tags that an error message names."""
 
 NEAREST = 3
-"""Most suggestions of similar names among them."""
+"""Maximum number of suggestions of similar names among them."""
 
 LONGEST_NAME = 200
-"""Most characters in the name of a branch or tag, which becomes part of a file name."""
+"""Maximum length of the name of a branch or tag, which becomes part of a file name."""
 
 COMMIT_ID = r"[0-9A-Z]{20}"
 """Form of a whole commit id."""

@@ -22,7 +22,7 @@ AUX = "_aux"
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
 
-DAMAGED = "The list of saved views is damaged. Restore the lake from a copy."
+DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
 
 def views_session(repository: Repository) -> Session | None:

@@ -44,7 +44,7 @@ FIRST_ROWS = 64
 """Number of rows in the first block, when the size of a row is not known yet."""
 
 MOST_ROWS = 65_536
-"""Most rows in a block."""
+"""Maximum number of rows in a block."""
 
 STREAMED_ROWS = 1_024
 """Number of rows that are taken from a generator at a time."""

@@ -30,7 +30,7 @@ class DecodedCache:
     rows : int
         Number of rows in the view.
     limit : int
-        Most bytes to cache.
+        Maximum size of the cache, in bytes.
     tally : Tally
         Counts the cached bytes.
     """

@@ -29,7 +29,7 @@ TOGETHER = 16
 """Number of blocks that are read as one if all are held, as each read takes a millisecond more."""
 
 COMPUTED_ROWS = 32
-"""Most rows in a block if a query computes them: a batch waits for whole blocks."""
+"""Maximum number of rows in a block if a query computes them: a batch waits for whole blocks."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BlockPolicy:
     cached: int
     """Number of blocks, from the first on, that are read whole. Rows of others are read alone."""
     most: int = 1
-    """Most blocks to hold at a time in mode ``"window"``."""
+    """Maximum number of blocks to hold at a time in mode ``"window"``."""
 
     @classmethod
     def of(
@@ -64,7 +64,7 @@ class BlockPolicy:
         samples : Samples
             Rows to read.
         limit : int
-            Most bytes to hold.
+            Maximum number of bytes to hold.
         window : int
             Number of rows in a window of the order, after which none of them comes again; 0 if the
             order has no windows.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
-"""Most space that blocks may take, as a share of the free space plus the blocks' own."""
+"""Maximum space that blocks may take, as a share of the free space plus the blocks' own."""
 
 UNFINISHED = "."
 """Prefix of a block's file name while the file is written."""

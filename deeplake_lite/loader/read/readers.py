@@ -21,7 +21,7 @@ CLOSED = (
 """Message of the error that ends a running epoch when its loader is closed."""
 
 LEAST, MOST = 2, 32
-"""Least and most reads at a time."""
+"""Minimum and maximum number of concurrent reads."""
 
 LOCAL_SECONDS = 0.02
 """Latency of a local disk. Below it, more reads at a time do not help; on a disk, they harm."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.sources import Source
 
 MOST_NODES = 200_000
-"""Most SQL nodes for a short query; that many take a few seconds."""
+"""Maximum number of SQL nodes for a short query; that many take a few seconds."""
 
 PER_CHARACTER = 2_000
 """Additional nodes for each of the first `LONG` characters of the query."""

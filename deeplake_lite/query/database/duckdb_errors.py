@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LONGEST = 2_000
-"""Most characters of a message; the middle of a longer one is left out."""
+"""Maximum length of a message, in characters; the middle of a longer one is left out."""
 
 _DATE = "A date must be 'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DRAWN = 100_000_000
-"""Most rows that SAMPLE BY … REPLACE draws."""
+"""Maximum number of rows that SAMPLE BY … REPLACE draws."""
 
 type Rows = NDArray[np.int64]
 

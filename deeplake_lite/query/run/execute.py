@@ -63,10 +63,10 @@ MEMORY = _physical_memory() // 2
 """DuckDB's memory limit in bytes."""
 
 MOST_BYTES = MEMORY // 4
-"""Most bytes of a result that may be larger than its sources."""
+"""Maximum size of a result that may be larger than its sources, in bytes."""
 
 MOST_PAIRS = 1 << 18
-"""Most rows of a cross join of sources in which the place of an error is searched."""
+"""Maximum number of rows of a cross join of sources in which the place of an error is searched."""
 
 BATCH_ROWS = 1 << 13
 """Rows of a growing result that are fetched between two checks of its size."""

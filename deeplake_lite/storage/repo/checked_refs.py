@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 WAY_OUT = (
-    "Restore its file in the lake's refs/ from a copy. If this is intended, delete the files *.ref "
-    "in the lake's .writers/, in which writers note where they left the branches and tags."
+    "Restore its file in the lake's refs/ from a backup. If this is intended, delete the files "
+    "*.ref in the lake's .writers/, in which writers note where they left the branches and tags."
 )
 """Advice for a branch or tag that names the wrong version."""
 

@@ -192,7 +192,7 @@ def _translate(reason: str) -> LakeError:
             "vacuum deleted the version or the lake was created anew."
         )
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
-        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a copy.")
+        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")
     return StorageError(
         f"The store refused: {reason}. Check the free space, the permissions and the network, then "
         "try again."

@@ -121,6 +121,6 @@ class _Files:
                 path = self._folder / "chunks" / chunk
                 if not path.is_file():
                     raise DamagedError(
-                        f"The file {str(path)!r} is missing. Restore it from a copy."
+                        f"The file {str(path)!r} is missing. Restore it from a backup."
                     )
             self._sound.add(manifest.name)

@@ -271,7 +271,7 @@ class Repository:
         if stored.id != snapshot_id:
             raise DamagedError(
                 f"Version {snapshot_id} is damaged: version {stored.id} is in its place. Restore "
-                "the lake from a copy."
+                "the lake from a backup."
             )
 
     def _check_refs(self) -> None:
@@ -735,7 +735,7 @@ class Repository:
                     raise DamagedError(
                         f"The history of {start} is damaged: version {s.id} is in the place of "
                         f"{expected}{', and is there twice' if s.id in seen else ''}. Restore the "
-                        "lake from a copy."
+                        "lake from a backup."
                     )
                 seen.add(s.id)
                 expected = s.parent_id or ""
@@ -782,7 +782,7 @@ class Repository:
         if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
             raise DamagedError(
                 f"The log of the chunks that version {commit.id} wrote is damaged. Restore "
-                f"its file transactions/{commit.id} from a copy."
+                f"its file transactions/{commit.id} from a backup."
             )
         return diff.updated_chunks
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
 IN_FLIGHT = 16
-"""Most requests to the engine at a time."""
+"""Maximum number of requests to the engine at a time."""
 
 NAMED_AT_ONCE = 1_000
 """Number of chunk indices that the engine returns at a time."""
@@ -65,11 +65,12 @@ ONE_THREAD_BYTES = 2**20
 """Up to this many bytes are read from chunk files in the thread of the event loop."""
 
 MOST_BYTES = 2**31 + 2**10
-"""Most bytes of a chunk: that of a cell of the largest size."""
+"""Maximum size of a chunk in bytes: that of a cell of the largest size."""
 
 MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
-"""Most entries along one axis of an array, and most chunks of an array. When metadata is written,
-the engine walks through all chunks of the array, and aborts the process if memory runs out."""
+"""Maximum number of entries along one axis of an array, and of chunks of an array. When metadata
+is written, the engine walks through all chunks of the array, and aborts the process if memory
+runs out."""
 
 CONFIRM_AFTER = 60.0
 """Age in seconds from which a commit to an object store checks that its chunks still exist. Younger
@@ -189,7 +190,7 @@ class Session:
         rest : str
             The part of a chunk's key behind its number along the first axis, such as ``"/0/0"``.
         most : int
-            Most bytes of a chunk.
+            Maximum size of a chunk, in bytes.
 
         Returns
         -------
@@ -291,8 +292,8 @@ class Session:
         stored = (await self._metadata(path))["shape"]
         if stored[0] < shape[0] or tuple(stored[1:]) != shape[1:]:
             raise DamagedError(
-                f"The array {path} must have the shape {shape}, as the lake's document says, but "
-                f"its shape is {stored!r:.60}. Restore the lake from a copy."
+                f"The array {path} must have the shape {shape} according to the lake's metadata "
+                f"document, but its shape is {stored!r:.60}. Restore the lake from a backup."
             )
 
     async def resize(self, path: str, old: int, new: int) -> None:
@@ -327,7 +328,7 @@ class Session:
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             reason = str(error).rstrip(".")
             raise DamagedError(
-                f"The array {path} cannot be opened: {reason}. Restore the lake from a copy."
+                f"The array {path} cannot be opened: {reason}. Restore the lake from a backup."
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SUFFIX = ".ref"
 
 MOST_BYTES = 4_096
-"""Most bytes of a file with a note."""
+"""Maximum size of a file with a note, in bytes."""
 
 
 class Note(NamedTuple):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.edits.staged import Edit, Ids
 
 MOST_COMPARED = 4096
-"""Most rows whose marks and classes are counted at a time."""
+"""Maximum number of rows whose marks and classes are counted at a time."""
 
 
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:

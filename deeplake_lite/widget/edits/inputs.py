@@ -38,7 +38,7 @@ NEW: Final = "c00000000"
 """Id of the column for the first tag, until it is added."""
 
 MOST_LETTERS = 100_000
-"""Most characters of a string that can be edited in the page."""
+"""Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
 """Largest integer up to which JavaScript, whose numbers are floats, has all integers."""

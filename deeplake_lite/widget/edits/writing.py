@@ -48,7 +48,7 @@ WAY_OUT = (
 )
 
 MOST_WRITTEN = 4096
-"""Most rows whose cells are computed one by one at a time."""
+"""Maximum number of rows whose cells are computed one by one at a time."""
 
 
 @dataclass(frozen=True)

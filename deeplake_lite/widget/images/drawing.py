@@ -42,7 +42,7 @@ Returns a string for a value that its type describes instead, such as an empty s
 """
 
 WEB_BYTES = 96 * 1024
-"""Most bytes of a file that goes to the grid unchanged, if it is no larger than requested."""
+"""Maximum size in bytes of a file sent to the grid unchanged, if it is no larger than requested."""
 
 FINE = 64
 """Longest side of images that are encoded without loss, because each pixel is visible."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_VERSIONS = 200
-"""Most versions that are compared."""
+"""Maximum number of versions that are compared."""
 
 SECONDS = 2.0
 """Time limit for the comparison of versions."""

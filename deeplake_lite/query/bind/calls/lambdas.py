@@ -41,7 +41,7 @@ _POSITION = Kind("number", htype=Scalar("int64"))
 """Kind of an item's position, which a lambda may take as its last parameter."""
 
 _MOST_KINDS = 3
-"""Most times that the kind of LIST_REDUCE's intermediate result may widen."""
+"""Maximum number of times that the kind of LIST_REDUCE's intermediate result may widen."""
 
 
 def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value:

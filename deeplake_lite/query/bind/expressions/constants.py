@@ -107,7 +107,7 @@ MOST = 2**127 - 1
 """Greatest integer that DuckDB computes with."""
 
 _DECIMALS = 18
-"""Most decimal places at which a DuckDB decimal still has room for any 64-bit integer."""
+"""Maximum number of decimal places with which a DuckDB decimal can hold any 64-bit integer."""
 
 
 def _of_decimal(number: decimal.Decimal) -> Constant:

@@ -151,7 +151,7 @@ _udf_numbers = count()
 """Numbers for the names of functions, since all queries of the process share one database."""
 
 _MOST_TRACES = 200
-"""Most expressions of a query whose places are recorded."""
+"""Maximum number of expressions of a query whose places are recorded."""
 
 _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtract: " Write a subscript: meta['key'].",

@@ -35,7 +35,7 @@ _DECIMAL = re.compile(r"-?\d{0,9}\.\d{1,9}", re.ASCII)
 """Literals that are decimals in DuckDB, which become floats of the width of the other side."""
 
 _OF_COLUMNS = -(2**63), 2**64 - 1
-"""Least and greatest integer that a column of any integer dtype can hold."""
+"""Smallest and largest integer that a column of any integer dtype can hold."""
 
 NO_INTEGER = 0.5
 """A number that equals no integer."""

@@ -111,7 +111,7 @@ def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
 
 
 _SHOWN = 60
-"""Most characters of a JSON value in a message."""
+"""Maximum length of a JSON value in a message, in characters."""
 
 
 def _as_bool(node: exp.Expr) -> exp.Expr:

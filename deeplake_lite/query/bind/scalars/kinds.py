@@ -406,7 +406,7 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 _DIGITS = 40
-"""Most digits of a whole number; larger ones that are written with a point are floats."""
+"""Maximum number of digits of a whole number; larger ones written with a point are floats."""
 
 
 def _full_value(value: Constant) -> Any:
