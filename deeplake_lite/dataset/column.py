@@ -186,7 +186,7 @@ class Column:
         )
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
-        """Return the stored bytes of some values without decoding or, if possible, copying them.
+        """Return the stored bytes of the given values, not decoded and, if possible, not copied.
 
         Raises
         ------

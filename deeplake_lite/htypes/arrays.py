@@ -233,7 +233,7 @@ def holds_text(values: Iterable[Any]) -> bool:
 
 
 def show_shape(shape: Shape) -> str:
-    """Write a shape as in NumPy, with ``…`` for an axis of any size.
+    """Format a shape as in NumPy, with ``…`` for an axis of any size.
 
     >>> show_shape((None, 3))
     '(…, 3)'

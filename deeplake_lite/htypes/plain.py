@@ -150,7 +150,7 @@ def from_json(value: Any) -> Any:
 
 
 def _time_text(value: np.datetime64 | np.timedelta64) -> str:
-    """Write a time as a string that a time column reads: ISO 8601, or ``"5 s"``."""
+    """Format a time as a string that a time column reads: ISO 8601, or ``"5 s"``."""
     if isinstance(value, np.datetime64):
         return str(value)
     return f"{int(value.astype(np.int64))} {np.datetime_data(value.dtype)[0]}"

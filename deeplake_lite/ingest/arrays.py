@@ -123,7 +123,7 @@ class LakeColumn:
         return self.column.htype
 
     def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
-        """Return the column for some rows; it is converted when it is encoded."""
+        """Return the column for the given rows; it is converted when it is encoded."""
         return Column(self.column.view[start:stop], self.column.name)
 
 
@@ -228,7 +228,7 @@ class MemorySource:
             yield Block(self.slice(at, stop), Places(self.title, at, stop - at))
 
     def slice(self, start: int, stop: int) -> dict[str, Any]:
-        """Return the values of some rows, by column."""
+        """Return the values of the given rows, by column."""
         return {
             name: _part(values, start, stop, self.columns[name])
             for name, values in self.values.items()
@@ -236,7 +236,7 @@ class MemorySource:
 
 
 def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
-    """Return the values of some rows in a form that `htype` encodes."""
+    """Return the values of the given rows in a form that `htype` encodes."""
     if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
         return values.values(start, stop, htype)
     if isinstance(values, Exported):

@@ -301,7 +301,7 @@ class FolderSource:
         return stop
 
     def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
-        """Return the values of some rows, by column; images are paths."""
+        """Return the values of the given rows, by column; images are paths."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()
         paths = [None if path in self._without_file else path for path in files]

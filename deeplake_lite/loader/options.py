@@ -196,7 +196,7 @@ class Options(Keywords):
                 )
 
     def followed_image(self, fields: Sequence[Field]) -> str | None:
-        """Return the resized image column that boxes, points and masks follow; None if none is.
+        """Return the resized image column that boxes, points and masks follow, or None if none is.
 
         Raises
         ------

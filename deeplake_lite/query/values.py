@@ -252,7 +252,7 @@ class Index:
     Ellipsis, None for a new axis."""
     type: Type
     text: str = field(default="", compare=False)
-    """The expression, as the query writes it, for messages."""
+    """The expression, as written in the query, for messages."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ class Tensor:
     env: Mapping[str, exp.Expr]
     """SQL for each key: int64 positions for `Cell`, scalars for `Given`."""
     text: str
-    """The expression, as the query writes it, for messages."""
+    """The expression, as written in the query, for messages."""
     plain: Plain | None = None
 
     @property

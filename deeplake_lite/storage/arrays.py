@@ -449,7 +449,7 @@ class SlotArray:
         return await self.stored(), self._pending()
 
     def pending_updates(self) -> tuple[Slots, NDArray[Any]] | None:
-        """Return the updated slots in ascending order and their values; None if there are none."""
+        """Return the updated slots, ascending, and their values, or None if there are none."""
         updates = self._consolidate()
         return updates[0] if updates else None
 

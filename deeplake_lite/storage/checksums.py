@@ -133,7 +133,7 @@ class Checksums:
         return int(block[row % SIDE, chunk % SIDE])
 
     async def of_all(self, path: str, numbers: Iterable[int]) -> dict[int, int]:
-        """Return the checksums of some chunks of the array at `path`. Raises DamagedError."""
+        """Return the checksums of the given chunks of the array at `path`. Raises DamagedError."""
         return {chunk: await self.of(path, chunk) for chunk in numbers}
 
     async def write(self, session: Session, sums: ChunkSums, rows: Mapping[str, int]) -> None:

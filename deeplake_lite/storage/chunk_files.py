@@ -187,7 +187,7 @@ class ChunkFiles:
         return left
 
     def read_whole(self, path: str, chunk: Place, most: int) -> memoryview | None:
-        """Return the bytes of a chunk; None if it must be read through the engine.
+        """Return the bytes of a chunk, or None if it must be read through the engine.
 
         Raises
         ------
@@ -347,7 +347,7 @@ def read_file(name: str, most: int) -> bytes:
 
 
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file; None if the file does not open. Raises DamagedError."""
+    """Return a range of a file, or None if the file does not open. Raises DamagedError."""
     if name is None:
         return None
     if stop - start >= MAPPED_BYTES and (whole := _map(name)) is not None:
@@ -365,7 +365,7 @@ def _read(name: str | None, start: int, stop: int) -> memoryview | None:
 
 
 def _map(name: str) -> memoryview | None:
-    """Return a memory-mapped file; None if it cannot be mapped.
+    """Return a memory-mapped file, or None if it cannot be mapped.
 
     This is safe because chunk files never change, and a file that a vacuum deletes stays readable
     as long as it is mapped. Maps are shared: the weak dictionary forgets one when the last view of

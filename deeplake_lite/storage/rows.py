@@ -201,7 +201,7 @@ class Rows:
         return self.slots if self.order is None else len(self.order)
 
     def at(self, positions: NDArray[np.int64]) -> Slots:
-        """Return the slots of the rows at some positions."""
+        """Return the slots of the rows at the given positions."""
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:

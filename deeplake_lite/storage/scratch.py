@@ -91,7 +91,7 @@ class Scratch:
         return fork
 
     def collected(self) -> Session | None:
-        """Return a session with exactly the chunks of this scratch; None if there are none."""
+        """Return a session with exactly the chunks of this scratch, or None if there are none."""
         return None if self._chunks is None else self._chunks.session()
 
     async def fork(self) -> Session:

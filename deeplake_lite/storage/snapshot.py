@@ -130,7 +130,7 @@ class Snapshot:
         return self.rows.live()
 
     def at(self, positions: NDArray[np.int64]) -> Slots:
-        """Return the slots of the rows at some positions."""
+        """Return the slots of the rows at the given positions."""
         return self.rows.at(positions)
 
     def read(
@@ -227,7 +227,7 @@ class Snapshot:
         return shapes
 
     def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null, without reading it; None if none is."""
+        """Return (n,) bool, False where a cell is null, without reading it, or None if none is."""
         return run(self._column(column).read_valid(slots))
 
     def in_chunks(

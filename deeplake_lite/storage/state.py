@@ -162,7 +162,7 @@ class State:
         return self if schema is self.schema else replace(self, schema=schema)
 
     def with_(self, **changes: Any) -> State:
-        """Return the document with some fields changed."""
+        """Return the document with the given fields changed."""
         return replace(self, **changes)
 
 

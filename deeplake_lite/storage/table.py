@@ -363,7 +363,7 @@ class Table(Snapshot):
         return bool(len(added)) and run(tip.rows.has_any(added))
 
     def landed(self, tip_id: str) -> Commit | None:
-        """Return the commit of an earlier attempt whose reply was lost; None if there is none.
+        """Return the commit of an earlier attempt whose reply was lost, or None if there is none.
 
         It may be any commit between the version that the edits build on and the tip, because other
         writers may have committed on top of it.

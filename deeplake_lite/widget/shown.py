@@ -166,7 +166,7 @@ has moved to branch 'fix', ...
         return table.ids(slots)
 
     def places(self, ids: Positions) -> Positions:
-        """Return the positions of the rows with some ids, ascending."""
+        """Return the positions of the rows with the given ids, ascending."""
         if not self.has_ids or not len(ids):
             return np.empty(0, np.int64)
         wanted, shown = np.sort(ids), self.view.row_ids

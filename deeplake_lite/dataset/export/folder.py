@@ -148,7 +148,7 @@ def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
 
 
 def _extension(data: bytes) -> str:
-    """Return the file extension for the format of some bytes; "bin" if it is unknown."""
+    """Return the file extension for the format of the given bytes; "bin" if it is unknown."""
     try:
         name = codecs.sniff(data).name
     except InvalidValueError:

@@ -180,7 +180,7 @@ def _are_unordered(a: Any, b: Any) -> bool:
 
 
 def _kind_in_json(value: Any) -> type | None:
-    """Return the kind of a JSON value, within which values have an order; None if they have none.
+    """Return the kind of a JSON value, if values of that kind have an order, or None.
 
     Booleans come first, because Python's ``bool`` is a subclass of ``int``.
     """

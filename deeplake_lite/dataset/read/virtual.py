@@ -316,5 +316,5 @@ def is_computed(view: View, f: Field) -> bool:
 
 
 def question_of(view: View) -> Question | None:
-    """Return the query whose result a view shows; None if it shows rows of a lake."""
+    """Return the query whose result a view shows, or None if it shows rows of a lake."""
     return view.rows.table.question if isinstance(view.rows.table, VirtualTable) else None

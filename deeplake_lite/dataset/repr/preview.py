@@ -208,14 +208,14 @@ def _is_time(htype: Htype) -> bool:
 
 
 def _format(htype: Htype, number: Any) -> str:
-    """Write a stored number as the value that it decodes to."""
+    """Format a stored number as the value that it decodes to."""
     if isinstance(number, np.floating):
         return _short(number)
     return _short(htype.decode(np.asarray(number)[None], ())[0])
 
 
 def _short(value: Any) -> str:
-    """Write a value with a few digits, and a time at midnight as a date.
+    """Format a value with a few digits, and a time at midnight as a date.
 
     >>> _short(np.float64(0.123456)), _short(np.datetime64("2026-01-02T00:00:00.000"))
     ('0.1235', '2026-01-02')

@@ -87,7 +87,7 @@ def _lines(damaged: list[Damaged]) -> list[str]:
 
 
 def _row_ranges(rows: list[int]) -> str:
-    """Write row numbers, with runs shortened to ranges.
+    """Format row numbers, with runs shortened to ranges.
 
     >>> _row_ranges([4]), _row_ranges([2, 3, 4]), _row_ranges([])
     (', row 4', ', rows 2–4', '')

@@ -285,7 +285,7 @@ def materialize(
 
 
 def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the ids of rows; None if they have no ids, or two rows share one."""
+    """Return the ids of rows, or None if they have no ids, or two rows share one."""
     if not table.has_ids:
         return None
     ids = table.ids(slots)

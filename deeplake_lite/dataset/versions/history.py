@@ -57,7 +57,7 @@ def branches(repository: Repository) -> dict[str, str]:
 
 
 def tags(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each tag. Raises like `branches`."""
+    """Return the commit id of each tag. Raises the same errors as `branches`."""
     return repository.refs.of_users("tag")
 
 
@@ -238,7 +238,7 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
 
 
 def check_branch(repository: Repository, name: str) -> str:
-    """Return the tip of a branch. Raises like `resolve`."""
+    """Return the tip of a branch. Raises the same errors as `resolve`."""
     known = branch_names(repository)
     if not isinstance(name, str):
         raise _unknown("branch", name, known)

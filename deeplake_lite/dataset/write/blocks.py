@@ -59,7 +59,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     Raises
     ------
     ColumnNotFoundError
-        When the schema has no column of a name.
+        When a named column does not exist in the schema.
     InvalidValueError
         When columns differ in length, or the values of one are not a sequence.
     """
@@ -88,7 +88,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     Raises
     ------
     ColumnNotFoundError
-        When the schema has no column of a name.
+        When a named column does not exist in the schema.
     """
     columns: dict[str, Any]
     if isinstance(data, View):

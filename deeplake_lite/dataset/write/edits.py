@@ -67,7 +67,7 @@ def _is_own(view: View, handle: Handle) -> bool:
 
 
 def update(handle: Handle, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
-    """Change cells of some rows; see `Dataset.update`."""
+    """Change cells of the given rows; see `Dataset.update`."""
     if (rows is None) == (ids is None):
         count = "neither is" if rows is None else "both are"
         raise OptionError(

@@ -203,7 +203,7 @@ def exported_htype(f: pa.Field | None) -> Htype | None:
 
 
 def _parse_htype(config: Any) -> Htype | None:
-    """Return the type that a JSON string describes; None if it does not describe one."""
+    """Return the type that a JSON string describes, or None if it does not describe one."""
     try:
         return None if config is None else from_config(json.loads(config))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):

@@ -69,7 +69,7 @@ class Transfer:
         return len(self._positions)
 
     def at(self, rows: NDArray[np.int64] | list[int]) -> Transfer:
-        """Return the values of some rows, without reading them yet."""
+        """Return the values of the given rows, without reading them yet."""
         return Transfer(self.of, self._read, self._positions[rows])
 
     def __getitem__(self, index: Any) -> Any:

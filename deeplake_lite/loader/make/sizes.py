@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the image column that columns in pixels belong to; None if none is resized.
+    """Return the image column that columns in pixels belong to, or None if none is resized.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class BlockPolicy:
     def of(
         cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False
     ) -> BlockPolicy:
-        """Choose the policy for some rows.
+        """Choose the policy for the given rows.
 
         Parameters
         ----------

@@ -308,7 +308,7 @@ def _room_for(
 
 
 def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
-    """Return the cells of some rows of a whole column."""
+    """Return the cells of the given rows of a whole column."""
     valid = None if whole.valid is None else whole.valid[positions]
     if valid is not None and valid.all():
         valid = None

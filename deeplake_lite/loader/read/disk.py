@@ -90,7 +90,7 @@ class Disk:
 
     @classmethod
     def of(cls, samples: Samples) -> Self:
-        """Return the cache for some columns of a view.
+        """Return the cache for the given columns of a view.
 
         Each release of this package has caches of its own, because its functions may compute other
         values. If another process might compute the rows differently, the cache is not shared with

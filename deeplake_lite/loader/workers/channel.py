@@ -238,7 +238,7 @@ def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> by
 
 
 def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
-    """Return the descriptor of anonymous memory with the buffers; None if there is no memory.
+    """Return the descriptor of anonymous memory with the buffers, or None if there is no memory.
 
     The memory is written, not mapped: then the system need not clear its pages first.
     """

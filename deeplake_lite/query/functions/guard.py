@@ -33,7 +33,7 @@ class Guarded:
     """The `compute` of a function, wrapped for values that may be null."""
 
     text: str
-    """The call, as the query writes it."""
+    """The call, as written in the query."""
     type: Type
     """Type of the result."""
     compute: Callable[..., Any]

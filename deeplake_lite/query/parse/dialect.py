@@ -195,7 +195,7 @@ class Lakes(DuckDB):
         }
 
         def slice_sql(self, expression: exp.Slice) -> str:
-            """Write a slice as NumPy does; DuckDB needs a sign for a missing end."""
+            """Format a slice as NumPy does; DuckDB needs a sign for a missing end."""
             start, stop, step = (
                 self.sql(expression, part) for part in ("this", "expression", "step")
             )

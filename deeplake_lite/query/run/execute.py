@@ -321,7 +321,7 @@ class _Query:
         return query.subquery(name)
 
     def _find_complaint(self, text: str) -> str | None:
-        """Return the gist of the error that DuckDB raises for a query; None if it raises none."""
+        """Return the gist of DuckDB's error for a query, or None if it raises none."""
         try:
             self.connection.sql(text).to_arrow_table()
         except UnicodeDecodeError as error:

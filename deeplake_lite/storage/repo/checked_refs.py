@@ -162,18 +162,18 @@ class CheckedRefs:
         return new_identity() if known is None else known
 
     def known_identity(self, branch: str) -> str | None:
-        """Return the identity in a branch's note or in its last commit; None if it has neither."""
+        """Return the identity in a branch's note or last commit, or None if it has neither."""
         if (note := self._note_on(branch_ref(branch))) is not None:
             return note.identity
         return self.identity_at(self._repository.look_up(branch_ref(branch)), branch)
 
     def identity_at(self, version: str, branch: str) -> str | None:
-        """Return the branch identity in a commit; None if it was made on a branch of other name."""
+        """Return the branch identity in a commit, or None if that was made on another branch."""
         commit = next(self._repository.ancestry(version))
         return commit.branch_id if commit.branch == branch else None
 
     def _note_on(self, ref: str) -> Note | None:
-        """Return the note on a branch or tag; None if there is none."""
+        """Return the note on a branch or tag, or None if there is none."""
         return self._witnesses.of(ref) if self._witnesses else None
 
     def _look_up(self, ref: str) -> tuple[str, VersionNotFoundError | None]:
@@ -203,7 +203,7 @@ class CheckedRefs:
                 self.note(ref, tip, self.identity(name) if kind == "branch" else "")
 
     def _doubt(self, ref: str, tip: str, note: Note | None) -> str | None:
-        """Return the reason to doubt a ref that names `tip`; None if there is none.
+        """Return the reason to doubt a ref that names `tip`, or None if there is none.
 
         `note` must have been read before the ref. The name of a link has the version in it, and so
         takes the place of a note.

@@ -587,7 +587,7 @@ class Repository:
             return str(find(to_engine(name)))
 
     def tag_tip(self, name: str) -> str:
-        """Return the snapshot id of a tag. Raises the errors of `tip`."""
+        """Return the snapshot id of a tag. Raises the same errors as `tip`."""
         return self.refs.resolve(tag_ref(name))
 
     def tag_names(self) -> list[str]:

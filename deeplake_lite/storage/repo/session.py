@@ -138,7 +138,7 @@ class Session:
         return str(self._session.snapshot_id)
 
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
-        """Return the bytes under `key`, at most `most` of them; None if there are none."""
+        """Return the bytes under `key`, at most `most` of them, or None if there are none."""
         path, is_chunk, indices = key.partition("/c/")
         files = self._files  # another task may call `delete_tree`, which sets it to None
         if files is not None and is_chunk and key not in self._written:
@@ -459,7 +459,7 @@ class Session:
             return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
-        """Return the keys of the chunks of some arrays that manifests name, but that do not exist.
+        """Return the keys of chunks of the given arrays that manifests name but that do not exist.
 
         Parameters
         ----------

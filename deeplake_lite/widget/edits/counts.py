@@ -90,7 +90,7 @@ def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    """Check the counts of some rows as stored, with the earlier edits, and with the new edits."""
+    """Check the counts of the given rows: as stored, with the earlier and with the new edits."""
     rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
     in_lake, earlier, later = (

@@ -352,7 +352,7 @@ class Editing:
     def _dataset(self) -> Dataset:
         """Return the dataset that edits are written to, on the branch that is shown.
 
-        Raises the errors of `handle_of` and `Shown.check_branch`.
+        Raises the same errors as `handle_of` and `Shown.check_branch`.
         """
         self._host.shown.check_branch()
         view = self._host.shown.handle

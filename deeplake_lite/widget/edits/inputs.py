@@ -134,7 +134,7 @@ def without_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Return the names in some cells that are not classes yet, in order.
+    """Return the names in the given cells that are not classes yet, in order.
 
     >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
     ('bee', 'cat')

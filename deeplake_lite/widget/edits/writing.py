@@ -241,7 +241,7 @@ def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
 def _cell_collisions(
     tip: Table, staged: Staged, f: Field, ids: Ids, field_id: str
 ) -> Iterator[Collision]:
-    """Yield the collisions of some rows, with descriptions of both values."""
+    """Yield the collisions of the given rows, with descriptions of both values."""
     for start in range(0, len(ids), MOST_WRITTEN):
         block = ids[start : start + MOST_WRITTEN]
         theirs = _read_tip(tip, f, tip.find(block))
@@ -356,7 +356,7 @@ def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
 
 
 def positions_of(table: Table, slots: Ids) -> Ids:
-    """Return the positions of the rows in some slots."""
+    """Return the positions of the rows in the given slots."""
     positions = np.full(table.slots, -1, np.int64)
     live = table.rows.live()
     positions[live] = np.arange(len(live))

@@ -67,7 +67,7 @@ class Facets:
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Count the rows by some columns, or by all columns that are counted quickly.
+        """Count the rows by the given columns, or by all columns that are counted quickly.
 
         Facets with a single value come last, because there is nothing to choose.
         """

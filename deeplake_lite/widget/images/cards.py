@@ -143,7 +143,7 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 
 
 def long_text(htype: Htype, value: Any) -> str | None:
-    r"""Write a value in full for the detail panel: all digits, and classes by name.
+    r"""Format a value in full for the detail panel: all digits, and classes by name.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> several = ClassLabel(["ant", "bee"], multiple=True)

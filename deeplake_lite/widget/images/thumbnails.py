@@ -108,7 +108,7 @@ class Thumbnails:
         numbers: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Outcome]:
-        """Return the thumbnails of some rows.
+        """Return the thumbnails of the given rows.
 
         Parameters
         ----------

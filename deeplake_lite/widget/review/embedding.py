@@ -115,7 +115,7 @@ class Axes:
 
     @classmethod
     def of(cls, sample: Points) -> Self:
-        """Compute the axes of some vectors, (n, dim).
+        """Compute the axes of the given vectors, (n, dim).
 
         Notes
         -----

@@ -113,7 +113,7 @@ def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[di
 
 
 def _words(table: Table, f: Any, slot: int) -> str | None:
-    """Write a cell in full, or the error if it cannot be read."""
+    """Format a cell in full, or the error if it cannot be read."""
     try:
         cells = table.read([f.id], np.array([slot]))[f.id]
         value = with_none(decode_block(f.htype, cells, follow=False))[0]

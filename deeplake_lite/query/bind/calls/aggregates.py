@@ -90,7 +90,7 @@ def aggregate_group(
     aggregate : str
         ``"LIST"``, or an aggregate of numbers, such as ``"SUM"``.
     text : str
-        The call as the query has it.
+        The call as written in the query.
     order : sequence of exp.Expr
         Terms of ORDER BY within the call.
 

@@ -304,7 +304,7 @@ def _where_present(row: exp.Expr, present: exp.Expr) -> exp.Expr:
 
 
 def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
-    """Return the first argument that is a tensor, as the query has it."""
+    """Return the first argument that is a tensor, as written in the query."""
     parts: list[exp.Expr] = e.expressions
     return next(p for p, a in zip(parts, args, strict=False) if is_numpys(a))
 
@@ -588,7 +588,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
 
 
 def _kind_extended(name: str, args: list[Value]) -> Kind | None:
-    """Return the kind of an extended list; None if its items may be of several kinds."""
+    """Return the kind of an extended list, or None if its items may be of several kinds."""
     items = {kind_of(item) for at, a in enumerate(args) for item in _items(name, at, a)}
     if {kind.name for kind in items} == {"number"}:
         return (REAL if any(kind.real for kind in items) else NUMBER).listed
@@ -597,7 +597,7 @@ def _kind_extended(name: str, args: list[Value]) -> Kind | None:
 
 
 def unknown_function(name: str) -> NotFoundError:
-    """Return the error for an unknown function, with a hint at similar names."""
+    """Return the error for an unknown function, with a hint about similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     theirs = {n.upper() for n in catalog()} - ours
     near = [

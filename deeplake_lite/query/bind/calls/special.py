@@ -296,7 +296,7 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     part = low.value(e.expressions[1], scope)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
-            "The part in CONTAINS(json, part) must be a string, a number or a truth value, but the "
+            "The part in CONTAINS(json, part) must be a string, a number or a boolean, but the "
             f"call is {text_of(e)}. CAST the part."
         )
     node = as_text(part, low, scope)

@@ -43,7 +43,7 @@ def in_one_form(
     tensors : sequence of Tensor
         The tensors.
     text : str
-        The expression as the query has it, for messages.
+        The expression as written in the query, for messages.
     low : Lowering
         The lowering of the query.
 

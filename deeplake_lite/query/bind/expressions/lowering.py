@@ -274,7 +274,7 @@ class Lowering:
                 return node.copy()
             case Tensor() if is_numpys(value) and value.is_scalar:
                 raise QueryTypeError(
-                    "Sort keys and SQL functions must be real numbers, truth values or strings, "
+                    "Sort keys and SQL functions must be real numbers, booleans or strings, "
                     f"but {value.text} is {value.type}. Use HASH({value.text}) to test for "
                     "equality."
                 )
@@ -535,7 +535,7 @@ class Lowering:
         options : mapping
             Constant arguments, by name.
         e : exp.Expr
-            The call as the query has it, for messages.
+            The call as written in the query, for messages.
 
         Raises
         ------

@@ -132,7 +132,7 @@ class Types:
         return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
 
     def of(self, node: exp.Expr) -> str | None:
-        """Return DuckDB's name for the type of an expression; None if it is unknown.
+        """Return DuckDB's name for the type of an expression, or None if it is unknown.
 
         The expression is copied, and everything that names a table is replaced or removed, so that
         it can be bound alone.

@@ -115,7 +115,7 @@ _SHOWN = 60
 
 
 def _as_bool(node: exp.Expr) -> exp.Expr:
-    """Return JSON's true or false as a truth value."""
+    """Return JSON's true or false as a boolean."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
@@ -157,7 +157,7 @@ def only_text(node: exp.Expr) -> exp.Expr:
 
 
 def only_bool(node: exp.Expr) -> exp.Expr:
-    """Return the truth value of JSON's true or false; null for other values."""
+    """Return JSON's true or false as a boolean; other values become null."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node))])
 
 
@@ -168,7 +168,7 @@ def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
 
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a truth value and equals another truth value."""
+    """Return whether a JSON value is a boolean and equals another boolean."""
     same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(_as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 

@@ -221,7 +221,7 @@ def check_classes(*kinds: Kind) -> None:
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Refuse a string that is not constant beside a number, a time or a truth value.
+    """Refuse a string that is not constant beside a number, a time or a boolean.
 
     DuckDB would convert it to the type of the other side and might round it.
     """
@@ -268,7 +268,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
         0,
         2,
     ):
-        other = "a truth value" if mine.name == "class" else "a class"
+        other = "a boolean" if mine.name == "class" else "a class"
         raise QueryTypeError(
             f"{_described(value)} is compared with {other}, but only one of two classes can be "
             "true or false. Compare classes with their names, or with their numbers, which start "
@@ -346,7 +346,7 @@ def unit_of_months(kind: Kind) -> str:
 
 
 WORDS = {
-    "number": "a number", "bool": "a truth value", "text": "a string", "class": "a class",
+    "number": "a number", "bool": "a boolean", "text": "a string", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
 """Kinds of values as messages call them."""
