@@ -272,7 +272,7 @@ def _times(value: Any, dtype: str) -> NDArray[Any]:
     """Return a nested list of times as an array.
 
     NumPy would convert them all to the finest unit, in which early and late ones wrap around, and
-    would turn numbers beside them into times.
+    would turn numbers mixed with them into times.
 
     >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
     [[datetime.datetime(2026, 1, 2, 0, 0)], [datetime.datetime(9999, 1, 1, 0, 0)]]

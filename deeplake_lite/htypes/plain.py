@@ -64,8 +64,8 @@ def fixed(value: Any) -> Any:
 
 def _refuse(*_: Any, **__: Any) -> Any:
     raise TypeError(
-        "A schema is shared and cannot be edited in place. Set another default by "
-        "ds.set_default(name, value), or other metadata by ds[name].metadata[key] = value."
+        "A schema is shared and cannot be edited in place. Set another default with "
+        "ds.set_default(name, value), or other metadata with ds[name].metadata[key] = value."
     )
 
 

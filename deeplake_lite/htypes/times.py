@@ -82,7 +82,7 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def spans_of(values: Any, dtype: str) -> Any:
     """Return whole numbers of a table, also in lists, as the durations that they count.
 
-    Where `dtype` has a length, or a number is no count of it, values are returned as they are.
+    If `dtype` is not a duration, or a number does not count it, values are returned as they are.
 
     >>> spans_of([5, None, [np.array([1])]], "timedelta64[M]")
     [np.timedelta64(5,'M'), None, [array([1], dtype='timedelta64[M]')]]

@@ -154,7 +154,7 @@ class MemorySource:
         """Return the source for columns of the same length. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
-                "must be a dict of arrays and lists by column, but it is "
+                "arrays must be a dict of arrays and lists by column, but it is "
                 f"{type(arrays).__name__}. Pass a DataFrame to dl.from_dataframe."
             )
         types = types_of(schema)
@@ -169,7 +169,7 @@ class MemorySource:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"columns must have the same length, but they have {listed}. Cut or fill them."
+                f"Columns must have the same length, but they have {listed}. Cut or fill them."
             )
         return cls(values, key, types, title)
 
@@ -270,7 +270,7 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values are nested too deeply, such as {brief(present)}. Flatten them."
+            f"values must not be nested so deeply, but they are: {brief(present)}. Flatten them."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 

@@ -180,7 +180,7 @@ def _check_label(label: str, own: Collection[str]) -> None:
     """Refuse a name of labels that one of the folder's own columns has."""
     if label in own:
         raise OptionError(
-            f"label must be a new name, but a folder has a column {label!r} already. "
+            f"label must be a new name, but a folder already has a column {label!r}. "
             f"Choose another name: label='{label}_label'."
         )
 

@@ -237,7 +237,7 @@ def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
         if key in columns:
             raise OptionError(
                 f"Batches use the key {key!r} to mark the null or padded values of {name!r}, but "
-                "there is a column of that name. Leave it out with columns=[…], or rename it."
+                "a column with that name exists. Leave it out with columns=[…], or rename it."
             )
 
 

@@ -111,8 +111,8 @@ class Resources:
         for f in self.samples.fields:
             if reserved.get(f.name):
                 raise OptionError(
-                    f"Batches use the key {f.name!r} to identify their rows, but there is a column "
-                    "of that name. Leave it out with columns=[…], or rename it."
+                    f"Batches use the key {f.name!r} to identify their rows, but a column with "
+                    "that name exists. Leave it out with columns=[…], or rename it."
                 )
 
     def close(self) -> None:

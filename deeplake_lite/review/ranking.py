@@ -166,7 +166,7 @@ def _way_out(view: View, name: str) -> str:
 
 
 _NEEDED = {
-    "embedding": "a column of vectors of one length",
+    "embedding": "a column of vectors of the same length",
     "scores": "a column of one probability per class",
 }
 

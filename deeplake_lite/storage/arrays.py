@@ -141,7 +141,7 @@ class ArraySpec:
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Encode a chunk that begins with `rows` and has zeros behind them.
+        """Encode a chunk that begins with `rows` and has zeros after them.
 
         >>> spec = ArraySpec("int32", (2,))
         >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
@@ -499,7 +499,7 @@ class SlotArray:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Write `rows` to `session` from row `start` on; rows behind them are removed.
+        """Write `rows` to `session` from row `start` on; rows after them are removed.
 
         The rows may have been computed from those that are replaced, so that these are compared
         with their checksums first. Raises DamagedError.
@@ -533,7 +533,7 @@ class SlotArray:
             await self._fill(session, start, rows)
 
     async def _resize(self, session: Session, old: int, new: int) -> None:
-        """Set the length of the array, and remove chunks behind its new end."""
+        """Set the length of the array, and remove chunks after its new end."""
         await session.check_length(self.path, old)
         for chunk in range(self._chunks(new), self._chunks(old)):
             await session.delete(self.spec.chunk_key(self.path, chunk))

@@ -92,7 +92,7 @@ def levels(layout: Layout) -> int:
 def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
     """Return the first row of each column in the table, by column id.
 
-    Columns in `known` keep their rows; new columns follow behind the last.
+    Columns in `known` keep their rows; new columns follow after the last.
 
     >>> from deeplake_lite.schema import Schema
     >>> schema = Schema.build({"a": "int8", "b": "polygons", "c": "text"})

@@ -138,7 +138,7 @@ class ChunkFiles:
         Raises
         ------
         DamagedError
-            When the snapshot names another file than there is.
+            When the file differs from the one that the snapshot names.
         """
         with self._loading:
             if self._manifests is None:
@@ -413,7 +413,7 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
     ValueError
         When the bytes are not a manifest of a single array as this release knows it.
     DamagedError
-        When it is another manifest than the expected one.
+        When it is not the expected manifest.
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):

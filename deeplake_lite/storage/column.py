@@ -45,7 +45,7 @@ class Place:
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk behind the last one taken, by path of an array ``values``."""
+    """Number of the chunk after the last one taken, by path of an array ``values``."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False

@@ -118,7 +118,7 @@ class _Chunk:
 
 
 class _Buffer:
-    """The bytes behind the last full chunk, in pieces that are joined when they are needed."""
+    """The bytes after the last full chunk, in pieces that are joined when they are needed."""
 
     def __init__(self, pieces: Sequence[bytes] = ()) -> None:
         self._pieces: list[Any] = list(pieces)
@@ -196,7 +196,7 @@ class Heap:
     tail_bytes : int
         Number of bytes of ``tail`` that are committed.
     values_end : int
-        Number of the chunk behind the last committed one of ``values``.
+        Number of the chunk after the last committed one of ``values``.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Heap:
         self._fork: Session | None = None  # holds the full chunks of the open transaction
         self._first = -1  # first claimed chunk; -1 until one is claimed
         self._written = 0  # number of full chunks written from there on
-        self._open = _Buffer()  # the bytes behind those chunks
+        self._open = _Buffer()  # the bytes after those chunks
         self._straddle = 0  # offset of the first cell that does not end within those chunks
         self._writes: list[asyncio.Task[None]] = []  # writes in progress
         self._error: BaseException | None = None  # the first error of a write
@@ -573,7 +573,7 @@ class Settled:
     address: int
     """Byte of ``values`` that offset 0 of the transaction's bytes became."""
     remainder: int
-    """Offset of the first cell that went to the tail; all cells behind it did, too."""
+    """Offset of the first cell that went to the tail; all cells after it did, too."""
     tail: int
     """Byte of ``tail`` that the offset `remainder` became."""
 

@@ -68,7 +68,7 @@ class State:
     """Number of commits that led here. Without it, a merge that changes no row would change
     nothing, and the engine refuses such a commit."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk behind the last one taken, by path of an array ``values``."""
+    """Number of the chunk after the last one taken, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Length of each array that does not have one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)

@@ -303,7 +303,7 @@ class Table(Snapshot):
                 run(self._edited(f.id).make_nullable(f.htype))
 
     def note_restored(self, version: str, older: str) -> None:
-        """Record for the commit that the edits replace `version` by the rows of `older`."""
+        """Record for the commit that the edits replace `version` with the rows of `older`."""
         edits, _ = self._more_edits()
         edits.restored = (version, older)
 

@@ -156,7 +156,7 @@ def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int =
 
 
 def damage(data: bytes, *, seed: int, times: int) -> Iterator[bytes]:
-    """Yield copies of the given bytes with a few of them changed, missing or replaced by noise.
+    """Yield copies of the given bytes with a few of them changed, missing or replaced with noise.
 
     >>> len(list(damage(bytes(100), seed=0, times=7)))
     7

@@ -373,7 +373,7 @@ class ModelLake:
         return versions
 
     def merge_bases(self, b: str, *a: str) -> list[str]:
-        """Return the common ancestors of `b` and any of `a` that are no ancestors of others."""
+        """Return the common ancestors of `b` and any of `a` that are not ancestors of others."""
         common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
         older = {p for c in common for p in self.ancestors(c) - {c}}
         return sorted(common - older, key=lambda c: -self.commits[c].number)

@@ -131,7 +131,7 @@ def test_a_mask_of_another_length_is_an_index_error(ds):
 
 @pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]], range(2**70, 2**70 + 2)])
 def test_what_is_no_index_is_an_index_error(ds, index):
-    with pytest.raises(IndexError, match="rows are selected with an integer, a slice"):
+    with pytest.raises(IndexError, match="Rows are selected with an integer, a slice"):
         ds[index]
 
 
@@ -202,9 +202,9 @@ def test_a_column_contains_its_values(flowers):
 @pytest.mark.parametrize("index", [(0, 1), (0, "x"), (slice(None), 1), ()])
 def test_several_indices_are_refused_since_rows_have_one_axis(flowers, index):
     for shown in (flowers, flowers["v"]):
-        with pytest.raises(IndexError, match="rows are selected with one index"):
+        with pytest.raises(IndexError, match="Rows are selected with one index"):
             shown[index]
-    with pytest.raises(IndexError, match="rows are selected with one index"):
+    with pytest.raises(IndexError, match="Rows are selected with one index"):
         flowers["v"][index] = 0
 
 

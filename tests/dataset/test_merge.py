@@ -558,7 +558,7 @@ def test_two_writers_that_add_other_classes_are_told_the_column(labelled):
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (["dog"], "has 'dog' already"),
+        (["dog"], "already has 'dog'"),
         (["a", "a"], "unique"),
         ("bird", "Put it in a list"),
         ([""], "non-empty"),
@@ -572,7 +572,7 @@ def test_classes_that_cannot_be_added_are_refused(labelled, names, match):
 
 def test_only_columns_of_named_classes_take_more(make_lake):
     ds = make_lake({"x": "int32", "number": "class_label"})
-    with pytest.raises(dl.SchemaError, match="only a ClassLabel has classes, but column 'x' is"):
+    with pytest.raises(dl.SchemaError, match="Only a ClassLabel has classes, but column 'x' is"):
         ds.add_classes("x", ["bird"])
     with pytest.raises(dl.SchemaError, match=r"has numbers of any size.*add_column"):
         ds.add_classes("number", ["bird"])

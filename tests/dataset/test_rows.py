@@ -351,7 +351,7 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
         ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "must name each row once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
         ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),
-        ([True, False], {"x": [1]}, IndexError, "a mask must have one element per row"),
+        ([True, False], {"x": [1]}, IndexError, "A mask must have one element per row"),
     ],
 )
 def test_what_an_update_refuses_changes_nothing(ds, rows, data, error, match):

@@ -214,7 +214,7 @@ def _choose_label(view: View, label: str | None) -> Field | None:
 
 
 def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, why: str) -> Field:
-    """Return a column by name. Raises SchemaError, with the reason `why`, if it is no candidate."""
+    """Return a column by name. Raises SchemaError with the reason `why` if it is no candidate."""
     field = view.field(name)
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates) or "none"

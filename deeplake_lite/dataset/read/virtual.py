@@ -85,7 +85,7 @@ class TakenColumn:
         ]
         if not missing.any():
             return cells
-        # One null cell behind the others stands for every missing row.
+        # One null cell after the others stands for every missing row.
         null = self.htype.encode([None])
         at = np.full(len(rows), len(present))
         at[~missing] = np.arange(len(present))

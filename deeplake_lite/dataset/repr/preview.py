@@ -2,7 +2,7 @@
 
 The cells of a column come from a single index chunk, and they amount to a few megabytes and a few
 million pixels at most, so that showing a lake stays fast. Links are never followed. A cell that
-cannot be read is replaced by the reason.
+cannot be read is replaced with the reason.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _owned(value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Return a plain value whose arrays are replaced by read-only copies."""
+    """Return a plain value whose arrays are replaced with read-only copies."""
     if isinstance(value, list):
         return [_copied(part) for part in value]
     if not isinstance(value, np.ndarray):

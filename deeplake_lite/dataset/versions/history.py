@@ -331,7 +331,7 @@ class Graph:
         """Read some versions and all their ancestors.
 
         A vacuum may cut histories at the same time. It records links first, so the graph is
-        complete if the links are the same before and after it was read.
+        complete if the links are the same before and after it is read.
         """
         links = repository.links()
         while True:

@@ -77,7 +77,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
             raise InvalidValueError(
-                f"all columns must have the same length, but {a!r} has {n} rows and {b!r} has {m}."
+                f"All columns must have the same length, but {a!r} has {n} rows and {b!r} has {m}."
             )
     return columns, next(iter(lengths.values()), len(data) if isinstance(data, list) else 0)
 
@@ -160,7 +160,7 @@ def copy_blocks(
     Raises
     ------
     ColumnNotFoundError
-        When `fields` has no column of a name in `source_fields`.
+        When a column of `source_fields` does not exist in `fields`.
     InvalidValueError
         When a column of another type does not accept a value.
     """

@@ -82,7 +82,7 @@ def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise InvalidValueError(
-            f"column names must be unique, but {repeated!r} occurs twice. Rename one of them."
+            f"Column names must be unique, but {repeated!r} occurs twice. Rename one of them."
         )
     return dict(zip(names, columns, strict=True))
 

@@ -200,8 +200,8 @@ class JaxLoader(Loader):
             )
         if self.options.on_error == "skip":
             raise OptionError(
-                "sharding needs batches of one size, but on_error='skip' leaves rows out of them. "
-                "Fix or filter those rows first, and leave on_error out."
+                "sharding needs batches of the same size, but on_error='skip' leaves rows out of "
+                "them. Fix or filter those rows first, and leave on_error out."
             )
         sizes = {self.shares.size}
         if self.shares.last == "uneven":
@@ -243,7 +243,7 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     lost = out != values if dtype.kind in "iu" else np.isinf(out) & np.isfinite(values)
     if lost.any():
         raise LoaderError(
-            f"{name!r} has numbers that {dtype} cannot hold, such as {values[lost][0]}, and JAX "
+            f"{name!r} has numbers, such as {values[lost][0]}, that {dtype} cannot hold, and JAX "
             f"has no {values.dtype} by default. Call "
             'jax.config.update("jax_enable_x64", True) before the first array is created, leave '
             "the column out with columns=, or change it in a transform.",

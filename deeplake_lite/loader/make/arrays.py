@@ -69,9 +69,9 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
-            f"collate='stack' needs values of one shape, but those of {name!r} have the shapes "
-            f"{shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for images, or "
-            "a transform that crops."
+            f"collate='stack' needs values of the same shape, but those of {name!r} have the "
+            f"shapes {shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
+            "images, or a transform that crops."
         )
     if not arrays:
         return np.empty(0)

@@ -141,7 +141,7 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> A
     different = {*_flat(shapes)}
     if len(different) > 1:
         raise OptionError(
-            "With size=, coordinates that belong to several images need images of one size, "
+            "With size=, coordinates that belong to several images need images of the same size, "
             f"but theirs are {sorted(different)}. Store a Sequence of coordinates with one item "
             "per image, or resize in a transform."
         )

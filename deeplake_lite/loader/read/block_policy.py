@@ -2,7 +2,7 @@
 
 A block is a run of consecutive rows of the view. There are four modes:
 
-- ``whole`` holds every row after it was read; dense columns as one array.
+- ``whole`` holds every row once it has been read; dense columns as one array.
 - ``window`` holds the blocks of the order's current window, and drops the block whose rows are
   needed last.
 - ``rows`` holds as many blocks as fit, and reads the rows of all other blocks one by one.

@@ -298,7 +298,7 @@ def _renumbering(own: ClassLabel, mix: ClassLabel) -> NDArray[np.int32] | None:
 
 
 def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
-    """Return cells of class labels with each class replaced by its new number."""
+    """Return cells of class labels with each class replaced with its new number."""
     if isinstance(cells, DenseCells):
         return DenseCells(numbers[cells.values], cells.valid)
     assert isinstance(cells, RaggedCells)

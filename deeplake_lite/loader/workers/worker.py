@@ -153,7 +153,7 @@ def _connect(line: str) -> list[socket.socket]:
 def _end_with(parent: int) -> None:
     """End this process when the loader's process has ended.
 
-    The end of the connection is no sufficient sign: a fork of the loader's process may hold its
+    The end of the connection is not sufficient: a fork of the loader's process may hold its
     sockets open.
     """
     while os.getppid() == parent:

@@ -290,7 +290,7 @@ _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", 
 """Kinds of DuckDB's errors for values that a function does not take."""
 
 _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
-"""Names of expressions in messages that are no calls by their syntax."""
+"""Names, in messages, of expressions that are not calls by their syntax."""
 
 
 def shortened(message: str) -> str:

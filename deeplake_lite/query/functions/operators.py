@@ -294,7 +294,7 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
 
 
 def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
-    """Return a value with nulls replaced by `neutral`, and a mask of the null rows."""
+    """Return a value with nulls replaced with `neutral`, and a mask of the null rows."""
     if value is None or value is np.ma.masked:
         return np.asarray(neutral), True
     if not isinstance(value, np.ma.MaskedArray):

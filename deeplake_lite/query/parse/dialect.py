@@ -521,7 +521,7 @@ def text_of(e: exp.Expr) -> str:
 
 
 def func(name: str, *args: exp.Expr) -> exp.Expr:
-    """Return a call of a DuckDB function."""
+    """Return a call to a DuckDB function."""
     return exp.Anonymous(this=name, expressions=list(args))
 
 

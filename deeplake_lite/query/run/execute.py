@@ -347,7 +347,7 @@ class _Query:
             self._connection.close()
 
     def _translate(self, error: BaseException) -> BaseException:
-        """Return the error of one of our functions behind an error of DuckDB's, or translate it."""
+        """Return our function's error that caused an error of DuckDB's, or translate the latter."""
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):

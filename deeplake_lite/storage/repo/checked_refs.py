@@ -1,6 +1,6 @@
 """Branches and tags, compared with the notes of their writers.
 
-The module `witnesses` describes the notes. A note is written after its branch was moved, and nobody
+The module `witnesses` describes the notes. A note is written after its branch has moved, and nobody
 holds a lock while both are read, so a note may be older than the branch it belongs to, but never
 newer. Whoever compares them reads the note first: a branch that has moved on since is then
 recognized by its history, whereas a note that has moved on since would look like damage.
@@ -85,7 +85,7 @@ class CheckedRefs:
         Raises
         ------
         DamagedError
-            When one is lost or names another version than its writer noted; only if every read is
+            When one is lost, or its version differs from its writer's note; only if every read is
             checked.
         """
         r = self._repository
@@ -114,7 +114,7 @@ class CheckedRefs:
         Raises
         ------
         DamagedError
-            When it names another version than noted, or is lost.
+            When its version differs from the note, or it is lost.
         VersionNotFoundError
             When there is no such branch or tag.
         """
@@ -134,7 +134,7 @@ class CheckedRefs:
                 raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
 
     def check(self, ref: str) -> None:
-        """Refuse a branch or tag that is lost, or names another version than its writer noted.
+        """Refuse a branch or tag that is lost, or whose version differs from its writer's note.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class CheckedRefs:
         Raises
         ------
         DamagedError
-            When a ref names another version than its writer noted.
+            When the version of a ref differs from its writer's note.
         """
         if self._witnesses is None:
             return

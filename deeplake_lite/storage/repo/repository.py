@@ -348,7 +348,7 @@ class Repository:
             if parent != before:
                 raise ConflictError(
                     f"A commit must follow the branch's tip {before}, but a vacuum has cut the "
-                    "history behind this one. Nothing was committed; commit again."
+                    "history before this one. Nothing was committed; commit again."
                 )
             try:
                 with translated():
@@ -608,8 +608,8 @@ class Repository:
         VersionNotFoundError
             When there is no such branch.
         DamagedError
-            When its file cannot be read. If every read is checked, also when the branch is lost or
-            names another version than its writer noted.
+            When its file cannot be read. If every read is checked, also when the branch is lost, or
+            its version differs from its writer's note.
         """
         return self.refs.resolve(branch_ref(branch))
 
@@ -634,9 +634,9 @@ class Repository:
         Raises
         ------
         ExistsError
-            When there is a branch of that name; on an object store, only if at another version.
+            When a branch with that name exists; on an object store, only if at another version.
         DamagedError
-            When there was a branch of that name, and its file is lost.
+            When a branch with that name existed, and its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
@@ -666,10 +666,10 @@ class Repository:
         Raises
         ------
         ExistsError
-            When there is, or was, a tag of that name; on an object store, only if at another
+            When a tag with that name exists or has existed; on an object store, only if at another
             version.
         DamagedError
-            When there was a tag of that name, and its file is lost.
+            When a tag with that name existed, and its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
@@ -695,8 +695,7 @@ class Repository:
         VersionNotFoundError
             When the version, or one before it, does not exist.
         DamagedError
-            When the history leads to another version than the one that was committed to, or in a
-            circle.
+            When the history leads to a version that was not committed to, or in a circle.
         """
         seen = set[str]()
         try:
@@ -837,7 +836,7 @@ class Repository:
         return count(folder, gone - needed, older_than)
 
     def clear_staged(self) -> None:
-        """Remove the staging folders that killed processes left beside this lake."""
+        """Remove the staging folders that killed processes left next to this lake."""
         folder = local_folder(self.url)
         if folder is not None:
             clear_staged(folder)

@@ -81,7 +81,7 @@ type Range = tuple[int, int, int]
 """Number of a chunk, and start and end of a byte range in it."""
 
 type Extents = Sequence[tuple[int, int]]
-"""For each axis of an array, the first chunk of a manifest and the one behind its last."""
+"""For each axis of an array, the first chunk of a manifest and the one after its last."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
 """See `Session`."""
@@ -188,7 +188,7 @@ class Session:
         Parameters
         ----------
         rest : str
-            The part of a chunk's key behind its number along the first axis, such as ``"/0/0"``.
+            The part of a chunk's key after its number along the first axis, such as ``"/0/0"``.
         most : int
             Maximum size of a chunk, in bytes.
 
@@ -300,7 +300,7 @@ class Session:
         """Change the length of an array along its first axis from `old` to `new`.
 
         The JSON of its metadata is edited directly, which is three times as fast as through Zarr.
-        Chunks behind the new end stay.
+        Chunks after the new end stay.
 
         Raises
         ------

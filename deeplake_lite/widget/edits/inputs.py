@@ -99,8 +99,8 @@ def tag_of(f: Field, value: Any, *, exists: bool = False) -> Tag:
     """
     if not is_tags(f.htype):
         raise SchemaError(
-            f"tags need a column of several strings or classes, but column {f.name!r} is "
-            f"{f.htype}. Choose another column."
+            "Tags need a column with several strings or classes per row, but column "
+            f"{f.name!r} is {f.htype}. Choose another column."
         )
     if isinstance(value, str) and classes_of(f.htype) is None and not exists:
         value = value.strip()
@@ -238,7 +238,7 @@ def check_compatible(f: Field, source: Field) -> None:
     same_places = f.htype.coordinates == source.htype.coordinates
     if not source.htype.browser.editable or not same_places:
         raise SchemaError(
-            f"column {f.name!r} is {f.htype}, which does not take the values of column "
+            f"Column {f.name!r} is {f.htype}, which does not take the values of column "
             f"{source.name!r}, {source.htype}. Change it in Python with ds.update(rows, {{…}})."
         )
 

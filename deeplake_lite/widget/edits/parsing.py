@@ -159,7 +159,7 @@ class EditParser:
         """Yield an edit of a row's boxes, and one of their classes, which belongs to it."""
         if not is_boxes(f.htype):
             raise InvalidValueError(
-                f"the type of the column must be boxes, but it is {f.htype}. Draw boxes in a "
+                f"The type of the column must be boxes, but it is {f.htype}. Draw boxes in a "
                 "column of boxes."
             )
         value, at = fields.part(request, "value"), np.array([position])

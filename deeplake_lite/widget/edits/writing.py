@@ -224,7 +224,7 @@ def _partners(schema: Schema, f: Field) -> Iterator[str]:
 
 
 def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
-    """Return the rows whose cells another writer changed to something else than the edits do."""
+    """Return the rows whose cells another writer changed to values that differ from the edits."""
     ids = staged.rows(field_id)
     slots = tip.find(ids)
     ids, slots = ids[slots >= 0], slots[slots >= 0]

@@ -170,7 +170,7 @@ def thumbnail(picture: Picture, alt: str) -> Html:
 def section(title: str, aside: str, *parts: Html, shut: bool = False) -> Html:
     """Draw a section that folds; return an empty string if it has no content.
 
-    `aside` is a remark behind the title, and `shut` says whether the section is folded at first.
+    `aside` is a remark after the title, and `shut` says whether the section is folded at first.
     """
     body = join(parts)
     if not body:

@@ -80,14 +80,14 @@ def text_diff(diff: DiffSummary) -> str:
 
 
 def dataset_facts(summary: DatasetSummary) -> list[str]:
-    """Return the facts behind the name of a dataset: rows, version, uncommitted edits, size."""
+    """Return the facts after the name of a dataset: rows, version, uncommitted edits, size."""
     state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
     version = clip(summary.version, 60)
     return [*filter(None, (counted(summary.rows, "row"), version, state, size(summary.nbytes)))]
 
 
 def column_facts(page: ColumnPage) -> list[str]:
-    """Return the facts behind the name of a column: rows, version, size."""
+    """Return the facts after the name of a column: rows, version, size."""
     facts = (counted(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
     return [*filter(None, facts)]
 

@@ -113,7 +113,7 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
         default=e.expressions[0],
     ),
 }
-"""Functions that are replaced by operators or by CASE."""
+"""Functions that are replaced with operators or with CASE."""
 
 _SIDES = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
@@ -183,7 +183,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
-    """Lower a call of a user's function."""
+    """Lower a call to a user's function."""
     args = _arguments(low, e, entry, scope, over_rows=False)
     if args.distinct or args.order:
         raise QueryTypeError(
@@ -319,7 +319,7 @@ def _first_present(parts: list[exp.Expr]) -> exp.Case:
 def _call_scalars(
     low: Lowering, name: str, arguments: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
-    """Lower a call of a DuckDB function, whose arguments are all scalars or lists.
+    """Lower a call to a DuckDB function, whose arguments are all scalars or lists.
 
     The arguments are converted to the form in which DuckDB computes by the rules of the language:
     classes become their names, JSON compares by value, and nanoseconds are not lost.
@@ -494,7 +494,7 @@ def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:
 def _sort_like_argument(
     term: exp.Expr, argument: Value, node: exp.Expr, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a term of ORDER BY beside DISTINCT.
+    """Return a term of ORDER BY in a call with DISTINCT.
 
     DuckDB sorts only by the argument of DISTINCT itself, so a term that is the argument gets the
     same form, for example the names of classes.
@@ -532,7 +532,7 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
         raise QueryTypeError(
-            f"{name} must be given values of one type, but a JSON value may be a number or a "
+            f"{name} must be given values of the same type, but a JSON value may be a number or a "
             f"string. Write CAST({text_of(json)} AS DOUBLE), or AS TEXT."
         )
 

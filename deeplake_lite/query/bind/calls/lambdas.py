@@ -93,7 +93,7 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        When the result of the lambda has another kind than the items.
+        When the result of the lambda differs from the items in kind.
     """
     node, item, body = _list_and_lambda(low, e, scope, most=3, by_name=True)
     start: Value | None = None
@@ -289,7 +289,7 @@ def _depth(scope: Scope) -> int:
 def _call_over_list(
     node: exp.Expr, body: exp.Lambda, scope: Scope, name: str, *arguments: exp.Expr
 ) -> exp.Expr:
-    """Return a call of a function with a list and a lambda.
+    """Return a call to a function with a list and a lambda.
 
     If the lambda checks the lengths of its results, the list is bound to a name, so that the check
     can use its length.

@@ -401,7 +401,7 @@ class Binder:
             self.low.outputs[name] = start_of(e)
         if aggregates and row_values and not scope.grouped:
             raise QueryError(
-                "Without GROUP BY, aggregates cannot be selected beside values of rows, but "
+                "Without GROUP BY, aggregates cannot be selected alongside values of rows, but "
                 f"{text_of(aggregates[0])} has one value for all rows, and "
                 f"{text_of(row_values[0])} one per row. GROUP BY the latter, take a LIST of it, or "
                 "put OVER () after the aggregate."

@@ -86,7 +86,7 @@ def list_of(parts: Sequence[Constant]) -> Constant:
 
 
 def _nodes(parts: Sequence[Constant]) -> list[exp.Expr]:
-    """Return the parts of a list as SQL; beside a dict, all of them as canonical JSON."""
+    """Return the parts of a list as SQL; if one is a dict, all of them as canonical JSON."""
     if not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
@@ -122,7 +122,7 @@ def _of_decimal(number: decimal.Decimal) -> Constant:
 
 
 def of_literal(e: exp.Literal) -> Constant:
-    """Return the number of a literal. Raises QueryError for a literal that is no number."""
+    """Return the number of a literal. Raises QueryError if it is not a number."""
     try:
         number = decimal.Decimal(e.this)
     except decimal.InvalidOperation:
@@ -151,7 +151,7 @@ def _no_sql(value: complex) -> exp.Expr:
     """Refuse a complex number in an expression that SQL computes. Raises QueryTypeError."""
     raise QueryTypeError(
         f"SQL computes with real numbers, but this one is {value!r}. Compare it with complex "
-        "columns by = or <>."
+        "columns with = or <>."
     )
 
 

@@ -89,7 +89,7 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
     Raises
     ------
     QueryTypeError
-        For classes without names beside classes with names.
+        For classes without names mixed with classes with names.
     """
     of_each = [names_of(t.type) if _has_classes(t.type) else () for t in tensors]
     of_labels = {bool(names_of(t.type)) for t in tensors if _is_labels(t.type)}
@@ -105,7 +105,7 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
-    """Return the names of the classes in a tensor, as a call of NAME."""
+    """Return the names of the classes in a tensor, as a call to NAME."""
 
     def compute(value: Any, *, lead: int) -> Any:
         return _named(value, names)
@@ -159,7 +159,7 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
 
 
 def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
-    """Return classes, or lists of them, with their numbers replaced by `numbers[class]`.
+    """Return classes, or lists of them, with their numbers replaced with `numbers[class]`.
 
     None stays None.
     """
@@ -190,7 +190,7 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
     ]
     if len(set(of_items)) > 1:
         raise QueryTypeError(
-            f"{what} must be given values of one type, but they are {shown}: {text}."
+            f"{what} must be given values of the same type, but they are {shown}: {text}."
         )
     if len({t.ndim for t in types}) > 1:
         raise QueryTypeError(
@@ -229,7 +229,7 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
     if not all(t.type.is_number for t in tensors):
         shown = " and ".join(str(t.type) for t in tensors)
         raise QueryTypeError(
-            f"{what} must be given columns of one kind, but they are {shown}: {text}."
+            f"{what} must be given columns of the same kind, but they are {shown}: {text}."
         )
     columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
     dtype = reduce(_common, map(np.dtype, sorted(columns)))

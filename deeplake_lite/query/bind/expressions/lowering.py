@@ -236,7 +236,7 @@ class Lowering:
         self.types = Types(lambda: self.udfs)
         self.seed: int | None = None
         self.unfolded = 0
-        """Number of aliases that were replaced by their expressions."""
+        """Number of aliases that were replaced with their expressions."""
         self.text = ""
         """The query, for the places of errors."""
         self.effort = Effort("")
@@ -524,7 +524,7 @@ class Lowering:
         options: Mapping[str, Any],
         e: exp.Expr,
     ) -> Tensor:
-        """Return a call of a function that NumPy computes.
+        """Return a call to a function that NumPy computes.
 
         Parameters
         ----------

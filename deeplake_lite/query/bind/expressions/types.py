@@ -78,7 +78,7 @@ class Types:
         """Return the expressions that a query selects, by name.
 
         They refer only to sources and to recorded queries. Columns of queries in between are
-        replaced by their expressions, since the aliases of those queries are not unique.
+        replaced with their expressions, since the aliases of those queries are not unique.
         """
         if isinstance(query, exp.Subquery):
             return self._selected_expressions(query.this)

@@ -20,7 +20,7 @@ def path_of_key(key: str) -> str:
     r"""Return the path of a key of a JSON object.
 
     It is a JSON path, because a JSON Pointer would also read '0' as a position of a list. The few
-    keys that DuckDB's JSON paths cannot name are no numbers, so they become JSON Pointers.
+    keys that DuckDB's JSON paths cannot name are not numbers, so they become JSON Pointers.
 
     >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
     ('$."a.b"', '/', '/a\\b')

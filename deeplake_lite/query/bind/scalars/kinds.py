@@ -120,7 +120,7 @@ def agree(value: Value, other: Value) -> Value:
     """Return a value in the form in which it compares with `other`.
 
     Constant strings become class numbers, times or numbers if the other value is one. Classes
-    become their names beside strings and beside classes with other names.
+    become their names if the other value is a string, or a class with other names.
 
     Raises
     ------
@@ -167,11 +167,11 @@ _LIKE_A_MOMENT = re.compile(
 
 
 def _check_moment(text: str) -> None:
-    """Refuse a string beside times that is not a time itself. Raises QueryTypeError."""
+    """Refuse a string that is compared with times but is not a time. Raises QueryTypeError."""
     if is_impossible(text) or not _LIKE_A_MOMENT.fullmatch(text):
         raise QueryTypeError(
-            "A string beside times must be a time, such as '2026-01-31' or '2026-01-31T12:00:00', "
-            f"but it is {text!r:.60}."
+            "A string compared with times must be a time, such as '2026-01-31' or "
+            f"'2026-01-31T12:00:00', but it is {text!r:.60}."
         )
 
 
@@ -183,7 +183,7 @@ def parse_fractions(values: list[Value]) -> list[Value]:
 
 
 def check_bytes(value: Value, other: Value) -> None:
-    """Refuse bytes on either side, beside anything but bytes. Raises QueryTypeError."""
+    """Refuse bytes on either side, unless both sides are bytes. Raises QueryTypeError."""
     for side, beside in ((value, other), (other, value)):
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
@@ -200,7 +200,7 @@ def check_column(values: Iterable[Value]) -> None:
     Raises
     ------
     QueryTypeError
-        For bytes beside anything else, and for classes beside numbers.
+        For bytes mixed with anything else, and for classes mixed with numbers.
     """
     of_kinds = {kind_of(value): value for value in values if not is_null_constant(value)}
     for (mine, value), (theirs, other) in combinations(of_kinds.items(), 2):
@@ -210,7 +210,7 @@ def check_column(values: Iterable[Value]) -> None:
 
 
 def check_classes(*kinds: Kind) -> None:
-    """Refuse classes beside numbers in one column. Raises QueryTypeError."""
+    """Refuse classes mixed with numbers in one column. Raises QueryTypeError."""
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
@@ -221,7 +221,7 @@ def check_classes(*kinds: Kind) -> None:
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Refuse a string that is not constant beside a number, a time or a boolean.
+    """Refuse a string that is not constant if it is compared with a number, time or boolean.
 
     DuckDB would convert it to the type of the other side and might round it.
     """
@@ -242,7 +242,7 @@ WITHOUT_NAMES = (
     "Classes with names cannot be combined with classes without names, whose numbers may have "
     "other meanings. Declare the names in both lakes, or cast the numbers: CAST(x AS TEXT)."
 )
-"""Message for classes with names beside classes without names."""
+"""Message for classes with names mixed with classes without names."""
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
@@ -260,7 +260,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     Raises
     ------
     QueryTypeError
-        For example, for months beside days, or for lists of strings and of numbers.
+        For example, for months mixed with days, or for lists of strings and of numbers.
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
@@ -287,8 +287,8 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     if units[0] != units[1] and mine.name == theirs.name == "time" and known:
         raise QueryTypeError(
             "Months and years can be combined only with durations in the same unit, but "
-            f"{_described(value)} is beside a time of another unit. Use one unit for both, or "
-            "compare counts: CAST(x AS BIGINT)."
+            f"{_described(value)} is combined with a time in another unit. Use one unit for both, "
+            "or compare counts: CAST(x AS BIGINT)."
         )
 
 
@@ -326,8 +326,8 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
-            "Lists and structs compare part by part, but SQL would round the integers of one "
-            "beside the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
+            "Lists and structs compare part by part, but SQL would round the integers of one to "
+            "compare them with the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
         )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
@@ -431,8 +431,8 @@ def _whole(value: Constant) -> Decimal | None:
 def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
     """Convert values to a form that one column can hold, and return them and its kind.
 
-    Classes with the same names stay numbers, also beside a constant name; others become their
-    names.
+    Classes with the same names stay numbers, also when mixed with a constant name; others become
+    their names.
 
     Raises
     ------
