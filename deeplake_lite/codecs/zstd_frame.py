@@ -35,7 +35,7 @@ def content_size(data: memoryview) -> tuple[int | None, int]:
 
 
 def most_bytes(data: memoryview, at: int) -> int:
-    """Return the most bytes that the blocks of a frame can decompress to.
+    """Return the maximum number of bytes that the blocks of a frame can decompress to.
 
     The frame must be all of `data`: further frames after it would each add to the size.
 

@@ -176,7 +176,7 @@ def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Da
     Raises
     ------
     LakeNotFoundError, VersionNotFoundError, FormatError, DamagedError
-        As `open`.
+        As for `open`.
     """
     repository = lake.repository
     is_same = settled(checks.location("url", url)) == repository.url

@@ -39,7 +39,7 @@ class _Pool:
         self._limit = MOST_BYTES
 
     def limit(self, nbytes: int) -> None:
-        """Set the most bytes that the pool holds."""
+        """Set the maximum number of bytes that the pool holds."""
         self._limit = min(MOST_BYTES, max(LEAST_BYTES, nbytes))
         with self._lock:
             self._drop()

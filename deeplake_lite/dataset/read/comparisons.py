@@ -106,7 +106,7 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     Raises
     ------
     InvalidValueError
-        As `equal`, and for values that have no order.
+        As for `equal`, and for values that have no order.
     """
     if _rank(other) > _rank(column):
         return compare(other, _MIRRORED[test], column)

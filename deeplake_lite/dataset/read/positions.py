@@ -50,7 +50,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     Raises
     ------
     RowIndexError
-        As `many_positions`, and for several indices, since rows have one axis.
+        As for `many_positions`, and for several indices, since rows have one axis.
 
     Examples
     --------

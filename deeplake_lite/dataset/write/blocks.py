@@ -113,7 +113,7 @@ def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[s
     Raises
     ------
     ColumnNotFoundError, InvalidValueError
-        As `as_columns` and `encode_blocks`.
+        As for `as_columns` and `encode_blocks`.
     """
     if not isinstance(data, Iterator) or isinstance(data, Tabular):
         columns, count = as_columns(data, schema)

@@ -131,7 +131,7 @@ class Repository:
         Raises
         ------
         ExistsError
-            When there is a lake already, or anything else.
+            When a lake, or anything else, already exists there.
         """
         folder = local_folder(url)
         if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):

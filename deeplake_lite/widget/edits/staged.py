@@ -125,7 +125,7 @@ class Staged:
             self._undone.clear()
 
     def group(self, number: int) -> tuple[Edit, ...]:
-        """Return an edit with those that belong to it; empty if it does not exist."""
+        """Return an edit with those that belong to it, or an empty tuple if it does not exist."""
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
             return ()

@@ -91,7 +91,7 @@ class Thumbnails:
     """
 
     MEMORY: ClassVar[int] = 256 * 2**20
-    """Default for the most bytes of thumbnails in memory."""
+    """Default for the maximum size of thumbnails in memory, in bytes."""
 
     def __init__(self, url: str, memory: int = MEMORY) -> None:
         folder = folder_beside(url)

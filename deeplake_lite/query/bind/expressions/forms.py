@@ -59,7 +59,7 @@ def in_one_form(
 
 
 def names_of(type_: Type) -> tuple[str, ...]:
-    """Return the class names of a type, or of the items of a list type; empty without classes."""
+    """Return the class names of a type, or of a list type's items; empty without classes."""
     if type_.items is not None:
         return names_of(type_.items.of)
     return type_.names or ()
