@@ -114,7 +114,9 @@ class Schema:
                         "them."
                     )
         if len({column.id for column in self.fields}) != len(names):
-            raise SchemaError("Column ids must be unique, but they are not. Restore the schema.")
+            raise SchemaError(
+                "Column ids must be unique, but they are not. Restore the schema from a backup."
+            )
 
     @classmethod
     def build(cls, columns: Mapping[str, Any]) -> Self:

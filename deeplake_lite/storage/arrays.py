@@ -370,7 +370,7 @@ class SlotArray:
         return await self.read(np.arange(await self.length()))
 
     async def _allocate(self, rows: int) -> NDArray[Any]:
-        """Allocate an array for the values of some slots, (rows, *shape)."""
+        """Allocate an array for the values of the given slots, (rows, *shape)."""
         if rows * self.spec.row_bytes > CHECKED_BYTES:
             await self.check()
         return room_for((rows, *self.spec.shape), self.spec.dtype, self.path)
@@ -540,7 +540,7 @@ class SlotArray:
         await session.resize(self.path, old, new)
 
     def _chunks(self, rows: int) -> int:
-        """Return the number of chunks of an array with some rows."""
+        """Return the number of chunks of an array with the given number of rows."""
         return -(-rows // self.spec.chunk_rows)
 
     async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:

@@ -205,8 +205,9 @@ def _naming_view(name: str) -> Iterator[None]:
     except LakeError:
         raise
     except DAMAGE as error:
+        reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The saved view {brief(name)} cannot be opened: {error!s:.200}. Delete it, or restore "
+            f"The saved view {brief(name)} cannot be opened: {reason:.200}. Delete it, or restore "
             "the lake from a backup."
         ) from error
 
@@ -368,7 +369,8 @@ async def _read_ids(session: Session, path: str) -> Any:
     except LakeError:
         raise
     except (*DAMAGE, MemoryError, OSError) as error:
+        reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The rows of a saved view cannot be read: {error!s:.200}. Restore the lake from a "
+            f"The rows of a saved view cannot be read: {reason:.200}. Restore the lake from a "
             "backup, or delete the view and save it again."
         ) from error

@@ -55,7 +55,7 @@ class Transfer:
     of : Htype
         Type of the source.
     read : callable
-        Returns the values at some positions of the source, (n,) int64, for the other type.
+        Returns the values at the given positions of the source, (n,) int64, for the other type.
     positions : ndarray, (n,) int64
         Positions of the values in the source.
     """

@@ -254,9 +254,10 @@ def check_functions(options: Options) -> None:
         try:
             _pickled(value)
         except Exception as error:
+            reason = str(error).rstrip(".")
             raise LoaderError(
                 "Functions for worker processes must be picklable, but pickling "
-                f"{name}={value!r} failed: {error}. Define it at the top level of a module, "
+                f"{name}={value!r} failed: {reason}. Define it at the top level of a module, "
                 "install cloudpickle, or use workers='threads'."
             ) from error
 

@@ -212,9 +212,10 @@ def _send(channel: Channel, reply: Reply) -> None:
     except EOFError:
         raise
     except Exception as error:
+        reason = str(error).rstrip(".")
         refusal = LoaderError(
             "Batches from a worker process must be picklable, but pickling raised "
-            f"{type(error).__name__}: {error}. Return arrays, numbers, strings or tensors from "
+            f"{type(error).__name__}: {reason}. Return arrays, numbers, strings or tensors from "
             "transforms, or use workers='threads'."
         )
         refusal.__cause__ = error
