@@ -89,7 +89,7 @@ class Place:
 
 
 LINE_WIDTH = 160
-"""Most characters of a query's line that an error shows."""
+"""Maximum length of a query's line that an error shows, in characters."""
 
 
 def message_of(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 Python raises KeyboardInterrupt in the main thread between any two instructions. `threading.Event`,
 `Condition` and `concurrent.futures.Future` acquire their locks in Python code, so an interrupt can
-arrive after a lock was acquired and before the ``finally`` that releases it: the other thread then
+arrive after a lock is acquired and before the ``finally`` that releases it: the other thread then
 waits forever. Here the waiting thread acquires a single lock of the interpreter, for which the
 other thread never waits.
 """
@@ -48,7 +48,7 @@ class Outcome[T]:
 
     def wait(self, seconds: float = -1) -> bool:
         """Wait for the outcome, at most some seconds; tell whether there is one."""
-        # An interrupt may arrive just after the lock was acquired. It stays acquired, so a second
+        # An interrupt may arrive just after the lock is acquired. It stays acquired, so a second
         # call must look at `_given` first.
         return self._given or self._pending.acquire(timeout=seconds)
 

@@ -66,9 +66,10 @@ def load(group: str, name: str, base: type) -> type[Any] | None:
     try:
         added = points[0].load()
     except Exception as error:
+        reason = str(error).rstrip(".")
         raise SchemaError(
             f"The entry point {name!r} of {group} must be importable, but {points[0].value} raises "
-            f"{type(error).__name__}: {error}. Repair or uninstall the package."
+            f"{type(error).__name__}: {reason}. Repair or uninstall the package."
         ) from error
     if not isinstance(added, type) or not issubclass(added, base):
         raise SchemaError(

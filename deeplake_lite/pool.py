@@ -49,7 +49,7 @@ class Pool:
     Parameters
     ----------
     threads : int
-        Most threads; each starts when there is work.
+        Maximum number of threads; each starts when there is work.
 
     Examples
     --------

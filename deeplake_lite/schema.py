@@ -114,7 +114,9 @@ class Schema:
                         "them."
                     )
         if len({column.id for column in self.fields}) != len(names):
-            raise SchemaError("Column ids must be unique, but they are not. Restore the schema.")
+            raise SchemaError(
+                "Column ids must be unique, but they are not. Restore the schema from a backup."
+            )
 
     @classmethod
     def build(cls, columns: Mapping[str, Any]) -> Self:
@@ -161,7 +163,7 @@ class Schema:
         """Return the schema with one more column at the end."""
         if name in self:
             raise SchemaError(
-                f"There is a column {name!r} already. Drop it first, or choose another name."
+                f"A column {name!r} already exists. Drop it first, or choose another name."
             )
         taken = {column.id for column in self.fields}
         new_id = next(candidate for candidate in iter(_make_id, "") if candidate not in taken)
@@ -181,7 +183,7 @@ class Schema:
         """Return the schema with a column renamed, at the same place."""
         if new in self and new != old:
             raise SchemaError(
-                f"There is a column {new!r} already. Drop it first, or choose another name."
+                f"A column {new!r} already exists. Drop it first, or choose another name."
             )
         return self._replace(old, name=new)
 
@@ -234,7 +236,7 @@ class Schema:
                 return cls(tuple(_read_field(column) for column in columns))
         raise FormatError(
             f"A schema must be an object with a list of 'columns', but it is "
-            f"{brief(document, 120)}. Restore it."
+            f"{brief(document, 120)}. Restore the schema from a backup."
         )
 
     def compare(self, other: Schema) -> SchemaChanges:
@@ -348,7 +350,7 @@ def _read_field(column: Any) -> Field:
             return Field(name, id_, from_config(config), column.get("metadata", {}))
     raise FormatError(
         f"A column must be an object with 'name', 'id' and 'htype', but it is "
-        f"{brief(column, 120)}. Restore the schema."
+        f"{brief(column, 120)}. Restore the schema from a backup."
     )
 
 

@@ -203,7 +203,7 @@ def test_there_is_no_lake_where_none_was_made_on_s3(options):
 
 def test_a_lake_on_s3_is_not_made_twice(options):
     lake("once", options)
-    with pytest.raises(dl.ExistsError, match="There is a lake at"):
+    with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         lake("once", options)
 
 
@@ -321,7 +321,7 @@ def test_merges_and_rewrites_on_s3_whose_chunks_somebody_vacuumed_are_refused(op
         with pytest.raises(dl.StorageError, match="are gone"):
             ds.merge("fix")
         left.clear()
-        with pytest.raises(dl.StorageError, match="are gone"):
+        with pytest.raises(dl.StorageError, match="chunks that no longer exist"):
             fix.optimize()
     assert dl.open(ds.url, storage_options=options).version == before
     ds.merge("fix")

@@ -136,9 +136,9 @@ def test_a_name_is_a_column_or_a_group(schema):
 
 
 def test_names_are_unique(schema):
-    with pytest.raises(SchemaError, match="There is a column 'x' already"):
+    with pytest.raises(SchemaError, match="A column 'x' already exists"):
         schema.add("x", "int8")
-    with pytest.raises(SchemaError, match="There is a column 'x' already"):
+    with pytest.raises(SchemaError, match="A column 'x' already exists"):
         schema.rename("image", "x")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 SHOWN = 20
-"""Most lines of a list that are printed."""
+"""Maximum number of lines of a list that are printed."""
 
 INTERRUPTED = 130
 """Exit code of a program that Ctrl-C interrupted, by the convention of shells."""
@@ -99,7 +99,7 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def for_the_shell(message: str) -> str:
-    """Return an error message with Python code replaced by options of this program.
+    """Return an error message with Python code replaced with options of this program.
 
     >>> for_the_shell('Or leave such rows out: on_error="skip".')
     'Or leave such rows out: --on-error skip.'

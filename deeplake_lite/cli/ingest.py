@@ -181,6 +181,6 @@ def _report(ds: IngestedDataset, as_json: bool) -> None:
         typer.echo("--force overwrites the edits of these rows with the source", err=True)
     if result.repeated:
         typer.echo(
-            f"version {result.repeated} has these rows already; --force adds them again", err=True
+            f"version {result.repeated} already has these rows; --force adds them again", err=True
         )
     typer.echo(f"{result!r}; {ds.url} has {counted(len(ds), 'row')}")

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WIDTH = 40
-"""Most characters in a cell of a table."""
+"""Maximum length of a cell of a table, in characters."""
 
 FEW = 8
-"""Most numbers of an array that a table shows. Of larger arrays, it shows shape and dtype."""
+"""Maximum size of an array whose numbers a table shows; larger ones show as shape and dtype."""
 
 
 @app.command()

@@ -86,5 +86,5 @@ def check_choice(codec: Codec, option: str, choices: Collection[object]) -> None
 
 
 def _shapes(counts: Collection[int]) -> str:
-    """Write shapes for a message."""
+    """Format shapes for a message."""
     return " or ".join("(h, w)" if count == 1 else f"(h, w, {count})" for count in counts)

@@ -1,4 +1,4 @@
-"""Checks of image files, and their errors, that the codecs of all formats share."""
+"""Checks on image files and the errors that they raise, shared by the codecs of all formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.base import Header, ImageCodec
 
 MAX_BYTES = 1 << 31
-"""Most bytes of one decoded image, whatever the limits: 2 GiB, as for any cell.
+"""Maximum size of one decoded image in bytes, whatever the limits: 2 GiB, as for any cell.
 
 Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. In
 addition, each codec refuses a file of a few kilobytes that claims more pixels than it can hold."""
@@ -159,7 +159,7 @@ def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
     """Return the error for a file that is whole, but of a kind that cannot be read."""
     return InvalidValueError(
         f"must be a {codec.name.upper()} file that Pillow reads, but it is one {reason}. "
-        f"Convert it to PNG or TIFF."
+        f"Convert it to PNG or classic TIFF."
     )
 
 
@@ -167,5 +167,6 @@ def damaged(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
     """Return the error for a file that does not decode."""
     why = reason.finding if isinstance(reason, InvalidValueError) else str(reason).removesuffix(".")
     return DamagedError(
-        f"{len(data):,} bytes of {codec.name.upper()} do not decode: {why}. Restore the image."
+        f"{len(data):,} bytes of {codec.name.upper()} do not decode: {why}. Restore the image from "
+        "a backup."
     )

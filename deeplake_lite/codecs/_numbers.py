@@ -29,7 +29,7 @@ class NumberCodec(Codec):
     """A codec that stores neither shape nor dtype."""
 
     max_bytes: int = 1 << 62
-    """Most bytes of one array."""
+    """Maximum size of one array, in bytes."""
 
     @abstractmethod
     def _compress(self, array: NDArray[Any]) -> Buffer:
@@ -71,8 +71,10 @@ class NumberCodec(Codec):
         except (DamagedError, MemoryError):
             raise
         except Exception as error:
+            reason = str(error).rstrip(".")
             raise DamagedError(
-                f"{len(packed):,} bytes of {self.name!r} do not decode: {error}. Restore the cell."
+                f"{len(packed):,} bytes of {self.name!r} do not decode: {reason}. Restore the cell "
+                "from a backup."
             ) from error
         return array
 
@@ -83,5 +85,5 @@ class NumberCodec(Codec):
         if claimed != expected:
             raise DamagedError(
                 f"{dtype} of shape {shape} takes {expected:,} bytes, but the {self.name!r} data "
-                f"decodes to {claimed:,}. Restore the cell."
+                f"decodes to {claimed:,}. Restore the cell from a backup."
             )

@@ -114,7 +114,7 @@ class ImageCodec(Codec):
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         """Return shape and dtype from the header alone, checking that the file has its end.
 
-        Raises InvalidValueError for bytes that are of another format or cut short, and
+        Raises InvalidValueError for bytes that have another format or are cut short, and
         TooLargeError for an image over the limits. Allocates no memory for pixels.
         """
 

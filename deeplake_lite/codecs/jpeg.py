@@ -221,7 +221,7 @@ class Jpeg(ImageCodec):
 
         With `side`, they are scaled down as long as the longer side keeps that many pixels. They
         are decoded into `out` if the file stores them in the same way; the caller has to check.
-        Raises MisfitError if the header has another shape than `shape`; `()` stands for any.
+        Raises MisfitError if the header's shape differs from `shape`; `()` stands for any.
         """
         try:
             frame = self._read_frame(data, limits)

@@ -28,11 +28,11 @@ class Limits:
     Parameters
     ----------
     max_pixels : int, optional
-        Most pixels, height times width, of an image or mask; 268 million by default, 16,384 by
-        16,384. None for no limit.
+        Maximum number of pixels, height times width, of an image or mask; 268 million by default,
+        16,384 by 16,384. None for no limit.
     max_bytes : int, optional
-        Most bytes of the pixels or numbers in one cell that is stored encoded; 512 MiB by default.
-        None for no limit. Decoding may briefly take a few times as much.
+        Maximum size in bytes of the pixels or numbers in one cell that is stored encoded; 512 MiB
+        by default. None for no limit. Decoding may briefly take a few times as much.
 
     Notes
     -----
@@ -52,10 +52,10 @@ class Limits:
     """
 
     max_pixels: int | None = MOST_PIXELS
-    """Most pixels, height times width, of an image or mask."""
+    """Maximum number of pixels, height times width, of an image or mask."""
 
     max_bytes: int | None = 1 << 29
-    """Most bytes of one cell's pixels or numbers."""
+    """Maximum size of the pixels or numbers of one cell, in bytes."""
 
     def __post_init__(self) -> None:
         for name in ("max_pixels", "max_bytes"):

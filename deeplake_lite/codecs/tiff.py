@@ -118,7 +118,7 @@ class Tiff(PillowCodec):
     @override
     def _check_whole(self, data: bytes) -> None:
         if data.startswith(_BIG_BIG_ENDIAN):
-            raise unsupported(self, "with big-endian offsets of 8 bytes")
+            raise unsupported(self, "in big-endian BigTIFF format")
         try:
             check_whole(data)
         except ValueError as error:

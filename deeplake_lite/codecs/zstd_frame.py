@@ -9,7 +9,7 @@ from __future__ import annotations
 
 MAGIC = 0xFD2FB528
 BLOCK_BYTES = 128 * 1024
-"""Most bytes that one block of a frame decompresses to (section 3.1.1.2.4)."""
+"""Maximum number of bytes that one block of a frame decompresses to (section 3.1.1.2.4)."""
 
 
 def content_size(data: memoryview) -> tuple[int | None, int]:
@@ -35,7 +35,7 @@ def content_size(data: memoryview) -> tuple[int | None, int]:
 
 
 def most_bytes(data: memoryview, at: int) -> int:
-    """Return the most bytes that the blocks of a frame can decompress to.
+    """Return the maximum number of bytes that the blocks of a frame can decompress to.
 
     The frame must be all of `data`: further frames after it would each add to the size.
 
@@ -55,5 +55,8 @@ def most_bytes(data: memoryview, at: int) -> int:
         if head & 1:
             break
     if at + trailer != len(data):
-        raise ValueError("the Zstandard frame does not end with its data")
+        raise ValueError(
+            f"the Zstandard frame must end with the data, at byte {len(data):,}, but it ends at "
+            f"byte {at + trailer:,}"
+        )
     return bound

@@ -181,12 +181,12 @@ class Column:
         if dtype is not None and np.dtype(dtype).kind == "O":
             return np.fromiter(values, object, len(values))
         raise OptionError(
-            f"column {self.name!r} cannot become an array, because its values, or the items of one "
+            f"Column {self.name!r} cannot become an array, because its values, or the items of one "
             "value, differ in shape. Read them as a list: column[:]."
         )
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
-        """Return the stored bytes of some values without decoding or, if possible, copying them.
+        """Return the stored bytes of the given values, not decoded and, if possible, not copied.
 
         Raises
         ------

@@ -121,7 +121,7 @@ class Dataset(View):
             When a value is invalid; the error names the column and the row. The dataset stays
             unchanged.
         ColumnNotFoundError
-            When the schema has no column of a name.
+            When a named column does not exist in the schema.
         ReadOnlyError
             When the dataset is read-only.
         UncommittedError
@@ -146,7 +146,7 @@ class Dataset(View):
     def update(
         self, rows: Any = None, data: Mapping[str, Any] | None = None, *, ids: Any = None
     ) -> None:
-        """Change cells of some rows. If any value is invalid, no cell is changed.
+        """Change cells of the given rows. If any value is invalid, no cell is changed.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Dataset(View):
             rows, a row is named twice, an id belongs to no row, or the view shows rows of another
             lake. The dataset stays unchanged.
         ColumnNotFoundError
-            When the schema has no column of a name.
+            When a named column does not exist in the schema.
         RowIndexError
             When a position is out of range.
         ReadOnlyError
@@ -246,7 +246,7 @@ class Dataset(View):
             When a key occurs twice, in `data` or in the lake, or a column does not accept a value.
             The dataset stays unchanged.
         ColumnNotFoundError
-            When the schema has no column of a name.
+            When a named column does not exist in the schema.
         ReadOnlyError
             When the dataset is read-only.
 

@@ -165,7 +165,7 @@ class Handle:
         if not self.table.edits:
             return
         status = diffs.Status.of(self.table)
-        if not status:  # for example, after a row was added and deleted again
+        if not status:  # for example, after a row has been added and deleted again
             self.discard()
             return
         raise UncommittedError(

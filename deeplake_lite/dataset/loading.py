@@ -126,7 +126,7 @@ class Loadable:
         Raises
         ------
         ColumnNotFoundError
-            When the view has no column of a name.
+            When a named column does not exist in the view.
         OptionError
             When options are not valid or contradict each other.
         LoaderError

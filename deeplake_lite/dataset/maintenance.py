@@ -243,7 +243,7 @@ def _check_main_exists(repository: Repository) -> None:
         raise DamagedError(
             "A vacuum keeps the versions to which branches and tags point, but "
             f"{repository.url!r} lists no branch 'main', which every lake has. Check that you may "
-            "list the objects under refs/, or restore them from a copy."
+            "list the objects under refs/, or restore them from a backup."
         )
 
 

@@ -176,7 +176,7 @@ def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Da
     Raises
     ------
     LakeNotFoundError, VersionNotFoundError, FormatError, DamagedError
-        As `open`.
+        As for `open`.
     """
     repository = lake.repository
     is_same = settled(checks.location("url", url)) == repository.url
@@ -207,10 +207,10 @@ def _check_roots(allow: Any) -> tuple[str, ...]:
 
 
 def _check_limits(limits: Any) -> None:
-    """Refuse values of another type than `Limits`. Raises OptionError."""
+    """Refuse values that are not `Limits`. Raises OptionError."""
     if not isinstance(limits, Limits):
         raise OptionError(
-            "limits must be of the form dl.Limits(max_pixels=…, max_bytes=…), but it is "
+            "limits must have the form dl.Limits(max_pixels=…, max_bytes=…), but it is "
             f"{brief(limits, 80)}."
         )
 

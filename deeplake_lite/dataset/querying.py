@@ -116,7 +116,7 @@ class Queryable:
         Raises
         ------
         ColumnNotFoundError
-            When the view has no column of a name.
+            When a named column does not exist in the view.
         SchemaError
             When a column has an unsuitable type, or several columns are suitable.
         InvalidValueError

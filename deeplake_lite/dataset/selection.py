@@ -66,7 +66,7 @@ class ReadTable(Protocol):
         ...
 
     def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the slots of the rows at some positions."""
+        """Return the slots of the rows at the given positions."""
         ...
 
     def ids(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -155,7 +155,7 @@ class RowSelection:
         return self.table.live() if self.slots is None else self.slots
 
     def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the slots of the selected rows at some positions."""
+        """Return the slots of the selected rows at the given positions."""
         return self.table.at(positions) if self.slots is None else self.slots[positions]
 
     def locate(
@@ -169,7 +169,7 @@ class RowSelection:
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:
-        """Return the selected rows at some positions."""
+        """Return the selected rows at the given positions."""
         return replace(self, slots=self.at(positions))
 
     def with_slots(self, slots: NDArray[np.int64]) -> Self:

@@ -127,7 +127,7 @@ def version_of(view: View) -> tuple[str, str]:
 
 
 def dirty_of(view: View) -> str:
-    """Describe the edits of the open transaction; empty if there are none."""
+    """Describe the edits of the open transaction; return an empty string without any."""
     from deeplake_lite.dataset.versions.diff import Status  # its repr is made by this module
 
     table = view.rows.table

@@ -202,7 +202,7 @@ class View(LoadableRows, Exports, Queryable):
         OptionError
             When the fractions are not valid, or a part with a fraction above 0 would be empty.
         ColumnNotFoundError
-            When the view has no column of a name.
+            When a named column does not exist in the view.
 
         Notes
         -----
@@ -267,7 +267,7 @@ class View(LoadableRows, Exports, Queryable):
         OptionError
             When a fold would be empty, because there are fewer rows, or groups, than folds.
         ColumnNotFoundError
-            When the view has no column of a name.
+            When a named column does not exist in the view.
 
         Examples
         --------
@@ -430,7 +430,7 @@ class View(LoadableRows, Exports, Queryable):
         Raises
         ------
         ColumnNotFoundError
-            When the view has no column of a name.
+            When a named column does not exist in the view.
         """
         self._check_columns(names)
         return View(self.rows, names, self.origin)

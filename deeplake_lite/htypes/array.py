@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 1 << 31  # of one cell
 _MOST_AXES = 32
 MOST_ANY_AXES = 8
-"""Most axes of an array whose number of axes differs from row to row."""
+"""Maximum number of axes of an array whose number of axes differs from row to row."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -166,7 +166,7 @@ def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
 
 
 def as_buffer(array: NDArray[Any]) -> Buffer:
-    r"""Return the bytes of an array in C order, without copying a large array.
+    r"""Return the bytes of an array in C order; a large C-contiguous array is not copied.
 
     >>> as_buffer(np.array([1, 2], "int16"))
     b'\x01\x00\x02\x00'
@@ -223,7 +223,7 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
     if len(shape) not in axes or min(shape, default=0) < 0:
         raise DamagedError(
             f"A cell must have {' or '.join(map(str, axes))} axes, but the shape {shape} was "
-            "recorded. Restore it; ds.verify() lists all damage."
+            "recorded. Restore it from a backup; ds.verify() lists all damage."
         )
 
 
@@ -233,7 +233,7 @@ def holds_text(values: Iterable[Any]) -> bool:
 
 
 def show_shape(shape: Shape) -> str:
-    """Write a shape as in NumPy, with ``…`` for an axis of any size.
+    """Format a shape as in NumPy, with ``…`` for an axis of any size.
 
     >>> show_shape((None, 3))
     '(…, 3)'
@@ -272,7 +272,7 @@ def _times(value: Any, dtype: str) -> NDArray[Any]:
     """Return a nested list of times as an array.
 
     NumPy would convert them all to the finest unit, in which early and late ones wrap around, and
-    would turn numbers beside them into times.
+    would turn numbers mixed with them into times.
 
     >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
     [[datetime.datetime(2026, 1, 2, 0, 0)], [datetime.datetime(9999, 1, 1, 0, 0)]]

@@ -27,15 +27,16 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def python_value(item: pa.Scalar) -> Any:
-    r"""Return a value as Python has it.
+    r"""Return a value as a Python object.
 
-    Times that it does not have are NumPy's, and bytes in a text that are no UTF-8 lone surrogates,
-    which no type takes. So an error names the row, and `on_error="skip"` leaves it out.
+    Times that Python cannot represent become NumPy's. Bytes in a text that are not UTF-8 become
+    lone surrogates, which no type takes: an error names the row, and `on_error="skip"` leaves it
+    out.
 
     Raises
     ------
     InvalidValueError
-        For a struct that has two fields of one name.
+        For a struct that has two fields with the same name.
 
     Examples
     --------

@@ -400,7 +400,7 @@ class Htype(Facets):
         return sorted(needed, key=lambda f: (bool(f.kw_only), f.name in ("nullable", "default")))
 
     def _call(self, show: Callable[[Any], str]) -> str:
-        """Write the constructor call, with positional arguments until a field is left out."""
+        """Format the constructor call, with positional arguments until a field is left out."""
         positional = iter([f.name for f in fields(self) if not f.kw_only])
         arguments = []
         for f in self._changed():
@@ -580,7 +580,7 @@ def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
 
 
 def _show(value: Any) -> str:
-    """Write a field as Python code that evaluates to it."""
+    """Format a field as Python code that evaluates to it."""
     if isinstance(value, float) and not np.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, complex) and not np.isfinite(value):
@@ -593,7 +593,7 @@ def _show(value: Any) -> str:
 
 
 def _show_short(value: Any) -> str:
-    """Write a field, shortened."""
+    """Format a field, shortened."""
     if isinstance(value, Htype):
         return str(value)
     if (isinstance(value, list) or _is_strings(value)) and len(value) > _MAX_ITEMS:

@@ -198,7 +198,7 @@ class Boxes(Htype):
     def check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 2 or shape[1] != 4:
             raise DamagedError(
-                f"Boxes must have shape (…, 4), but a cell has {shape}. Run ds.verify() to find "
+                f"Boxes must have shape (n, 4), but a cell has {shape}. Run ds.verify() to find "
                 "such cells."
             )
 

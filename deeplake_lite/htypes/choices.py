@@ -85,7 +85,7 @@ def dtype_name(value: Any) -> str:
 
 
 def nearest(value: Any, known: Mapping[str, str] | Sequence[str]) -> str:
-    """Return a hint at the nearest known value, empty if none is near.
+    """Return a hint that suggests the nearest known value, or an empty string if none is close.
 
     >>> nearest("lable", ["image", "label"]), nearest("x", ["image"])
     (" Did you mean 'label'?", '')

@@ -77,7 +77,7 @@ class Dtypes:
         )
 
     def or_declare(self, kind: str) -> str:
-        """Return a clause that suggests a float or complex dtype; empty if there is none.
+        """Return a clause that suggests a float or complex dtype, or an empty string if none fits.
 
         >>> Dtypes().or_declare("f"), Dtypes(("uint8",)).or_declare("f")
         (', or declare a float column', '')

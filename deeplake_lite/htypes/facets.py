@@ -281,8 +281,8 @@ class Facets(ABC):
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Tell whether all that this type says is true of `other`, which may say more.
+        """Tell whether `other` satisfies everything that this type specifies; it may specify more.
 
-        Neither type takes nulls or has a default: the caller decides about those.
+        The caller handles nulls and defaults, so neither type takes nulls or has a default here.
         """
         return self == other

@@ -1,7 +1,7 @@
 r"""Conversion of pandas, polars and Arrow columns to NumPy without loss.
 
 NumPy has no nulls and cuts strings at a trailing NUL: it would turn a null into NaN, the integers
-beside it into floats, and "a\0" into "a". None of these libraries is imported; a column is
+around it into floats, and "a\0" into "a". None of these libraries is imported; a column is
 recognised by the name of its class.
 """
 

@@ -433,11 +433,13 @@ class Image(Htype):
         except TooLargeError:
             raise
         except InvalidValueError as error:
-            raise DamagedError(f"An image does not decode: {error.finding}. Restore it.") from error
+            raise DamagedError(
+                f"An image does not decode: {error.finding}. Restore the image from a backup."
+            ) from error
         if header.shape[:2] != shape[:2]:
             raise DamagedError(
-                f"An image does not decode: its header says {header.shape[:2]}, but {shape[:2]} "
-                "was recorded. Restore it."
+                f"An image must have the recorded size, {shape[:2]}, but its header says "
+                f"{header.shape[:2]}. Restore the image from a backup."
             )
         pixels = codec.decode(data, header.shape, np.dtype(self.dtype))
         return convert_pixels(pixels, self.mode) if self.mode and header.shape != shape else pixels
@@ -447,7 +449,9 @@ class Image(Htype):
         try:
             return self._codec_of(data)
         except InvalidValueError as error:
-            raise DamagedError(f"An image does not decode: {error.finding}. Restore it.") from error
+            raise DamagedError(
+                f"An image does not decode: {error.finding}. Restore the image from a backup."
+            ) from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         """Check an image against the limits, by its stored shape."""

@@ -266,8 +266,9 @@ class Mask(Htype):
             )
         if not source.keeps_numbers(data):
             raise InvalidValueError(
-                f"{source.name.upper()} files of fewer than 8 bits, or with white as zero, decode "
-                "to other numbers than they store. Pass a PNG, or the numbers as an array."
+                "a mask must decode to the numbers that are stored, but "
+                f"{source.name.upper()} files with fewer than 8 bits per pixel, or with "
+                "WhiteIsZero, do not. Pass a PNG, or the numbers as an array."
             )
         is_storable = source == self._codec and header.dtype == self.dtype
         if is_storable and check == "header":

@@ -53,7 +53,7 @@ def fixed(value: Any) -> Any:
     >>> fixed({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):
         ...
-    TypeError: A schema is shared and cannot be edited in place. Set another default by ...
+    TypeError: A schema is shared and cannot be edited in place. Set another default with ...
     """
     if isinstance(value, list):
         return FixedList(map(fixed, value))
@@ -64,8 +64,8 @@ def fixed(value: Any) -> Any:
 
 def _refuse(*_: Any, **__: Any) -> Any:
     raise TypeError(
-        "A schema is shared and cannot be edited in place. Set another default by "
-        "ds.set_default(name, value), or other metadata by ds[name].metadata[key] = value."
+        "A schema is shared and cannot be edited in place. Set another default with "
+        "ds.set_default(name, value), or other metadata with ds[name].metadata[key] = value."
     )
 
 
@@ -150,7 +150,7 @@ def from_json(value: Any) -> Any:
 
 
 def _time_text(value: np.datetime64 | np.timedelta64) -> str:
-    """Write a time as a string that a time column reads: ISO 8601, or ``"5 s"``."""
+    """Format a time as a string that a time column reads: ISO 8601, or ``"5 s"``."""
     if isinstance(value, np.datetime64):
         return str(value)
     return f"{int(value.astype(np.int64))} {np.datetime_data(value.dtype)[0]}"

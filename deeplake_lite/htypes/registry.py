@@ -142,8 +142,10 @@ def from_config(config: Any) -> Htype:
     except (SchemaError, FormatError):
         raise
     except (TypeError, ValueError, OverflowError, RecursionError, MemoryError, KeyError) as error:
+        reason = str(error).rstrip(".")
         raise FormatError(
-            f"The configuration of type {name!r} is invalid: {error}. Restore the schema."
+            f"The configuration of type {name!r} is invalid: {reason}. Restore the schema from a "
+            "backup."
         ) from error
 
 

@@ -68,7 +68,7 @@ def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
 
 
 def _real_path(path: str, root: str) -> Path | None:
-    """Return the real path of `path` relative to a root; None if it is outside the root."""
+    """Return the real path of `path` relative to a root, or None if it is outside the root."""
     scheme = scheme_of(root)
     if scheme not in (None, "file"):
         return None

@@ -34,7 +34,7 @@ def short_text(text: str) -> str:
 
 
 def short_array(array: NDArray[Any]) -> str:
-    """Write dtype, shape and the first values of an array.
+    """Format dtype, shape and the first values of an array.
 
     >>> short_array(np.arange(6.0).reshape(2, 3))
     'float64 (2, 3): 0, 1, 2, 3, …'
@@ -127,5 +127,5 @@ def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _format_number(value: Any) -> str:
-    """Write a number with a few digits."""
+    """Format a number with a few digits."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

@@ -82,7 +82,7 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def spans_of(values: Any, dtype: str) -> Any:
     """Return whole numbers of a table, also in lists, as the durations that they count.
 
-    Where `dtype` has a length, or a number is no count of it, values are returned as they are.
+    If `dtype` is not a duration, or a number does not count it, values are returned as they are.
 
     >>> spans_of([5, None, [np.array([1])]], "timedelta64[M]")
     [np.timedelta64(5,'M'), None, [array([1], dtype='timedelta64[M]')]]
@@ -122,7 +122,10 @@ def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta6
 
 
 def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
-    """Read datetimes, or strings of one length, without time zones at once; None for any others."""
+    """Read naive datetimes, or strings of equal length without time zones, in one conversion.
+
+    Returns None for any other values.
+    """
     kinds = set(map(type, values))
     if kinds == {datetime} and all(value.tzinfo is None for value in values):
         return np.array(values, "datetime64[us]")
@@ -160,8 +163,8 @@ def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         lost = _find_overflows(times, dtype)
     if lost.any():
         raise InvalidValueError(
-            f"must fit {dtype.name} exactly, but it is {times[lost][0]}. Declare a column of "
-            f"another unit ({', '.join(UNITS)}), or round with .astype({dtype.name!r})."
+            f"must fit {dtype.name} exactly, but it is {times[lost][0]}. Declare a column with "
+            f"another unit ({', '.join(UNITS)}), or truncate with .astype({dtype.name!r})."
         )
     return converted
 
@@ -195,8 +198,8 @@ def _read_datetime(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                f"must be in the range of years that its fraction of a second allows, but it is "
-                f"{brief(value)}. Write it with fewer digits."
+                "must have a year that its number of decimal places can represent, but it is "
+                f"{brief(value)}. Write the seconds with fewer decimal places."
             ) from None
     raise _not_a_time(value, dtype)
 

@@ -123,7 +123,7 @@ class LakeColumn:
         return self.column.htype
 
     def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
-        """Return the column for some rows; it is converted when it is encoded."""
+        """Return the column for the given rows; it is converted when it is encoded."""
         return Column(self.column.view[start:stop], self.column.name)
 
 
@@ -154,7 +154,7 @@ class MemorySource:
         """Return the source for columns of the same length. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
-                "must be a dict of arrays and lists by column, but it is "
+                "arrays must be a dict of arrays and lists by column, but it is "
                 f"{type(arrays).__name__}. Pass a DataFrame to dl.from_dataframe."
             )
         types = types_of(schema)
@@ -169,7 +169,7 @@ class MemorySource:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"columns must have the same length, but they have {listed}. Cut or fill them."
+                f"Columns must have the same length, but they have {listed}. Cut or fill them."
             )
         return cls(values, key, types, title)
 
@@ -228,7 +228,7 @@ class MemorySource:
             yield Block(self.slice(at, stop), Places(self.title, at, stop - at))
 
     def slice(self, start: int, stop: int) -> dict[str, Any]:
-        """Return the values of some rows, by column."""
+        """Return the values of the given rows, by column."""
         return {
             name: _part(values, start, stop, self.columns[name])
             for name, values in self.values.items()
@@ -236,7 +236,7 @@ class MemorySource:
 
 
 def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
-    """Return the values of some rows in a form that `htype` encodes."""
+    """Return the values of the given rows in a form that `htype` encodes."""
     if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
         return values.values(start, stop, htype)
     if isinstance(values, Exported):
@@ -270,7 +270,7 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values are nested too deeply, such as {brief(present)}. Flatten them."
+            f"values must not be nested so deeply, but they are: {brief(present)}. Flatten them."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 

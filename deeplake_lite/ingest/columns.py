@@ -153,7 +153,7 @@ class ArrowColumn:
             check_unrounded(self.array, name, self.htype())
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
-        """Return the values of some rows in a form that `htype` encodes."""
+        """Return the values of the given rows in a form that `htype` encodes."""
         values = values_of(
             self.array.slice(start, stop - start), exported_htype(self.field) or htype
         )

@@ -226,7 +226,7 @@ def csv_source(
 
 
 def lake_types(url: str, options: Options) -> dict[str, Htype]:
-    """Return the types of a lake's columns; empty if there is no lake yet."""
+    """Return the types of a lake's columns, or an empty dict if there is no lake yet."""
     store = options.get("storage_options")
     if not exists(url, storage_options=store):
         return {}

@@ -32,7 +32,7 @@ BLOCK_BYTES = 16 * 2**20
 """Size of a block of a larger file."""
 
 MOST_LISTED = 5
-"""Most names of columns that a message lists."""
+"""Maximum number of names of columns that a message lists."""
 
 DELIMITERS = (",", ";", "\t", "|")
 """Usual delimiters of CSV files."""
@@ -389,7 +389,7 @@ def check_encoding(path: str) -> None:
     name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
     if name:
         raise InvalidValueError(
-            f"a CSV file must be UTF-8, but {path!r} begins with the mark of {name.upper()}. "
+            f"A CSV file must be UTF-8, but {path!r} begins with the mark of {name.upper()}. "
             f"Convert the file: iconv -f {name} -t utf-8."
         )
 
@@ -406,13 +406,13 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
         schema.names  # noqa: B018 - decodes them
     except UnicodeDecodeError as error:
         raise InvalidValueError(
-            "a CSV file must be UTF-8, but the names of its columns are not. Convert the file: "
+            "A CSV file must be UTF-8, but the names of its columns are not. Convert the file: "
             "iconv -f latin1 -t utf-8."
         ) from error
     other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
     if len(schema) == 1 and other:
         raise InvalidValueError(
-            f"values of a CSV file must be separated by {delimiter!r}, but this one has a single "
+            f"Values of a CSV file must be separated by {delimiter!r}, but this one has a single "
             f"column, {brief(schema.names[0], 80)}. Pass its delimiter: delimiter={other!r}."
         )
     if columns is None:
@@ -436,7 +436,7 @@ def _check_names(names: list[str]) -> None:
     position = next(i for i, name in enumerate(names) if not name.strip())
     others = f"{named}" if len(named) <= MOST_LISTED else f"[{named[0]!r}, …]"
     raise InvalidValueError(
-        "the first line of a CSV file must have the names of its columns, but column "
+        "The first line of a CSV file must have the names of its columns, but column "
         f"{position} has no name. Name it, or select the others: columns={others}. To write a CSV "
         "without pandas' index, use df.to_csv(path, index=False)."
     )

@@ -66,7 +66,7 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for other objects."""
     if is_wrong_table(df):
         raise InvalidValueError(
-            f"must be {_TABLES}, but it is a {type(df).__name__}. {table_hint(df)}"
+            f"df must be {_TABLES}, but it is a {type(df).__name__}. {table_hint(df)}"
         )
     if hasattr(df, "iloc"):
         is_named = any(name is not None for name in df.index.names)
@@ -79,7 +79,7 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
         }
     else:
         raise InvalidValueError(
-            f"must be {_TABLES}, but it is a {type(df).__name__}. Pass a dict of arrays to "
+            f"df must be {_TABLES}, but it is a {type(df).__name__}. Pass a dict of arrays to "
             "dl.from_arrays."
         )
     return MemorySource.of(columns, key, schema, "DataFrame")
@@ -96,7 +96,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
         if name in columns or names.count(name) > 1:
             other = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
-                f"column names must be unique, but {name!r} is {other}. Drop the index, "
+                f"Column names must be unique, but {name!r} is {other}. Drop the index, "
                 "df.reset_index(drop=True), or rename it."
             )
     return frame.reset_index()
@@ -108,6 +108,6 @@ def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
     for name in names:
         if names.count(name) > 1:
             raise InvalidValueError(
-                f"column names must be unique, but there is {name!r} twice. Rename one."
+                f"Column names must be unique, but there is {name!r} twice. Rename one."
             )
     return {name: frame.iloc[:, i] for i, name in enumerate(names)}

@@ -79,7 +79,7 @@ class FileNames:
         return None
 
     def is_whole(self, name: Any, at: int) -> bool:
-        """Tell whether a value is a file's name with its suffix, which a number cannot be."""
+        """Tell whether a value is a file's full name, including its suffix; a number never is."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
@@ -241,7 +241,7 @@ def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str
     if not most:
         listed = ", ".join(map(repr, rows.schema.names))
         raise InvalidValueError(
-            f"one column of a table must name the files, but no column of {str(path)!r} names "
+            f"One column of a table must name the files, but no column of {str(path)!r} names "
             f"files of the folder: {listed}. Choose one: file_column=…."
         )
     best = max(c.rank(most) for c in candidates)
@@ -249,7 +249,7 @@ def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str
     if len({c.files for c in tied}) > 1:
         listed = " and ".join(repr(c.column) for c in tied)
         raise InvalidValueError(
-            f"one column of a table must name the files, but columns {listed} of {str(path)!r} "
+            f"One column of a table must name the files, but columns {listed} of {str(path)!r} "
             f"name different files equally well. Choose one: file_column={tied[0].column!r}."
         )
     return tied[0].column

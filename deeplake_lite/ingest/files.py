@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 SAMPLED_FILES = 64
-"""Number of files in the fingerprint of a folder, by which it is recognised after files were added
-or removed."""
+"""Number of files in the fingerprint of a folder, by which it is recognised after files have been
+added or removed."""
 
 
 def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
@@ -86,7 +86,7 @@ def are_same_files(a: str, b: str) -> bool:
 
 
 def are_same_state(a: str | None, b: str | None) -> bool:
-    """Tell whether two fingerprints are of the same files in the same state, or both are None.
+    """Tell whether two fingerprints describe the same files in the same state, or both are None.
 
     >>> are_same_state("f1.a1-00", "f2.a1-00"), are_same_state("f1.a1-00", "f1.a1-11")
     (True, False)

@@ -67,7 +67,7 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, Any]) 
     Raises
     ------
     SchemaError
-        If the lake has no such column, or has it with another type than the user declares.
+        If the lake has no such column, or its type differs from the one that the user declares.
     """
     fresh = len(ds) == 0
     for name, htype in columns.items():

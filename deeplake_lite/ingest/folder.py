@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Most bytes of the files of a block."""
+"""Maximum size of the files of a block, in bytes."""
 
 
 @takes_options
@@ -180,7 +180,7 @@ def _check_label(label: str, own: Collection[str]) -> None:
     """Refuse a name of labels that one of the folder's own columns has."""
     if label in own:
         raise OptionError(
-            f"label must be a new name, but a folder has a column {label!r} already. "
+            f"label must be a new name, but a folder already has a column {label!r}. "
             f"Choose another name: label='{label}_label'."
         )
 
@@ -301,7 +301,7 @@ class FolderSource:
         return stop
 
     def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
-        """Return the values of some rows, by column; images are paths."""
+        """Return the values of the given rows, by column; images are paths."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()
         paths = [None if path in self._without_file else path for path in files]

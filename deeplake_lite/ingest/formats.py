@@ -52,7 +52,7 @@ def formats_of(paths: Sequence[Path]) -> list[str | None]:
 
 
 def format_of(head: bytes) -> str | None:
-    """Return the codec of a file by its first bytes; None if it is not an image.
+    """Return the codec of a file by its first bytes, or None if it is not an image.
 
     >>> format_of(bytes.fromhex("ffd8ffe0")), format_of(b"GIF89a")
     ('jpeg', None)

@@ -165,7 +165,7 @@ def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
     rest = f", only {len(others)} other files ({', '.join(kinds[:5])})" if others else ""
     return InvalidValueError(
-        f"there are no images (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{rest}. "
+        f"There are no images (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{rest}. "
         "Check the folder."
     )
 

@@ -27,7 +27,7 @@ class Step:
 
     @property
     def is_restore(self) -> bool:
-        """Whether it replaced its parent by an older version."""
+        """Whether it replaced its parent with an older version."""
         return self.before != self.commit.parent
 
 

@@ -84,7 +84,7 @@ class Content:
         self._columns: dict[str, xxhash.xxh3_64] = {}
 
     def add(self, digests: Mapping[str, NDArray[np.uint64]]) -> None:
-        """Add the digests of the cells of some rows, by column name."""
+        """Add the digests of the cells of the given rows, by column name."""
         for column, values in digests.items():
             self._columns.setdefault(column, xxhash.xxh3_64()).update(values.tobytes())
 
@@ -157,7 +157,7 @@ class Records:
                 yield commit
 
     def _added(self, commit: Commit) -> NDArray[np.int64] | None:
-        """Return the ids of the rows that a commit added; None if a vacuum has deleted the data."""
+        """Return the ids of the rows that a commit added, or None if a vacuum deleted them."""
         try:
             new, old = (
                 self._ds.handle.open(str(version)) for version in (commit.id, commit.parent)

@@ -318,7 +318,7 @@ class Run:
 
 
 def pick(values: Any, rows: list[int]) -> Any:
-    """Return the values of some rows of an array or any sequence.
+    """Return the values of the given rows of an array or any sequence.
 
     >>> pick(["a", "b", "c"], [2, 0])
     ['c', 'a']

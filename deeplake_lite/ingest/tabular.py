@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
-"""Most bytes of a block."""
+"""Maximum size of a block, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
             raise NotFoundError.named("column", name, schema.names)
         if schema.names.count(name) > 1:
             raise InvalidValueError(
-                f"column names must be unique, but there is {name!r} twice. Rename one."
+                f"Column names must be unique, but there is {name!r} twice. Rename one."
             )
         if names.count(name) > 1:
             raise OptionError(f"columns= must have each column once, but it has {name!r} twice.")

@@ -147,7 +147,7 @@ def _report(ingested: Ingested) -> None:
         )
     if ingested.repeated:
         _print(
-            f"No rows were added, because version {ingested.repeated} has them already. To add "
+            f"No rows were added, because version {ingested.repeated} already has them. To add "
             'them again, pass update="force".'
         )
 

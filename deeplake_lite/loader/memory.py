@@ -21,10 +21,10 @@ LARGE = 2**20
 """Memory of at least this many bytes is reused. Smaller pieces are quick to allocate."""
 
 MOST_FREE = 16
-"""Most pieces of free memory in the pool."""
+"""Maximum number of pieces of free memory in the pool."""
 
 MOST_BYTES = 256 * 2**20
-"""Most bytes of free memory in the pool. The limit is lower if a loader has a small budget."""
+"""Maximum free memory in the pool, in bytes. It is lower if a loader has a small budget."""
 
 LEAST_BYTES = 4 * LARGE
 """The limit of the pool is never lower than this."""
@@ -39,7 +39,7 @@ class _Pool:
         self._limit = MOST_BYTES
 
     def limit(self, nbytes: int) -> None:
-        """Set the most bytes that the pool holds."""
+        """Set the maximum number of bytes that the pool holds."""
         self._limit = min(MOST_BYTES, max(LEAST_BYTES, nbytes))
         with self._lock:
             self._drop()

@@ -69,7 +69,7 @@ class Mix(LoadableRows):
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
         """Return the rows of the views, one view after the other, pinned to their current versions.
 
-        Raises the errors of `batches`.
+        Raises the same errors as `batches`.
         """
         names = common_columns(self.views) if columns is None else tuple(columns)
         return MixSamples.of(self.views, names, self._shares, self.length, with_ids=with_ids)
@@ -175,8 +175,8 @@ def _as_fraction(weight: Any) -> Fraction:
     number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not number or not (math.isfinite(weight) and weight > 0):
         raise OptionError(
-            f"The weights of a mix must be positive numbers, but one is {weight!r}. Leave that "
-            "view out."
+            f"The weights of a mix must be positive numbers, but one is {weight!r}. Pass a "
+            "positive number, or leave that view out."
         )
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 

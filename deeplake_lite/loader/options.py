@@ -58,7 +58,7 @@ DATALOADER_HINTS = {
 """Hints for options of PyTorch's DataLoader, and for options that only one framework has."""
 
 LEAST_BUDGET = 64 * 2**20
-"""Least memory budget of a loader, in bytes."""
+"""Minimum memory budget of a loader, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Options(Keywords):
                 )
 
     def followed_image(self, fields: Sequence[Field]) -> str | None:
-        """Return the resized image column that boxes, points and masks follow; None if none is.
+        """Return the resized image column that boxes, points and masks follow, or None if none is.
 
         Raises
         ------
@@ -237,7 +237,7 @@ def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
         if key in columns:
             raise OptionError(
                 f"Batches use the key {key!r} to mark the null or padded values of {name!r}, but "
-                "there is a column of that name. Leave it out with columns=[…], or rename it."
+                "a column with that name exists. Leave it out with columns=[…], or rename it."
             )
 
 

@@ -111,8 +111,8 @@ class Resources:
         for f in self.samples.fields:
             if reserved.get(f.name):
                 raise OptionError(
-                    f"Batches use the key {f.name!r} to identify their rows, but there is a column "
-                    "of that name. Leave it out with columns=[…], or rename it."
+                    f"Batches use the key {f.name!r} to identify their rows, but a column with "
+                    "that name exists. Leave it out with columns=[…], or rename it."
                 )
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ class Resources:
 
     @property
     def _limits(self) -> tuple[int, int]:
-        """Most bytes of cached rows, and the rows in a window of the order."""
+        """Maximum size of cached rows in bytes, and the rows in a window of the order."""
         in_order = self.shuffle.kind == "none"
         window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
         return self._budget_split.stored if self.options.cache is not None else 0, window
@@ -192,7 +192,7 @@ class Resources:
 
     @property
     def max_tasks(self) -> int:
-        """Most tasks that make batches at a time, or wait for worker processes that do."""
+        """Maximum number of tasks that make batches, or wait for worker processes that do."""
         each = CHANNELS if self.options.workers == "processes" else 1
         return max(1, each * self.options.threads)
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 MOST_DEPTH = 250
-"""Most functions that may be nested. Computing each takes up to three of Python's 1,000 frames, on
-top of those of the caller."""
+"""Maximum number of functions that may be nested. Computing each takes up to three of Python's
+1,000 frames, on top of those of the caller."""
 
 
 def query(

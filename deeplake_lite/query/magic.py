@@ -46,7 +46,7 @@ def run_cell(line: str, cell: str, variables: Mapping[str, Any]) -> tuple[View, 
     Raises
     ------
     LakeError
-        As `View.query` does. A notebook shows only its message.
+        As for `View.query`. A notebook shows only its message.
 
     Examples
     --------

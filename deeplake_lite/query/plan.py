@@ -38,7 +38,7 @@ class Instance:
     precomputed: dict[str, Tree] = field(default_factory=dict)
     """Columns that NumPy computes beforehand for the remaining rows, by their name in the table."""
     texts: dict[str, str] = field(default_factory=dict)
-    """The expressions of the precomputed columns, as the query writes them."""
+    """The expressions of the precomputed columns, as written in the query."""
     is_filtered_later: bool = False
     """Whether further conditions follow, which depend on several rows or sources."""
     cheap: list[exp.Expr] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Udf:
     keys: tuple[str, ...]
     """The tree's keys, in the order of the arguments."""
     text: str = ""
-    """The expression, as the query writes it."""
+    """The expression, as written in the query."""
 
 
 @dataclass(frozen=True)

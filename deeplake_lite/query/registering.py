@@ -102,7 +102,7 @@ def _check_name(key: str, *, override: bool) -> None:
         )
     if key in built_in() and not override:
         raise ExistsError(
-            f"There already is a function {key}. Choose another name=, or pass override=True."
+            f"A function {key} already exists. Choose another name=, or pass override=True."
         )
 
 

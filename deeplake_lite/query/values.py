@@ -101,7 +101,7 @@ class Kind:
         """Return the kind of a column that has values of this kind and of another one.
 
         It has the properties that both have in common. If either may be NaN, so may the column. As
-        in DuckDB, booleans beside numbers are numbers, and timestamps have the finer unit.
+        in DuckDB, booleans mixed with numbers are numbers, and timestamps have the finer unit.
         """
         if other.name == "any" and not other.parts:
             return self
@@ -221,7 +221,7 @@ class Literal_:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a function with other trees as arguments."""
+    """A call to a function with other trees as arguments."""
 
     name: str
     bound: Bound = field(compare=False)
@@ -252,7 +252,7 @@ class Index:
     Ellipsis, None for a new axis."""
     type: Type
     text: str = field(default="", compare=False)
-    """The expression, as the query writes it, for messages."""
+    """The expression, as written in the query, for messages."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ class Tensor:
     env: Mapping[str, exp.Expr]
     """SQL for each key: int64 positions for `Cell`, scalars for `Given`."""
     text: str
-    """The expression, as the query writes it, for messages."""
+    """The expression, as written in the query, for messages."""
     plain: Plain | None = None
 
     @property

@@ -64,9 +64,9 @@ class Labels:
         return cls(codes, values.tolist(), htype)
 
     def at(self, rows: Rows) -> Labels:
-        """Return the labels of some rows."""
+        """Return the labels of the given rows."""
         return replace(self, codes=self.codes[rows])
 
     def cells(self, codes: Rows) -> Cells:
-        """Return cells of the column with the values of some class numbers."""
+        """Return cells of the column with the values of the given class numbers."""
         return self.htype.encode([self.values[code] for code in codes.tolist()])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.review.neighbours import Rows, Vectors
 
 CACHE_BYTES = 2**27
-"""Most bytes in the cache: enough for ten neighbours of each of half a million rows."""
+"""Maximum size of the cache in bytes: ten neighbours for each of half a million rows."""
 
 CACHE = ColumnCache(CACHE_BYTES)
 

@@ -27,7 +27,7 @@ COMPARED = 1_024
 """Number of vectors that each is compared with if there are more."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Most bytes of cosines in memory at a time."""
+"""Maximum size of cosines in memory at a time, in bytes."""
 
 _CLUSTER_ROWS = 512  # average size of a cluster: half of COMPARED, so that two or more are compared
 _MOST_CLUSTERS = 1024

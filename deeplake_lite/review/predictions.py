@@ -57,7 +57,7 @@ def agreement(view: View, truth: str, prediction: str) -> str:
     if measure is None:
         raise SchemaError(
             "The truth and the prediction must both be classes, numbers, strings, boxes or masks, "
-            f"or the prediction must be scores of classes, but {truth!r} is {a.htype} and "
+            f"or the prediction must be class scores, but {truth!r} is {a.htype} and "
             f"{prediction!r} is {b.htype}."
         )
     return measure

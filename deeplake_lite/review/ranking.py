@@ -43,10 +43,10 @@ SUSPICION = "suspicion"
 SUGGESTED = "suggested"
 
 BLOCK_BYTES = 64 * 2**20
-"""Most bytes of vectors that are read at a time."""
+"""Maximum size of vectors that are read at a time, in bytes."""
 
 VECTOR_BYTES = 2**30
-"""Most memory for all vectors. If they take more, they are projected onto fewer axes."""
+"""Maximum memory for all vectors. If they take more, they are projected onto fewer axes."""
 
 _FEWEST_AXES = 32
 _TOLERANCE = 0.05  # allowed difference of a sum of probabilities from 1, because models round
@@ -166,7 +166,7 @@ def _way_out(view: View, name: str) -> str:
 
 
 _NEEDED = {
-    "embedding": "a column of vectors of one length",
+    "embedding": "a column of vectors of the same length",
     "scores": "a column of one probability per class",
 }
 

@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 type Slots = NDArray[np.int64]
 
 INDEX_ROWS = 8_192
-"""Most rows in one chunk of an array."""
+"""Maximum number of rows in one chunk of an array."""
 
 DENSE_BYTES = 256 * 1024
-"""Most bytes in one chunk, unless a single row is larger. A commit of one row rewrites a chunk."""
+"""Maximum size of a chunk in bytes, unless a row is larger. A commit of a row rewrites a chunk."""
 
 WIDE_BYTES = 4_096
 """Rows of at least this many bytes are stored without compression: decoding them would take longer
 than reading them from disk."""
 
 READS_IN_FLIGHT = 16
-"""Most chunks that are read at a time."""
+"""Maximum number of chunks that are read at a time."""
 
 NARROW_BYTES = 16
 """Chunks with rows of up to this many bytes are cached. The arrays of the index are like that."""
 
 WRITES_IN_FLIGHT = 8
-"""Most chunks that are written at a time."""
+"""Maximum number of chunks that are written at a time."""
 
 THREADED_BYTES = 64 * 1024
 """Chunks of at least this size are compressed in a thread."""
@@ -98,7 +98,7 @@ class ArraySpec:
 
     @property
     def most_bytes(self) -> int:
-        """Most bytes of a stored chunk, including headers and checksums."""
+        """Maximum size of a stored chunk in bytes, including headers and checksums."""
         return self.chunk_rows * self.row_bytes + 64
 
     @property
@@ -141,7 +141,7 @@ class ArraySpec:
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Encode a chunk that begins with `rows` and has zeros behind them.
+        """Encode a chunk that begins with `rows` and has zeros after them.
 
         >>> spec = ArraySpec("int32", (2,))
         >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
@@ -370,7 +370,7 @@ class SlotArray:
         return await self.read(np.arange(await self.length()))
 
     async def _allocate(self, rows: int) -> NDArray[Any]:
-        """Allocate an array for the values of some slots, (rows, *shape)."""
+        """Allocate an array for the values of the given slots, (rows, *shape)."""
         if rows * self.spec.row_bytes > CHECKED_BYTES:
             await self.check()
         return room_for((rows, *self.spec.shape), self.spec.dtype, self.path)
@@ -449,7 +449,7 @@ class SlotArray:
         return await self.stored(), self._pending()
 
     def pending_updates(self) -> tuple[Slots, NDArray[Any]] | None:
-        """Return the updated slots in ascending order and their values; None if there are none."""
+        """Return the updated slots, ascending, and their values, or None if there are none."""
         updates = self._consolidate()
         return updates[0] if updates else None
 
@@ -499,7 +499,7 @@ class SlotArray:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Write `rows` to `session` from row `start` on; rows behind them are removed.
+        """Write `rows` to `session` from row `start` on; rows after them are removed.
 
         The rows may have been computed from those that are replaced, so that these are compared
         with their checksums first. Raises DamagedError.
@@ -533,14 +533,14 @@ class SlotArray:
             await self._fill(session, start, rows)
 
     async def _resize(self, session: Session, old: int, new: int) -> None:
-        """Set the length of the array, and remove chunks behind its new end."""
+        """Set the length of the array, and remove chunks after its new end."""
         await session.check_length(self.path, old)
         for chunk in range(self._chunks(new), self._chunks(old)):
             await session.delete(self.spec.chunk_key(self.path, chunk))
         await session.resize(self.path, old, new)
 
     def _chunks(self, rows: int) -> int:
-        """Return the number of chunks of an array with some rows."""
+        """Return the number of chunks of an array with the given number of rows."""
         return -(-rows // self.spec.chunk_rows)
 
     async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:
@@ -589,8 +589,9 @@ class SlotArray:
         return await cast("Checksums", self._checksums).of(self.path, chunk)
 
     def _damaged(self, start: int, stop: int, error: Exception) -> DamagedError:
+        reason = str(error).rstrip(".")
         return DamagedError(
-            f"Rows {start} to {stop} of {self.path} cannot be read: {error} Run ds.verify()."
+            f"Rows {start} to {stop} of {self.path} cannot be read: {reason}. Run ds.verify()."
         )
 
     async def _write_updates(self, session: Session) -> None:

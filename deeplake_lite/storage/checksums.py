@@ -92,7 +92,7 @@ def levels(layout: Layout) -> int:
 def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
     """Return the first row of each column in the table, by column id.
 
-    Columns in `known` keep their rows; new columns follow behind the last.
+    Columns in `known` keep their rows; new columns follow after the last.
 
     >>> from deeplake_lite.schema import Schema
     >>> schema = Schema.build({"a": "int8", "b": "polygons", "c": "text"})
@@ -133,7 +133,7 @@ class Checksums:
         return int(block[row % SIDE, chunk % SIDE])
 
     async def of_all(self, path: str, numbers: Iterable[int]) -> dict[int, int]:
-        """Return the checksums of some chunks of the array at `path`. Raises DamagedError."""
+        """Return the checksums of the given chunks of the array at `path`. Raises DamagedError."""
         return {chunk: await self.of(path, chunk) for chunk in numbers}
 
     async def write(self, session: Session, sums: ChunkSums, rows: Mapping[str, int]) -> None:
@@ -172,7 +172,7 @@ class Checksums:
         _, group, *items, name = path.split("/")
         first = 0 if group == ROWS_OF else self._rows.get(group)
         if first is None:
-            raise DamagedError(f"The lake has no checksums for {path}. Restore it from a copy.")
+            raise DamagedError(f"The lake has no checksums for {path}. Restore it from a backup.")
         return first + LEVEL_ROWS * len(items) + OFFSETS[name]
 
     def _key(self, down: int, across: int) -> str:
@@ -196,4 +196,5 @@ def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
         check_blosc(packed, 8 * SIDE * SIDE)
         return np.frombuffer(blosc("noshuffle").decode(packed), "<u8").reshape(SIDE, SIDE)
     except (ValueError, RuntimeError) as error:
-        raise DamagedError(f"Chunk {key!r} cannot be read: {error} Run ds.verify().") from error
+        reason = str(error).rstrip(".")
+        raise DamagedError(f"Chunk {key!r} cannot be read: {reason}. Run ds.verify().") from error

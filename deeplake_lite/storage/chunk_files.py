@@ -138,7 +138,7 @@ class ChunkFiles:
         Raises
         ------
         DamagedError
-            When the snapshot names another file than there is.
+            When the file differs from the one that the snapshot names.
         """
         with self._loading:
             if self._manifests is None:
@@ -187,7 +187,7 @@ class ChunkFiles:
         return left
 
     def read_whole(self, path: str, chunk: Place, most: int) -> memoryview | None:
-        """Return the bytes of a chunk; None if it must be read through the engine.
+        """Return the bytes of a chunk, or None if it must be read through the engine.
 
         Raises
         ------
@@ -226,7 +226,7 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
     except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The manifest {manifest.name} cannot be read: {reason}. Restore it from a copy."
+            f"The manifest {manifest.name} cannot be read: {reason}. Restore it from a backup."
         ) from error
 
 
@@ -266,7 +266,7 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
     except KeyError as error:
         raise DamagedError(
             f"The snapshot {snapshot['id']} is damaged: an array refers to the manifest {error}, "
-            "which the snapshot does not list. Restore it from a copy."
+            "which the snapshot does not list. Restore it from a backup."
         ) from error
 
 
@@ -311,7 +311,7 @@ def check_all_regular(folder: Path) -> None:
 def _irregular(name: Path | str) -> DamagedError:
     return DamagedError(
         f"{str(name)!r} must be a file, but it is a directory, pipe or device. Restore it from a "
-        "copy."
+        "backup."
     )
 
 
@@ -339,7 +339,7 @@ def read_file(name: str, most: int) -> bytes:
         if size > most:
             raise DamagedError(
                 f"{name!r} must have at most {most:,} bytes, but it has {size:,}. Restore it from "
-                "a copy."
+                "a backup."
             )
         return _read_at(descriptor, 0, size)
     finally:
@@ -347,7 +347,7 @@ def read_file(name: str, most: int) -> bytes:
 
 
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file; None if the file does not open. Raises DamagedError."""
+    """Return a range of a file, or None if the file does not open. Raises DamagedError."""
     if name is None:
         return None
     if stop - start >= MAPPED_BYTES and (whole := _map(name)) is not None:
@@ -365,7 +365,7 @@ def _read(name: str | None, start: int, stop: int) -> memoryview | None:
 
 
 def _map(name: str) -> memoryview | None:
-    """Return a memory-mapped file; None if it cannot be mapped.
+    """Return a memory-mapped file, or None if it cannot be mapped.
 
     This is safe because chunk files never change, and a file that a vacuum deletes stays readable
     as long as it is mapped. Maps are shared: the weak dictionary forgets one when the last view of
@@ -413,7 +413,7 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
     ValueError
         When the bytes are not a manifest of a single array as this release knows it.
     DamagedError
-        When it is another manifest than the expected one.
+        When it is not the expected manifest.
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):

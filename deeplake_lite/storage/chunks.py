@@ -25,7 +25,7 @@ GAP_BYTES = 64 * 1024
 
 
 _MOST_CACHED = 4_194_304
-"""Most numbers in the cache of `count_up`: 32 MiB."""
+"""Maximum length of the cache of `count_up`, in numbers: 32 MiB."""
 
 _cached = np.arange(0)
 

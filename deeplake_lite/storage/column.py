@@ -45,7 +45,7 @@ class Place:
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk behind the last one taken, by path of an array ``values``."""
+    """Number of the chunk after the last one taken, by path of an array ``values``."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
@@ -71,7 +71,7 @@ class Place:
         return replace(self, path=path, slots=self.length(path))
 
     def length(self, path: str) -> int | None:
-        """Return the committed length in the lake's document for a path; None if there is none."""
+        """Return the committed length in the document for a path, or None if there is none."""
         return self.lengths.get(path.partition("/")[2])
 
 
@@ -158,7 +158,7 @@ class Column(ABC):
             await self.arrays[name].set(slots, values)
 
     async def read_valid(self, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null; None if no cell is."""
+        """Return (n,) bool, False where a cell is null, or None if no cell is."""
         if "valid" not in self.arrays:
             return None
         valid: NDArray[np.bool_] = await self.arrays["valid"].read(slots)

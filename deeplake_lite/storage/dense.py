@@ -52,7 +52,7 @@ class DenseColumn(Column):
         return DenseCells(values, await self.read_valid(slots))
 
     async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
-        """Return each cell indexed with `index`, reading only those bytes; None if not worth it."""
+        """Return each cell indexed with `index`, or None if this is no faster than `read`."""
         values = await self.arrays["data"].read_part(slots, index)
         return None if values is None else DenseCells(values, await self.read_valid(slots))
 

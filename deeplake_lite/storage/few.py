@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 64
-"""Most blocks in a list; a longer one is joined to one block."""
+"""Maximum number of blocks in a list; a longer one is joined to one block."""
 
 
 def few_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 2**30
-"""Most bytes of a manifest file."""
+"""Maximum size of a manifest file, in bytes."""
 
 KINDS = ("chunks", "manifests", "snapshots")
 """Folders whose files are counted. Of transaction logs, only the bytes are."""

@@ -77,7 +77,7 @@ TAIL_CHUNK = 64 * 1024
 """Bytes of a chunk of ``tail``. A commit of one row rewrites one of them."""
 
 MOST_BYTES = 2**31
-"""Most bytes of one cell."""
+"""Maximum size of one cell, in bytes."""
 
 PENDING = 2**61
 """Starts at or above this are offsets in the bytes of the open transaction."""
@@ -87,13 +87,13 @@ STRADDLE_BYTES = 2**20
 tail as a whole."""
 
 IN_FLIGHT = 16
-"""Most reads at a time."""
+"""Maximum number of reads at a time."""
 
 MINE_BYTES = 16 * 2**20
 """Size of the cache for decoded chunks of the open transaction."""
 
 WRITES_IN_FLIGHT = 2
-"""Most chunks that are being written while the next is filled."""
+"""Maximum number of chunks that are being written while the next is filled."""
 
 
 class Claims(Protocol):
@@ -118,7 +118,7 @@ class _Chunk:
 
 
 class _Buffer:
-    """The bytes behind the last full chunk, in pieces that are joined when they are needed."""
+    """The bytes after the last full chunk, in pieces that are joined when they are needed."""
 
     def __init__(self, pieces: Sequence[bytes] = ()) -> None:
         self._pieces: list[Any] = list(pieces)
@@ -196,7 +196,7 @@ class Heap:
     tail_bytes : int
         Number of bytes of ``tail`` that are committed.
     values_end : int
-        Number of the chunk behind the last committed one of ``values``.
+        Number of the chunk after the last committed one of ``values``.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Heap:
         self._fork: Session | None = None  # holds the full chunks of the open transaction
         self._first = -1  # first claimed chunk; -1 until one is claimed
         self._written = 0  # number of full chunks written from there on
-        self._open = _Buffer()  # the bytes behind those chunks
+        self._open = _Buffer()  # the bytes after those chunks
         self._straddle = 0  # offset of the first cell that does not end within those chunks
         self._writes: list[asyncio.Task[None]] = []  # writes in progress
         self._error: BaseException | None = None  # the first error of a write
@@ -395,7 +395,7 @@ class Heap:
         StorageError
             When there is no chunk number left.
         DamagedError
-            When the chunk exists although the lake's document says that it is free.
+            When the chunk exists although the lake's metadata document says that it is free.
         """
         if self._first + self._written >= HEAP_CHUNKS:
             raise StorageError(
@@ -408,9 +408,10 @@ class Heap:
         key = f"{self.path}/values/c/{chunk}"
         if await session.has(key):
             raise DamagedError(
-                f"Chunk {key!r} must be free by the lake's document, but it is taken: writing it "
-                "would overwrite other cells. Discard the edits, and run ds.verify(). If it finds "
-                "no damage, run ds.optimize() to rewrite the lake; otherwise restore a copy."
+                f"Chunk {key!r} must be free according to the lake's metadata document, but it "
+                "exists: writing it would overwrite other cells. Discard the edits, and run "
+                "ds.verify(). If it finds no damage, run ds.optimize() to rewrite the lake; "
+                "otherwise, restore the lake from a backup."
             )
         stored = _encode(data) if self.compressed else data
         put = session.put(key, stored)
@@ -572,7 +573,7 @@ class Settled:
     address: int
     """Byte of ``values`` that offset 0 of the transaction's bytes became."""
     remainder: int
-    """Offset of the first cell that went to the tail; all cells behind it did, too."""
+    """Offset of the first cell that went to the tail; all cells after it did, too."""
     tail: int
     """Byte of ``tail`` that the offset `remainder` became."""
 
@@ -603,4 +604,5 @@ def _decode(key: str, stored: memoryview | None, size: int) -> memoryview:
     try:
         return memoryview(unzstd(data, size))
     except (ValueError, RuntimeError) as error:
-        raise DamagedError(f"Chunk {key!r} cannot be read: {error} Run ds.verify().") from error
+        reason = str(error).rstrip(".")
+        raise DamagedError(f"Chunk {key!r} cannot be read: {reason}. Run ds.verify().") from error

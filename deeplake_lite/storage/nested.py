@@ -8,7 +8,7 @@ Each cell has the slot of its first item and the number of its items::
       1      2      0                │    │    │    │    │    │
       2      2      3   ──►          │    │    │ c0 │ c1 │ c2 │
 
-Beside ``spans`` (slots, 2) int64 there are ``hashes`` (slots,) uint64, the xxh3_64 of the digests
+Next to ``spans`` (slots, 2) int64 there are ``hashes`` (slots,) uint64, the xxh3_64 of the digests
 of the items, and ``valid`` (slots,) bool if the column is nullable.
 """
 

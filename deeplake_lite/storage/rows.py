@@ -201,7 +201,7 @@ class Rows:
         return self.slots if self.order is None else len(self.order)
 
     def at(self, positions: NDArray[np.int64]) -> Slots:
-        """Return the slots of the rows at some positions."""
+        """Return the slots of the rows at the given positions."""
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:
@@ -220,7 +220,7 @@ class Rows:
         return chunks.count_up(self.slots) if self.order is None else self.order
 
     async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the ids of some slots."""
+        """Return the ids of the given slots."""
         runs, are_many = self._stored_ids.runs, len(slots) > self.slots // 2
         if runs is None and not are_many:  # it would take longer to read all ids as runs
             return await self.ids.read(slots)

@@ -12,13 +12,13 @@ dropped with all of its chunks, and the scratch of the edit before is as it was:
 through the folder ``.writers/``: each open transaction has a file there with its start, the version
 that it builds on and its claims, and holds a file lock, which the operating system releases if the
 process dies. A claim has a start but no end, because nobody knows yet how much its transaction will
-write. So the next claim begins some distance behind it::
+write. So the next claim begins some distance after it::
 
      taken             claim of A            claim of B
     ─────────────────►├─────────────────────┼─────────────────────►
                      end            end + room(end)
 
-On an object store, a claim begins at a random chunk within that distance behind the last one taken,
+On an object store, a claim begins at a random chunk within that distance after the last one taken,
 and the commit checks that nobody else has taken the same chunks. Either way some chunks stay free
 for good. The distance shrinks with the number of chunks that are left.
 
@@ -91,7 +91,7 @@ class Scratch:
         return fork
 
     def collected(self) -> Session | None:
-        """Return a session with exactly the chunks of this scratch; None if there are none."""
+        """Return a session with exactly the chunks of this scratch, or None if there are none."""
         return None if self._chunks is None else self._chunks.session()
 
     async def fork(self) -> Session:
@@ -179,13 +179,13 @@ class Ranges:
         return self._claims[path]
 
     def _end(self, path: str) -> int:
-        """Return the chunk behind the last one taken, in our version or at the branch's tip."""
+        """Return the chunk after the last one taken, in our version or at the branch's tip."""
         tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
         return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
 
 
 def room(end: int) -> int:
-    """Return how many chunks behind `end` belong to one claim before the next may begin.
+    """Return how many chunks from `end` on belong to one claim before the next may begin.
 
     With these numbers a heap has room for 350,000 overlapping transactions, and for twice as many
     on an object store.
@@ -197,7 +197,7 @@ def room(end: int) -> int:
 
 
 def first_free(end: int, claims: Iterable[int]) -> int:
-    """Return the first chunk at or behind `end` that has room before the next claim of others.
+    """Return the first chunk at or after `end` that has room before the next claim of others.
 
     >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
     (0, 4096, 8192, 0)
@@ -228,7 +228,7 @@ class Direct:
         return self._session
 
     async def claim(self, path: str) -> int:
-        """Return the chunk behind the last one taken."""
+        """Return the chunk after the last one taken."""
         return self._ends.get(path, 0)
 
     def release(self) -> None:
@@ -240,7 +240,7 @@ class Registration:
 
     It consists of two files with the same random name: ``<name>.lock``, which the process keeps
     locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written, and is
-    released after the note was removed, so a note without a locked file is one of a dead writer.
+    released after the note is removed, so a note without a locked file belongs to a dead writer.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class Snapshot:
         return self.rows.live()
 
     def at(self, positions: NDArray[np.int64]) -> Slots:
-        """Return the slots of the rows at some positions."""
+        """Return the slots of the rows at the given positions."""
         return self.rows.at(positions)
 
     def read(
@@ -183,7 +183,7 @@ class Snapshot:
             f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
             f"{self.repository.url!r}: only sound cells can be copied, but this one is damaged: "
             f"{reason.rpartition('. ')[0] or reason}. Nothing was changed. List all damage with "
-            "ds.verify(). Then restore the lake from a copy, or write these rows again or delete "
+            "ds.verify(). Then restore the lake from a backup, or write these rows again or delete "
             f"them: ds.delete([{row}])."
         )
 
@@ -227,7 +227,7 @@ class Snapshot:
         return shapes
 
     def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null, without reading it; None if none is."""
+        """Return (n,) bool, False where a cell is null, without reading it, or None if none is."""
         return run(self._column(column).read_valid(slots))
 
     def in_chunks(

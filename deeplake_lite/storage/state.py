@@ -45,7 +45,7 @@ MOST_ROW_BYTES = 2**31
 """The largest numbers that a document may hold."""
 
 DEEPEST = 16
-"""Most levels of sequences within sequences."""
+"""Maximum number of levels of sequences within sequences."""
 
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
@@ -68,7 +68,7 @@ class State:
     """Number of commits that led here. Without it, a merge that changes no row would change
     nothing, and the engine refuses such a commit."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk behind the last one taken, by path of an array ``values``."""
+    """Number of the chunk after the last one taken, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Length of each array that does not have one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class State:
                 f"This lake has format {document['format']}, but this release reads formats up to "
                 f"{FORMAT}. Upgrade: pip install -U deeplake-lite."
             )
-        check_seal(document, "The lake's document")
+        check_seal(document, "The lake's metadata document")
         try:
             return cls._read(document)
         except FormatError:
@@ -162,7 +162,7 @@ class State:
         return self if schema is self.schema else replace(self, schema=schema)
 
     def with_(self, **changes: Any) -> State:
-        """Return the document with some fields changed."""
+        """Return the document with the given fields changed."""
         return replace(self, **changes)
 
 
@@ -175,7 +175,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     >>> check_seal(document, "This")
     >>> check_seal({**document, "a": 2}, "This")
     Traceback (most recent call last):
-    deeplake_lite.errors.DamagedError: This does not match its digest. Restore it from a copy.
+    deeplake_lite.errors.DamagedError: This does not match its digest. Restore the lake from ...
     """
     bare = {key: value for key, value in document.items() if key != DIGEST}
     text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
@@ -189,11 +189,14 @@ def check_seal(document: Mapping[str, Any], name: str) -> None:
     except (TypeError, ValueError, RecursionError):
         sound = False
     if not sound:
-        raise DamagedError(f"{name} does not match its digest. Restore it from a copy.")
+        raise DamagedError(f"{name} does not match its digest. Restore the lake from a backup.")
 
 
 def _damaged(reason: str) -> DamagedError:
-    return DamagedError(f"The lake's document is damaged: {reason:.200} Restore it from a copy.")
+    return DamagedError(
+        f"The lake's metadata document is damaged: {reason.rstrip('.'):.200}. Restore the lake "
+        "from a backup."
+    )
 
 
 def _number(document: Mapping[str, Any], key: str, most: int) -> int:

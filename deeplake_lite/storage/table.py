@@ -303,7 +303,7 @@ class Table(Snapshot):
                 run(self._edited(f.id).make_nullable(f.htype))
 
     def note_restored(self, version: str, older: str) -> None:
-        """Record for the commit that the edits replace `version` by the rows of `older`."""
+        """Record for the commit that the edits replace `version` with the rows of `older`."""
         edits, _ = self._more_edits()
         edits.restored = (version, older)
 
@@ -363,7 +363,7 @@ class Table(Snapshot):
         return bool(len(added)) and run(tip.rows.has_any(added))
 
     def landed(self, tip_id: str) -> Commit | None:
-        """Return the commit of an earlier attempt whose reply was lost; None if there is none.
+        """Return the commit of an earlier attempt whose reply was lost, or None if there is none.
 
         It may be any commit between the version that the edits build on and the tip, because other
         writers may have committed on top of it.

@@ -125,7 +125,7 @@ def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | Non
 
 
 def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int = 100) -> None:
-    """Check that damaged files raise no other errors than this package's.
+    """Check that damaged files raise only errors of this package.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int =
 
 
 def damage(data: bytes, *, seed: int, times: int) -> Iterator[bytes]:
-    """Yield copies of some bytes with a few of them changed, missing or replaced by noise.
+    """Yield copies of the given bytes with a few of them changed, missing or replaced with noise.
 
     >>> len(list(damage(bytes(100), seed=0, times=7)))
     7

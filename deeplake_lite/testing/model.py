@@ -200,7 +200,7 @@ class _Merger:
     def _choose(
         self, conflict: Conflict, key: Unresolved, base: Any, ours: Any, theirs: Any
     ) -> Any:
-        """Return the merged value of three; record a conflict if both sides changed it."""
+        """Merge three versions of a value; record a conflict if both sides changed it."""
         if same_json(ours, theirs):
             return ours
         if not self._is_unresolved(*key):
@@ -373,7 +373,7 @@ class ModelLake:
         return versions
 
     def merge_bases(self, b: str, *a: str) -> list[str]:
-        """Return the common ancestors of `b` and any of `a` that are no ancestors of others."""
+        """Return the common ancestors of `b` and any of `a` that are not ancestors of others."""
         common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
         older = {p for c in common for p in self.ancestors(c) - {c}}
         return sorted(common - older, key=lambda c: -self.commits[c].number)

@@ -91,7 +91,7 @@ class Browser(Display):
     view : View
         A dataset, or some rows of it.
     cache_bytes : int
-        Most bytes of memory for thumbnails.
+        Maximum memory for thumbnails, in bytes.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ class Browser(Display):
         path : str or Path
             File to write, in an existing folder.
         rows : int
-            Most rows of the page, the first ones that are shown.
+            Maximum number of rows of the page, the first ones that are shown.
         size, large : int
             Longer side of images in the grid and of a single row, in pixels.
 

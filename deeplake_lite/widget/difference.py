@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Difference(Display):
-    """The difference of two versions in the notebook.
+    """The difference between two versions, shown in the notebook.
 
     Created by `browse_diff`.
 
@@ -42,7 +42,7 @@ class Difference(Display):
     diff : Diff
         The difference.
     cache_bytes : int
-        Most bytes of memory for thumbnails.
+        Maximum memory for thumbnails, in bytes.
     """
 
     query = t.Unicode("").tag(sync=True)
@@ -116,7 +116,7 @@ class Difference(Display):
         path : str or Path
             File to write, in an existing folder.
         rows : int
-            Most rows for each kind of change.
+            Maximum number of rows for each kind of change.
         size, large : int
             Longer side of images in the grid and of a single row, in pixels.
 
@@ -216,7 +216,7 @@ def browse_diff(
     b : optional
         A version like `a`; by default the dataset with its uncommitted edits.
     cache_bytes : int
-        Most bytes of memory for thumbnails.
+        Maximum memory for thumbnails, in bytes.
 
     Returns
     -------

@@ -63,7 +63,7 @@ class Display(anywidget.AnyWidget):
         Parameters
         ----------
         rows : int
-            Most rows, the first ones that are shown.
+            Maximum number of rows, the first ones that are shown.
 
         Raises
         ------

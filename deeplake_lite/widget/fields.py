@@ -99,7 +99,9 @@ def items(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> lis
 
 
 def names(message: Mapping[str, Any], name: str) -> list[str]:
-    """Return a field that is a list of names, empty if it is missing. Raises MessageError.
+    """Return a field that is a list of names, or an empty list if it is missing.
+
+    Raises MessageError.
 
     >>> names({"columns": ["a", "b"]}, "columns"), names({}, "columns")
     (['a', 'b'], [])

@@ -76,7 +76,10 @@ def renewed(view: View, ds: Dataset) -> View:
 
 
 def _rerun_query(view: View, ds: Dataset) -> View:
-    """Run the query of a view again; return only rows that the view had, if rows have ids."""
+    """Run the query of a view again.
+
+    If the view has rows and they have ids, return only the rows that it had.
+    """
     from dataclasses import replace
 
     question = question_of(view)

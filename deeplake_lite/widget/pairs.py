@@ -52,7 +52,7 @@ class Side:
 
     @classmethod
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
-        """Return the side of some rows, all of which the version has."""
+        """Return the side of the given rows, all of which the version has."""
         newer = {f.id: f.name for f in diff.newer.schema}
         names = {
             f.name: newer.get(f.id) or removed_name(f.name, newer.values()) for f in table.schema

@@ -159,14 +159,14 @@ has moved to branch 'fix', ...
         return has_ids and self.view.url == self.base.url
 
     def ids(self, positions: Positions) -> Positions | None:
-        """Return the ids of shown rows, or None if they are no rows of the lake."""
+        """Return the ids of shown rows, or None if they are not rows of the lake."""
         if not self.has_ids:
             return None
         table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
     def places(self, ids: Positions) -> Positions:
-        """Return the positions of the rows with some ids, ascending."""
+        """Return the positions of the rows with the given ids, ascending."""
         if not self.has_ids or not len(ids):
             return np.empty(0, np.int64)
         wanted, shown = np.sort(ids), self.view.row_ids

@@ -74,8 +74,8 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
     low, high = int(array.min()), int(array.max())
     if low < -rows or high >= rows:
         raise RowIndexError(
-            f"Positions must be below {rows:,}, the number of shown rows, but one is "
-            f"{high if high >= rows else low:,}. Select rows of w.view."
+            f"Positions must be at least {-rows:,} and below {rows:,}, the number of shown rows, "
+            f"but one is {high if high >= rows else low:,}. Select rows of w.view."
         )
     positions = array.astype(np.int64)
     return ascending(np.where(positions < 0, positions + rows, positions) if low < 0 else positions)

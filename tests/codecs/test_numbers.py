@@ -120,10 +120,10 @@ def test_more_than_2_gib_are_refused_where_the_format_ends(codec):
 def test_bytes_of_another_size_are_damage(codec):
     data = bytes(codec.encode(NUMBERS))
     for shape in ((2, 59), (2, 61), (0,), (1 << 20, 1 << 10)):
-        with pytest.raises(DamagedError, match=r"Restore the cell\.$"):
+        with pytest.raises(DamagedError, match=r"Restore the cell from a backup\.$"):
             codec.decode(data, shape, NUMBERS.dtype)
     for wrong in (b"", data[:-1], data[:10], data + b"\0", bytes(100)):
-        with pytest.raises(DamagedError, match=r"Restore the cell\.$"):
+        with pytest.raises(DamagedError, match=r"Restore the cell from a backup\.$"):
             codec.decode(wrong, NUMBERS.shape, NUMBERS.dtype)
 
 

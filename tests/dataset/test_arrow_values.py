@@ -294,7 +294,7 @@ def test_floats_that_no_column_holds_are_refused_rather_than_rounded(new_url):
 )
 def test_two_columns_or_levels_of_one_name_are_refused(new_url, names, column):
     index = pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=names)
-    with pytest.raises(dl.InvalidValueError, match="column names must be unique"):
+    with pytest.raises(dl.InvalidValueError, match="Column names must be unique"):
         dl.from_dataframe(pd.DataFrame({column: [1, 2]}, index=index), new_url())
 
 

@@ -131,14 +131,14 @@ def test_a_mask_of_another_length_is_an_index_error(ds):
 
 @pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]], range(2**70, 2**70 + 2)])
 def test_what_is_no_index_is_an_index_error(ds, index):
-    with pytest.raises(IndexError, match="rows are selected with an integer, a slice"):
+    with pytest.raises(IndexError, match="Rows are selected with an integer, a slice"):
         ds[index]
 
 
 @pytest.mark.parametrize("ends", [(None, None, 0), (0.5, 2), ("a", None), (None, None, 1.0)])
 def test_a_slice_that_means_no_rows_is_an_index_error(ds, ends):
     for view in (ds, ds[[0]], ds[ds.columns[0]], ds.query(f'SELECT "{ds.columns[0]}" AS y')):
-        with pytest.raises(dl.RowIndexError, match="the parts of a slice must be integers"):
+        with pytest.raises(dl.RowIndexError, match="The parts of a slice must be integers"):
             view[slice(*ends)]
 
 
@@ -202,9 +202,9 @@ def test_a_column_contains_its_values(flowers):
 @pytest.mark.parametrize("index", [(0, 1), (0, "x"), (slice(None), 1), ()])
 def test_several_indices_are_refused_since_rows_have_one_axis(flowers, index):
     for shown in (flowers, flowers["v"]):
-        with pytest.raises(IndexError, match="rows are selected with one index"):
+        with pytest.raises(IndexError, match="Rows are selected with one index"):
             shown[index]
-    with pytest.raises(IndexError, match="rows are selected with one index"):
+    with pytest.raises(IndexError, match="Rows are selected with one index"):
         flowers["v"][index] = 0
 
 
@@ -216,7 +216,7 @@ def test_an_ellipsis_means_all_rows(flowers):
 def test_values_of_several_shapes_make_no_array(flowers):
     with pytest.raises(
         ValueError,
-        match="column 'ragged' cannot become an array, because its values, or the items of one",
+        match="Column 'ragged' cannot become an array, because its values, or the items of one",
     ):
         np.array(flowers["ragged"])
 

@@ -111,7 +111,7 @@ def test_the_same_thing_changed_in_two_ways_is_a_conflict(ours, theirs, edit, ki
     edit(theirs, 20)
     commit_both(ours, theirs)
     version = ours.version
-    with pytest.raises(dl.ConflictError, match=r"Both sides changed 1 thing.*nothing was") as error:
+    with pytest.raises(dl.ConflictError, match=r"same data \(1 conflict\).*nothing was") as error:
         ours.merge("fix")
     assert [c.kind for c in error.value.conflicts] == [kind]
     assert ours.version == version
@@ -197,7 +197,7 @@ def test_two_new_columns_of_one_name(ours, theirs, side):
         dl.ConflictError, match="each side has a column, or group, of this"
     ) as error:
         ours.merge("fix")
-    assert str(error.value).startswith("Both sides changed 1 thing")
+    assert str(error.value).startswith("Both sides changed the same data (1 conflict)")
     assert str(error.value).count("column 'n'") == 1
     ours.merge("fix", on_conflict=side)
     assert ours["n"][:].tolist() == [1 if side == "ours" else 2] * 3
@@ -337,7 +337,7 @@ def test_what_criss_cross_merges_settled_in_two_ways_is_a_conflict(ours, theirs,
     edit(ours, 10)
     edit(theirs, 20)
     cross(ours, theirs)
-    with pytest.raises(dl.ConflictError, match="Both sides changed 1 thing") as error:
+    with pytest.raises(dl.ConflictError, match=r"changed the same data \(1 conflict\)") as error:
         ours.merge("fix")
     assert [c.kind for c in error.value.conflicts] == [kind]
 
@@ -418,7 +418,8 @@ def test_a_conflict_says_the_row_and_both_values_of_the_first_and_counts_the_res
     with pytest.raises(dl.ConflictError) as error:
         ours.merge("fix")
     lines = str(error.value).splitlines()
-    assert lines[0] == "Both sides changed 30 things, and nothing was written:"
+    changed = "Both sides changed the same data (30 conflicts), so nothing was written:"
+    assert lines[0] == changed
     assert "  cell 'x' of row 0: ours 100, theirs 200" in lines
     assert len(lines) == 13
     assert lines[-2] == "  … and 20 more"
@@ -557,7 +558,7 @@ def test_two_writers_that_add_other_classes_are_told_the_column(labelled):
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (["dog"], "has 'dog' already"),
+        (["dog"], "already has 'dog'"),
         (["a", "a"], "unique"),
         ("bird", "Put it in a list"),
         ([""], "non-empty"),
@@ -571,7 +572,7 @@ def test_classes_that_cannot_be_added_are_refused(labelled, names, match):
 
 def test_only_columns_of_named_classes_take_more(make_lake):
     ds = make_lake({"x": "int32", "number": "class_label"})
-    with pytest.raises(dl.SchemaError, match="only a ClassLabel has classes, but column 'x' is"):
+    with pytest.raises(dl.SchemaError, match="Only a ClassLabel has classes, but column 'x' is"):
         ds.add_classes("x", ["bird"])
     with pytest.raises(dl.SchemaError, match=r"has numbers of any size.*add_column"):
         ds.add_classes("number", ["bird"])

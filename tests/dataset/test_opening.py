@@ -44,7 +44,7 @@ def test_a_lake_is_replaced_only_when_told_to(old, tmp_path):
 
 def test_a_lake_in_memory_is_replaced(make_lake):
     old = make_lake({"x": "int32"}, x=[1])
-    with pytest.raises(dl.ExistsError, match="There is a lake"):
+    with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         dl.create(old.url, {"y": "text"})
     dl.create(old.url, {"y": "text"}, overwrite=True).append({"y": ["a"]})
     assert dl.open(old.url).columns == ("y",)

@@ -351,7 +351,7 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
         ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "must name each row once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
         ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),
-        ([True, False], {"x": [1]}, IndexError, "a mask must have one element per row"),
+        ([True, False], {"x": [1]}, IndexError, "A mask must have one element per row"),
     ],
 )
 def test_what_an_update_refuses_changes_nothing(ds, rows, data, error, match):
@@ -510,9 +510,9 @@ def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
 
 
 def test_names_that_are_taken_or_no_names_are_refused(ds):
-    with pytest.raises(dl.SchemaError, match="There is a column 'x' already"):
+    with pytest.raises(dl.SchemaError, match="A column 'x' already exists"):
         ds.add_column("x", "int8", values=[1, 2, 3])
-    with pytest.raises(dl.SchemaError, match="There is a column 'x' already"):
+    with pytest.raises(dl.SchemaError, match="A column 'x' already exists"):
         ds.rename_column("t", "x")
     with pytest.raises(dl.ColumnNotFoundError, match="no column 'y'"):
         ds.rename_column("y", "z")

@@ -56,7 +56,7 @@ def test_saving_makes_no_version_of_the_data(ds):
 def test_views_are_listed_replaced_and_deleted(ds):
     ds[:3].save("a")
     ds[3:].save("b")
-    with pytest.raises(dl.ExistsError, match="a saved view 'a' already"):
+    with pytest.raises(dl.ExistsError, match="A saved view 'a' already exists"):
         ds[:1].save("a")
     ds[:1].save("a", overwrite=True)
     views = ds.views()

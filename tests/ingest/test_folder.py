@@ -483,7 +483,7 @@ def test_labels_have_a_column_of_their_own(photos, label):
     folder = photos("train/rose/1.png", "train/lily/1.png", "val/rose/1.png", "val/lily/1.png")
     (folder / "l.csv").write_text(f"file_name,{label}\ntrain/rose/1.png,a\nval/rose/1.png,b\n")
     for options in ({}, {"labels": "l.csv"}):
-        with pytest.raises(dl.OptionError, match=f"a folder has a column '{label}' already"):
+        with pytest.raises(dl.OptionError, match=f"a folder already has a column '{label}'"):
             dl.from_folder(folder, "memory://label-twice", label=label, **options)
 
 

@@ -229,7 +229,7 @@ def test_values_that_cannot_be_stacked_raise_the_same_error_everywhere(
     ds, load, workers, num_workers
 ):
     options = {"workers": workers, "num_workers": num_workers}
-    with pytest.raises(ValueError, match=r"'stack' needs values of one shape, .*'boxes'"):
+    with pytest.raises(ValueError, match=r"'stack' needs values of the same shape, .*'boxes'"):
         list(load(ds, collate={"boxes": "stack"}, **options))
 
 

@@ -179,7 +179,7 @@ UNKNOWN = {
     "SELECT id FROM ds@v1": (QuerySyntaxError, "a clause or the end, got v1"),
     "SELECT id FROM 'memory://x'@v1": (QuerySyntaxError, "a clause or the end, got v1"),
     "SELECT id@v1": (QuerySyntaxError, "a clause or the end, got v1"),
-    "SELECT STRUCT_PACK(id)": (QueryError, "takes every part with its name"),
+    "SELECT STRUCT_PACK(id)": (QueryError, "needs a name for every field"),
     "SELECT image.shape": (QueryTypeError, r"image.shape. Write SHAPE\(image\)"),
     "SELECT grid.T": (QueryTypeError, r"TRANSPOSE\(grid\)"),
     'SELECT id WHERE label = "cat"': (ColumnNotFoundError, "write a string as 'cat'"),

@@ -167,7 +167,7 @@ HINTS = {
     "SELECT id WHERE id IN (1, 2) || flag": r"Expected AND or OR: \|\| joins strings",
     "SELECT id WHERE 1 < id < 3": r"Write 1 < id AND id < 3",
     "SELECT id WHERE text IS 'fox'": r"IS must be followed by NULL, TRUE, FALSE, NAN",
-    "SELECT * LIKE 'a%'": r"\* must be alone",
+    "SELECT * LIKE 'a%'": r"\* must stand alone",
 }
 
 

@@ -56,7 +56,9 @@ def test_a_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
                 with pytest.raises(dl.QueryTypeError, match="must not be a keyword"):
                     register(name, override=override)
             continue
-        with pytest.raises(dl.ExistsError, match=f"already is a function {name}.*override=True"):
+        with pytest.raises(
+            dl.ExistsError, match=f"A function {name} already exists.*override=True"
+        ):
             register(name)
         register(name, override=True)
         assert answers_everywhere(ds, name), name

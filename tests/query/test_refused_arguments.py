@@ -63,7 +63,7 @@ def test_columns_may_be_to_blame(ds: dl.Dataset, text: str, message: str) -> Non
 @pytest.mark.parametrize("text", ["2024-02-30", "2023-02-29", "2024-02-28 25:00", "2024-13-01"])
 @pytest.mark.parametrize("condition", ["s = {}", "s < {}", "s IN ({})", "s BETWEEN {} AND {}"])
 def test_a_day_that_does_not_exist_is_no_time(ds: dl.Dataset, text: str, condition: str) -> None:
-    shown = f"A string beside times must be a time.*it is {re.escape(repr(text))}"
+    shown = f"A string compared with times must be a time.*it is {re.escape(repr(text))}"
     with pytest.raises(dl.QueryTypeError, match=shown):
         ds.query(f"SELECT id WHERE {condition.format(*[repr(text)] * 2)}")
     for other in (text.replace("-", "/"), text.replace("-0", "-")):

@@ -230,7 +230,7 @@ def test_arrays_that_the_document_does_not_name_stop_a_restore(sound, tmp_path):
     craft_document(url, forget_columns)
     ds = dl.open(url)
     ds.restore(before)
-    with pytest.raises(dl.DamagedError, match="something else is in its place"):
+    with pytest.raises(dl.DamagedError, match="its place holds an object that the lake's"):
         ds.commit("as it was")
 
 

@@ -108,7 +108,7 @@ def test_a_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
     run(early.set_attributes({"a": 1}))
     early.commit("early")
     run(late.set_attributes({"a": 2}))
-    with pytest.raises(ConflictError, match="moved while this commit was written"):
+    with pytest.raises(ConflictError, match=r"moved the branch during this commit: .*Commit again"):
         late.commit("late")
 
 

@@ -66,7 +66,7 @@ def is_wrong_table(data: Any) -> bool:
 
 
 def table_hint(data: Any) -> str:
-    """Return a hint at what to pass in place of a wrong table.
+    """Return a hint about what to pass in place of a wrong table.
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))

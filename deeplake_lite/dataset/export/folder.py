@@ -148,7 +148,7 @@ def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
 
 
 def _extension(data: bytes) -> str:
-    """Return the file extension for the format of some bytes; "bin" if it is unknown."""
+    """Return the file extension for the format of the given bytes; "bin" if it is unknown."""
     try:
         name = codecs.sniff(data).name
     except InvalidValueError:
@@ -214,7 +214,7 @@ def _choose_label(view: View, label: str | None) -> Field | None:
 
 
 def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, why: str) -> Field:
-    """Return a column by name. Raises SchemaError, with the reason `why`, if it is no candidate."""
+    """Return a column by name. Raises SchemaError with the reason `why` if it is no candidate."""
     field = view.field(name)
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates) or "none"

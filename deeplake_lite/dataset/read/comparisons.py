@@ -92,7 +92,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Tell for which values `test` holds beside `other`, (n,) bool; it never holds for nulls.
+    """Tell for which values `test` holds with `other`, (n,) bool; it never holds for nulls.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     Raises
     ------
     InvalidValueError
-        As `equal`, and for values that have no order.
+        As for `equal`, and for values that have no order.
     """
     if _rank(other) > _rank(column):
         return compare(other, _MIRRORED[test], column)
@@ -180,7 +180,7 @@ def _are_unordered(a: Any, b: Any) -> bool:
 
 
 def _kind_in_json(value: Any) -> type | None:
-    """Return the kind of a JSON value, within which values have an order; None if they have none.
+    """Return the kind of a JSON value, if values of that kind have an order, or None.
 
     Booleans come first, because Python's ``bool`` is a subclass of ``int``.
     """
@@ -211,7 +211,7 @@ def _names_of(column: Column) -> list[Any]:
 
 def _unordered(column: Column, other: Any) -> InvalidValueError:
     return InvalidValueError(
-        f"column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
+        f"Column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
         f"than {brief(other)}. Use ==, or compare with numbers, strings or times like those in the "
         "column."
     )
@@ -232,7 +232,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     depth = _depth_of_values(column.htype, values)
     if not per_row and column.htype.sql != "json" and _depth(other) < depth:
         raise InvalidValueError(
-            f"values of column {column.name!r} have {depth} {'axis' if depth == 1 else 'axes'}, "
+            f"Values of column {column.name!r} have {depth} {'axis' if depth == 1 else 'axes'}, "
             f"but they are compared with {brief(other)}. Compare with a whole value, such as a "
             "list, or find elements with ds.query: CONTAINS(x, …), ANY(x = …)."
         )
@@ -267,7 +267,7 @@ def _named(htype: Htype, values: list[Any], column: Column) -> Any:
 def _check_rows(column: Column, values: Any, other: Any) -> None:
     if len(other) != len(values):
         raise InvalidValueError(
-            f"column {column.name!r} has {len(values)} rows, but it is compared with {len(other)} "
+            f"Column {column.name!r} has {len(values)} rows, but it is compared with {len(other)} "
             "values. Compare it with one value, or with one value per row."
         )
 

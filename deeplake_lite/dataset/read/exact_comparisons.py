@@ -36,7 +36,7 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     Raises
     ------
     InvalidValueError
-        For durations in months beside durations in days, because months differ in length.
+        For durations in months compared with ones in days, because months differ in length.
 
     >>> a, b = comparable(np.array([2**53 + 1]), np.array([2.0**53]))
     >>> a == b, a > b

@@ -50,7 +50,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     Raises
     ------
     RowIndexError
-        As `many_positions`, and for several indices, since rows have one axis.
+        As for `many_positions`, and for several indices, since rows have one axis.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     """
     if isinstance(index, tuple):
         raise RowIndexError(
-            f"rows are selected with one index, but it is a tuple: {brief(index, 80)}. Write "
+            f"Rows are selected with one index, but it is a tuple: {brief(index, 80)}. Write "
             "ds[[0, 1]] for several rows, ds['name'][row] for a cell, and ds['name'][rows][:, 0] "
             "to index the axes of values."
         )
@@ -91,7 +91,7 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     if array.ndim == 1 and array.dtype == bool:
         if len(array) != length:
             raise RowIndexError(
-                f"a mask must have one element per row, but there are {length} rows and the mask "
+                f"A mask must have one element per row, but there are {length} rows and the mask "
                 f"has {len(array)} elements."
             )
         return np.flatnonzero(np.ma.filled(array, fill_value=False))
@@ -99,12 +99,12 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     if np.ma.getmaskarray(array).any():
         raise RowIndexError(
-            f"an index must have no nulls, but element {int(np.ma.getmaskarray(array).argmax())} "
+            f"An index must have no nulls, but element {int(np.ma.getmaskarray(array).argmax())} "
             "is null."
         )
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise RowIndexError(
-            "rows are selected with an integer, a slice, a list of integers or a boolean mask, "
+            "Rows are selected with an integer, a slice, a list of integers or a boolean mask, "
             f"but the index is {brief(index, 80)}."
         )
     if (bad := (array < -length) | (array >= length)).any():
@@ -127,7 +127,7 @@ def _ends(index: slice, length: int) -> tuple[int, int, int]:
         return index.indices(length)
     except (TypeError, ValueError) as error:  # for parts that are not integers, and a step of 0
         raise RowIndexError(
-            "the parts of a slice must be integers, and its step must not be 0, but the slice is "
+            "The parts of a slice must be integers, and its step must not be 0, but the slice is "
             f"{brief(index, 80)}."
         ) from error
 

@@ -52,7 +52,9 @@ def read_blocks(
     positions: Positions,
     into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
-    """Return the stored cells of columns at `positions`, by name. Raises as `read_cells`.
+    """Return the stored cells of columns at `positions`, by name.
+
+    Raises the same errors as `read_cells`.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def read_blocks(
 
 
 def read_value(view: View, f: Field, position: int) -> Any:
-    """Return the value of one row, by position. Raises as `read_cells`."""
+    """Return the value of one row, by position. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> Any:
         return owned(decode_one(f.htype, _stored(view, columns, at)[f.id], view.rows.lake.allow))
@@ -88,7 +90,7 @@ def read_value(view: View, f: Field, position: int) -> Any:
 
 
 def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, Any]:
-    """Return the values of one row by name. Raises as `read_cells`."""
+    """Return the values of one row by name. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells = _stored(view, columns, at)
@@ -100,7 +102,10 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, An
 
 
 def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
-    """Yield the rows as dicts, with None for nulls; read block by block. Raises as `read_cells`."""
+    """Yield the rows as dicts, with None for nulls; read block by block.
+
+    Raises the same errors as `read_cells`.
+    """
     for span in chunks.spans(len(view), ITER_ROWS):
         block = read_values(view, fields, np.arange(span.start, span.stop))
         columns = [with_none(values) for values in block.values()]
@@ -111,7 +116,10 @@ def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
 def read_values(
     view: View, fields: Sequence[Field], positions: Positions, *, follow: bool = True
 ) -> dict[str, Any]:
-    """Return values at `positions`, an array or a list per column. Raises as `read_cells`."""
+    """Return values at `positions`, an array or a list per column.
+
+    Raises the same errors as `read_cells`.
+    """
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells, allow = _stored(view, columns, at), view.rows.lake.allow

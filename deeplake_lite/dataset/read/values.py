@@ -72,7 +72,7 @@ def decode_block(
 
 
 def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
-    """Return the value of a block of one cell; None if it is null."""
+    """Return the value of a block of one cell, or None if it is null."""
     if cells.valid is not None and not cells.valid[0]:
         return None
     if isinstance(cells, RaggedCells):
@@ -107,7 +107,7 @@ def _is_large(cells: Cells) -> bool:
 
 
 def items_of(htype: Htype) -> Htype | None:
-    """Return the type of a list's items; None if values are not lists, or are lists of classes.
+    """Return the type of a list's items, or None if values are not lists, or are lists of classes.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> items_of(Sequence("int8")), items_of(ClassLabel(multiple=True))

@@ -85,7 +85,7 @@ class TakenColumn:
         ]
         if not missing.any():
             return cells
-        # One null cell behind the others stands for every missing row.
+        # One null cell after the others stands for every missing row.
         null = self.htype.encode([None])
         at = np.full(len(rows), len(present))
         at[~missing] = np.arange(len(present))
@@ -316,5 +316,5 @@ def is_computed(view: View, f: Field) -> bool:
 
 
 def question_of(view: View) -> Question | None:
-    """Return the query whose result a view shows; None if it shows rows of a lake."""
+    """Return the query whose result a view shows, or None if it shows rows of a lake."""
     return view.rows.table.question if isinstance(view.rows.table, VirtualTable) else None

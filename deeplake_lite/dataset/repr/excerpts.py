@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 WIDTH = 160
-"""Most characters of an excerpt."""
+"""Maximum length of an excerpt, in characters."""
 
 CONTEXT = 16
 """Characters that are shown before the first difference."""

@@ -2,7 +2,7 @@
 
 The cells of a column come from a single index chunk, and they amount to a few megabytes and a few
 million pixels at most, so that showing a lake stays fast. Links are never followed. A cell that
-cannot be read is replaced by the reason.
+cannot be read is replaced with the reason.
 """
 
 from __future__ import annotations
@@ -208,14 +208,14 @@ def _is_time(htype: Htype) -> bool:
 
 
 def _format(htype: Htype, number: Any) -> str:
-    """Write a stored number as the value that it decodes to."""
+    """Format a stored number as the value that it decodes to."""
     if isinstance(number, np.floating):
         return _short(number)
     return _short(htype.decode(np.asarray(number)[None], ())[0])
 
 
 def _short(value: Any) -> str:
-    """Write a value with a few digits, and a time at midnight as a date.
+    """Format a value with a few digits, and a time at midnight as a date.
 
     >>> _short(np.float64(0.123456)), _short(np.datetime64("2026-01-02T00:00:00.000"))
     ('0.1235', '2026-01-02')

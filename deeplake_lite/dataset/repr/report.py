@@ -9,7 +9,7 @@ from itertools import groupby
 from deeplake_lite.htypes.words import counted
 
 SHOWN = 20
-"""Most lines of damage that a report prints."""
+"""Maximum number of lines of damage that a report prints."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _lines(damaged: list[Damaged]) -> list[str]:
 
 
 def _row_ranges(rows: list[int]) -> str:
-    """Write row numbers, with runs shortened to ranges.
+    """Format row numbers, with runs shortened to ranges.
 
     >>> _row_ranges([4]), _row_ranges([2, 3, 4]), _row_ranges([])
     (', row 4', ', rows 2–4', '')

@@ -205,9 +205,10 @@ def _naming_view(name: str) -> Iterator[None]:
     except LakeError:
         raise
     except DAMAGE as error:
+        reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The saved view {brief(name)} cannot be opened: {error!s:.200}. Delete it, or restore "
-            "the lake from a copy."
+            f"The saved view {brief(name)} cannot be opened: {reason:.200}. Delete it, or restore "
+            "the lake from a backup."
         ) from error
 
 
@@ -285,7 +286,7 @@ def materialize(
 
 
 def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the ids of rows; None if they have no ids, or two rows share one."""
+    """Return the ids of rows, or None if they have no ids, or two rows share one."""
     if not table.has_ids:
         return None
     ids = table.ids(slots)
@@ -336,7 +337,7 @@ def _write_once(
     old = view_documents(repository, session)
     if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
-            f"There is a saved view {taken!r} already. Choose another name, or pass overwrite=True."
+            f"A saved view {taken!r} already exists. Choose another name, or pass overwrite=True."
         )
     new = {name: document for name, document in {**old, **changes}.items() if document is not None}
     run(_put(session, new, ids))
@@ -368,7 +369,8 @@ async def _read_ids(session: Session, path: str) -> Any:
     except LakeError:
         raise
     except (*DAMAGE, MemoryError, OSError) as error:
+        reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The rows of a saved view cannot be read: {error!s:.200}. Restore the lake from a "
-            "copy, or delete the view and save it again."
+            f"The rows of a saved view cannot be read: {reason:.200}. Restore the lake from a "
+            "backup, or delete the view and save it again."
         ) from error

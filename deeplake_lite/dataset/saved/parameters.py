@@ -56,7 +56,7 @@ def _owned(value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Return a plain value whose arrays are replaced by read-only copies."""
+    """Return a plain value whose arrays are replaced with read-only copies."""
     if isinstance(value, list):
         return [_copied(part) for part in value]
     if not isinstance(value, np.ndarray):
@@ -121,8 +121,8 @@ def _from_array(value: Any) -> Any:
         return array[()] if array.ndim == 0 else list(array)
     if array.dtype.kind not in "biufcUO" or (array.ndim == 0 and array.dtype.kind == "O"):
         raise QueryTypeError(
-            "An array as a parameter must have numbers or strings, but it is "
-            f"{type(value).__name__} of {array.dtype}."
+            "An array parameter must hold numbers or strings, but it is "
+            f"{type(value).__name__} with dtype {array.dtype}."
         )
     if array.ndim == 0:
         return array.item()

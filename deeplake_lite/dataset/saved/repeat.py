@@ -46,7 +46,7 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
     Raises
     ------
     DamagedError
-        When the result has other rows than before.
+        When the rows of the result differ from those before.
     """
     result = question.repeat(count)
     size = result.rows.table.slots
@@ -54,7 +54,7 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
         current = f"{size:,}" if size < count else "more"
         change = f"returned {count:,} rows then, but now returns {current}"
     elif fingerprint(result, slots) != expected:
-        change = "now returns other rows than it did then"
+        change = "now returns rows that differ from those then"
     else:
         return result
     raise DamagedError(

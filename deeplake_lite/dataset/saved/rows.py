@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import Lake
 
 DEEPEST = 32
-"""Most levels of queries of other queries' results in a document."""
+"""Maximum number of levels of queries of other queries' results in a document."""
 
 MOST_ROWS = 2**47
-"""Most rows of a view or a result."""
+"""Maximum number of rows of a view or a result."""
 
 ANY = r".*"
 STRINGS = {
@@ -160,7 +160,7 @@ class DocumentReader:
         rows = self._read(document["array"])
         if _hash(rows) != document["hash"]:
             raise DamagedError(
-                "The rows of a saved view do not match their hash. Restore the lake from a copy, "
+                "The rows of a saved view do not match their hash. Restore the lake from a backup, "
                 "or delete the view and save it again."
             )
         return rows
@@ -175,7 +175,7 @@ class DocumentReader:
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
     def _run(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
-        """Run a query again. Raises DamagedError if its result has other rows than before."""
+        """Run a query again. Raises DamagedError if its rows differ from those before."""
         question = Question(
             query["text"],
             params_from_json(query["params"]),
@@ -217,7 +217,7 @@ def damaged_view(name: str, error: Exception) -> DamagedError:
     reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return DamagedError(
         f"The saved view {brief(name)} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
-        "restore the lake from a copy."
+        "restore the lake from a backup."
     )
 
 

@@ -60,7 +60,7 @@ class Labels:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Return the concatenated labels of some rows, and the index in `rows` of each label."""
+        """Return the concatenated labels of the given rows, and each label's index in `rows`."""
         counts = self.starts[rows + 1] - self.starts[rows]
         which = np.repeat(np.arange(len(rows)), counts)
         first = np.repeat(self.starts[rows] - (np.cumsum(counts) - counts), counts)

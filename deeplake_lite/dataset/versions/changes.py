@@ -224,7 +224,7 @@ def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
 
 
 def _touched_chunks(a: Table, b: Table) -> Touched | None:
-    """Return the chunks in which two versions may differ, by array path; None if any chunk may."""
+    """Return the chunks in which two versions may differ, by path, or None if any chunk may."""
     if a.edits or b.edits or a.state.generation != b.state.generation:
         return None
     repository, result = a.repository, dict[str, set[int]]()

@@ -44,11 +44,11 @@ def check_message(message: Any) -> None:
     """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
         raise InvalidValueError(
-            f"a commit's message must be a string, but it is {brief(message)}. Use str(…)."
+            f"A commit's message must be a string, but it is {brief(message)}. Use str(…)."
         )
     if (half := find_lone_surrogate(message)) is not None:
         raise InvalidValueError(
-            f"a commit's message must be valid Unicode, but it has half a surrogate pair at "
+            f"A commit's message must be valid Unicode, but it has half a surrogate pair at "
             f"character {half}. Replace it: message.encode(errors='replace').decode()."
         )
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 MOST_LISTED = 10
-"""Most conflicts that an error message lists."""
+"""Maximum number of conflicts that an error message lists."""
 
 MOST_LETTERS = 60
-"""Most characters of a value in an error message."""
+"""Maximum length of a value in an error message, in characters."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,10 @@ def check_conflicts(
     listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MOST_LISTED))
     rest = len(distinct) - MOST_LISTED
     more = f"\n  … and {rest:,} more" if rest > 0 else ""
-    things = "1 thing" if len(distinct) == 1 else f"{len(distinct):,} things"
+    count = "1 conflict" if len(distinct) == 1 else f"{len(distinct):,} conflicts"
     raise ConflictError(
-        f"Both sides changed {things}, and nothing was written:\n{listed}{more}\n{way_out}",
+        f"Both sides changed the same data ({count}), so nothing was written:\n"
+        f"{listed}{more}\n{way_out}",
         conflicts,
     )
 

@@ -85,14 +85,14 @@ class Diff:
         return bool(self._changes)
 
     def before(self, column: str, ids: Ids | None = None) -> Any:
-        """Return the old values of a changed column, for all changed rows or for some row ids.
+        """Return the old values of a changed column, for all changed rows or for the given row ids.
 
         Classes are numbered as in the older version.
         """
         return self._values(self.older, column, ids)
 
     def after(self, column: str, ids: Ids | None = None) -> Any:
-        """Return the new values of a changed column, for all changed rows or for some row ids."""
+        """Return the new values of a changed column, for all changed or the given rows."""
         return self._values(self.newer, column, ids)
 
     def to_pandas(self) -> pd.DataFrame:

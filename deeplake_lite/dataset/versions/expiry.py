@@ -139,5 +139,5 @@ def _oldest_first(parents: Mapping[str, set[str]]) -> list[str]:
     except CycleError as error:
         raise DamagedError(
             "A version must not be its own ancestor, but some versions of this lake are. The "
-            "history was damaged or tampered with. Restore the lake from a copy."
+            "history was damaged or tampered with. Restore the lake from a backup."
         ) from error

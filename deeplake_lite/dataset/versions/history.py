@@ -30,13 +30,13 @@ type Version = str | date | Commit
 """A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
 
 MOST_NAMES = 10
-"""Most branches and tags that an error message names."""
+"""Maximum number of branches and tags that an error message names."""
 
 NEAREST = 3
-"""Most suggestions of similar names among them."""
+"""Maximum number of suggestions of similar names among them."""
 
 LONGEST_NAME = 200
-"""Most characters in the name of a branch or tag, which becomes part of a file name."""
+"""Maximum length of the name of a branch or tag, which becomes part of a file name."""
 
 COMMIT_ID = r"[0-9A-Z]{20}"
 """Form of a whole commit id."""
@@ -57,7 +57,7 @@ def branches(repository: Repository) -> dict[str, str]:
 
 
 def tags(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each tag. Raises like `branches`."""
+    """Return the commit id of each tag. Raises the same errors as `branches`."""
     return repository.refs.of_users("tag")
 
 
@@ -226,19 +226,19 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
     pattern = r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*"
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not re.fullmatch(pattern, name):
         raise SchemaError(
-            f"The name of a {kind} must consist of at most {LONGEST_NAME} letters, digits and "
-            f"characters of ._+-/, and must begin with a letter or digit, but it is {brief(name)}. "
-            "Choose another name."
+            f"The name of a {kind} must consist of at most {LONGEST_NAME} characters, which may be "
+            "letters, digits or any of ._+-/, and must begin with a letter or digit, but it is "
+            f"{brief(name)}. Choose another name."
         )
     branches = branch_names(repository)
     for other, names in (("branch", branches), ("tag", tag_names(repository))):
         if name in names:
-            raise ExistsError(f"There is a {other} {name!r} already. Choose another name.")
+            raise ExistsError(f"A {other} {name!r} already exists. Choose another name.")
     return branches
 
 
 def check_branch(repository: Repository, name: str) -> str:
-    """Return the tip of a branch. Raises like `resolve`."""
+    """Return the tip of a branch. Raises the same errors as `resolve`."""
     known = branch_names(repository)
     if not isinstance(name, str):
         raise _unknown("branch", name, known)
@@ -331,7 +331,7 @@ class Graph:
         """Read some versions and all their ancestors.
 
         A vacuum may cut histories at the same time. It records links first, so the graph is
-        complete if the links are the same before and after it was read.
+        complete if the links are the same before and after it is read.
         """
         links = repository.links()
         while True:

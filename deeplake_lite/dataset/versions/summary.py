@@ -178,7 +178,7 @@ class Side:
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
-        """Return a cell's value in full as a string; None if its type has no such form."""
+        """Return a cell's value in full as a string, or None if its type has no such form."""
         try:
             cells = self.table.read([f.id], self.slots(row))[f.id]
             value = with_none(decode_block(f.htype, cells, follow=False))[0]

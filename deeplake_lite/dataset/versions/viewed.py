@@ -22,11 +22,11 @@ AUX = "_aux"
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
 
-DAMAGED = "The list of saved views is damaged. Restore the lake from a copy."
+DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
 
 def views_session(repository: Repository) -> Session | None:
-    """Return a session that reads the saved views; None if there have never been any."""
+    """Return a session that reads the saved views, or None if there have never been any."""
     if repository.checks_reads:
         repository.refs.check(branch_ref(AUX))
     tips = repository.branches()

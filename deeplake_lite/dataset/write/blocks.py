@@ -44,7 +44,7 @@ FIRST_ROWS = 64
 """Number of rows in the first block, when the size of a row is not known yet."""
 
 MOST_ROWS = 65_536
-"""Most rows in a block."""
+"""Maximum number of rows in a block."""
 
 STREAMED_ROWS = 1_024
 """Number of rows that are taken from a generator at a time."""
@@ -59,7 +59,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     Raises
     ------
     ColumnNotFoundError
-        When the schema has no column of a name.
+        When a named column does not exist in the schema.
     InvalidValueError
         When columns differ in length, or the values of one are not a sequence.
     """
@@ -77,7 +77,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
             raise InvalidValueError(
-                f"all columns must have the same length, but {a!r} has {n} rows and {b!r} has {m}."
+                f"All columns must have the same length, but {a!r} has {n} rows and {b!r} has {m}."
             )
     return columns, next(iter(lengths.values()), len(data) if isinstance(data, list) else 0)
 
@@ -88,7 +88,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     Raises
     ------
     ColumnNotFoundError
-        When the schema has no column of a name.
+        When a named column does not exist in the schema.
     """
     columns: dict[str, Any]
     if isinstance(data, View):
@@ -113,7 +113,7 @@ def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[s
     Raises
     ------
     ColumnNotFoundError, InvalidValueError
-        As `as_columns` and `encode_blocks`.
+        As for `as_columns` and `encode_blocks`.
     """
     if not isinstance(data, Iterator) or isinstance(data, Tabular):
         columns, count = as_columns(data, schema)
@@ -160,7 +160,7 @@ def copy_blocks(
     Raises
     ------
     ColumnNotFoundError
-        When `fields` has no column of a name in `source_fields`.
+        When a column of `source_fields` does not exist in `fields`.
     InvalidValueError
         When a column of another type does not accept a value.
     """

@@ -54,7 +54,7 @@ def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tu
 
 
 def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
-    """Return the error of decoding cells; None if there is none."""
+    """Return the error of decoding cells, or None if there is none."""
     try:
         decode_block(f.htype, table.read([f.id], slots)[f.id], follow=False)
     except LakeError as error:

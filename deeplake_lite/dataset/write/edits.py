@@ -67,7 +67,7 @@ def _is_own(view: View, handle: Handle) -> bool:
 
 
 def update(handle: Handle, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
-    """Change cells of some rows; see `Dataset.update`."""
+    """Change cells of the given rows; see `Dataset.update`."""
     if (rows is None) == (ids is None):
         count = "neither is" if rows is None else "both are"
         raise OptionError(
@@ -99,7 +99,7 @@ def _slots_of(table: Table, rows: Any, count: int) -> NDArray[np.int64]:
     positions = many_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
         raise InvalidValueError(
-            "an update must name each row once, but some positions are repeated. Leave out the "
+            "An update must name each row once, but some positions are repeated. Leave out the "
             "repetitions: np.unique(rows)."
         )
     return table.rows.at(positions)
@@ -112,15 +112,15 @@ def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
     missing = row_ids[slots < 0]
     if len(missing):
         raise InvalidValueError(
-            f"an edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids belong to "
-            f"no row of this branch, such as {missing[0]}. These rows were deleted, or are of "
-            "another lake. Leave them out: known = np.isin(ids, ds.row_ids)."
+            f"An edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids, such as "
+            f"{missing[0]}, do not belong to any row of this branch. These rows were deleted, or "
+            "belong to another lake. Leave them out with the mask np.isin(ids, ds.row_ids)."
         )
     ordered = np.sort(row_ids)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(repeated):
         raise InvalidValueError(
-            f"an update must name each row once, but id {repeated[0]} is repeated. If the rows "
+            f"An update must name each row once, but id {repeated[0]} is repeated. If the rows "
             "come from a loader that pads batches, leave out the padding: "
             "keep = ~batch['_padding']."
         )
@@ -128,15 +128,15 @@ def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
 
 
 def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
-    """Return the ids of a view's rows. Raises InvalidValueError if they are of another lake."""
+    """Return the ids of a view's rows. Raises InvalidValueError if it is a view of another lake."""
     if view.url != url:
         raise InvalidValueError(
-            f"an edit needs a view of this lake, {url}, but the view is of {view.url}. If its rows "
+            f"An edit needs a view of this lake, {url}, but the view is of {view.url}. If its rows "
             "are copies with the same ids, update them by id: ids=view.row_ids."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(
-            "an edit needs rows of the lake, but the rows of this query are computed from several "
+            "An edit needs rows of the lake, but the rows of this query are computed from several "
             "rows, or from none. Query the rows themselves: WHERE ROW_ID() IN (SELECT …)."
         )
     return view.row_ids
@@ -262,7 +262,7 @@ def _set_mode(table: Table, name: str, mode: str | None) -> None:
     f = table.schema[name]
     htype = f.htype.with_mode(mode)
     if htype is None:
-        raise SchemaError(f"only a column of images has a mode, but column {name!r} is {f.htype}.")
+        raise SchemaError(f"Only a column of images has a mode, but column {name!r} is {f.htype}.")
     schema = _with_type(table.schema, name, htype)
     if schema != table.schema:
         table.write([], convert_images(table, f, htype))
@@ -278,23 +278,23 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     htype = table.schema[name].htype
     classes = htype.classes
     if classes is None:
-        raise SchemaError(f"only a ClassLabel has classes, but column {name!r} is {htype}.")
+        raise SchemaError(f"Only a ClassLabel has classes, but column {name!r} is {htype}.")
     if not classes.names:
         raise SchemaError(
-            f"classes can only be added to a column that has class names, but column {name!r} has "
+            f"Classes can only be added to a column that has class names, but column {name!r} has "
             f"numbers of any size, and the new names are {brief(names)}. Add a column with names: "
             "ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")
     if known := [n for n in new if n in classes.names]:
         raise SchemaError(
-            f"new classes must not exist yet, but column {name!r} has {known[0]!r} already. Leave "
+            f"New classes must not exist yet, but column {name!r} already has {known[0]!r}. Leave "
             "it out."
         )
     if new:
         wider = htype.widened(ClassLabel(new, multiple=classes.multiple))
         if wider is None:
-            raise SchemaError(f"column {name!r} is {htype}, to which no class can be added.")
+            raise SchemaError(f"Column {name!r} is {htype}, to which no class can be added.")
         table.set_document(schema=_with_type(table.schema, name, wider))
 
 

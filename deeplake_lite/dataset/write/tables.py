@@ -82,7 +82,7 @@ def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise InvalidValueError(
-            f"column names must be unique, but {repeated!r} occurs twice. Rename one of them."
+            f"Column names must be unique, but {repeated!r} occurs twice. Rename one of them."
         )
     return dict(zip(names, columns, strict=True))
 
@@ -203,7 +203,7 @@ def exported_htype(f: pa.Field | None) -> Htype | None:
 
 
 def _parse_htype(config: Any) -> Htype | None:
-    """Return the type that a JSON string describes; None if it does not describe one."""
+    """Return the type that a JSON string describes, or None if it does not describe one."""
     try:
         return None if config is None else from_config(json.loads(config))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):

@@ -55,7 +55,7 @@ class Transfer:
     of : Htype
         Type of the source.
     read : callable
-        Returns the values at some positions of the source, (n,) int64, for the other type.
+        Returns the values at the given positions of the source, (n,) int64, for the other type.
     positions : ndarray, (n,) int64
         Positions of the values in the source.
     """
@@ -69,7 +69,7 @@ class Transfer:
         return len(self._positions)
 
     def at(self, rows: NDArray[np.int64] | list[int]) -> Transfer:
-        """Return the values of some rows, without reading them yet."""
+        """Return the values of the given rows, without reading them yet."""
         return Transfer(self.of, self._read, self._positions[rows])
 
     def __getitem__(self, index: Any) -> Any:

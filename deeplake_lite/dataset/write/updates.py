@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def cells_for(f: Field, values: Any, rows: int) -> Cells:
-    """Return the cells of some rows, given one value per row or one for all rows.
+    """Return the cells of the given rows, given one value per row or one for all rows.
 
     Raises
     ------

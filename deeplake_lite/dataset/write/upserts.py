@@ -60,7 +60,7 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
         return Upserted(0, 0, 0)
     if on not in columns:
         raise InvalidValueError(
-            f"an upsert needs values for its key, but column {on!r} is missing in the data.",
+            "an upsert needs values for its key, but the data has no such column. Add it.",
             column=on,
         )
     keys = Keys(table, key)
@@ -91,7 +91,7 @@ def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
 
 
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
-    """Encode the values of some rows, or the default if `values` is None; errors name the row."""
+    """Encode the values of rows, or the default if `values` is None; errors name the row."""
     selected = None if values is None else _pick(values, rows)
     with naming_rows(rows.__getitem__):
         return encode_column(f, selected, 0, len(rows), check)
@@ -136,7 +136,7 @@ def _check_unique(keys: NDArray[np.uint64], on: str) -> None:
 
 
 def _pick(values: Any, rows: NDArray[np.int64]) -> Any:
-    """Return the values of some rows from an array, a Transfer or any sequence."""
+    """Return the values of the given rows from an array, a Transfer or any sequence."""
     if isinstance(values, Transfer):
         return values.at(rows)
     if isinstance(values, np.ndarray):

@@ -128,9 +128,10 @@ class Jax(Framework):
         return narrowed(name, value)
 
     def hand_over(self, run: Run) -> Iterator[BatchResult]:
-        """Copy batches to the devices, and yield them. A finished next batch is copied first.
+        """Copy batches to the devices, and yield them.
 
-        Copies to a device are asynchronous: they continue while the model computes.
+        If the next batch is ready, it is copied before the current one is yielded. Copies to a
+        device are asynchronous: they continue while the model computes.
         """
         placed = map(self._place_batch, run.batches())
         ahead: list[BatchResult] = []
@@ -199,8 +200,8 @@ class JaxLoader(Loader):
             )
         if self.options.on_error == "skip":
             raise OptionError(
-                "sharding needs batches of one size, but on_error='skip' leaves rows out of them. "
-                "Fix or filter those rows first, and leave on_error out."
+                "sharding needs batches of the same size, but on_error='skip' leaves rows out of "
+                "them. Fix or filter those rows first, and leave on_error out."
             )
         sizes = {self.shares.size}
         if self.shares.last == "uneven":
@@ -233,7 +234,7 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     >>> narrowed("x", np.array([2**40]))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.LoaderError: 'x' has numbers that int32 cannot hold, such as ...
+    deeplake_lite.errors.LoaderError: 'x' has numbers, such as 1099511627776, that ...
     """
     dtype = NARROW[values.dtype]
     out = aligned(values.shape, dtype)
@@ -242,7 +243,7 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
     lost = out != values if dtype.kind in "iu" else np.isinf(out) & np.isfinite(values)
     if lost.any():
         raise LoaderError(
-            f"{name!r} has numbers that {dtype} cannot hold, such as {values[lost][0]}, and JAX "
+            f"{name!r} has numbers, such as {values[lost][0]}, that {dtype} cannot hold, and JAX "
             f"has no {values.dtype} by default. Call "
             'jax.config.update("jax_enable_x64", True) before the first array is created, leave '
             "the column out with columns=, or change it in a transform.",

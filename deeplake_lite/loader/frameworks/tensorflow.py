@@ -107,7 +107,7 @@ def _specs(tf: Any, part: Part) -> Iterator[Any]:
 
 
 def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
-    """Return the batch that consists of some tensors: the inverse of `flattened`."""
+    """Return the batch that consists of the given tensors: the inverse of `flattened`."""
 
     def of_part(part: Part) -> Any:
         values = next(tensors)

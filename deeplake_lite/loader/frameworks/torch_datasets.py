@@ -201,7 +201,7 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Return the samples of some rows, which are read together. Raises RowIndexError."""
+        """Return the samples of the given rows, which are read together. Raises RowIndexError."""
         parts, positions = self._loader.resources, many_positions(list(indices), len(self))
         if not len(positions):
             return []
@@ -317,7 +317,7 @@ class WorkerShare:
             self.progress = Progress(progress.epoch)  # the next iteration begins at the first row
 
     def state(self, progress: Progress) -> dict[str, Any]:
-        """Return the state of this worker for some progress."""
+        """Return the state of this worker for the given progress."""
         parts = self.loader.resources
         order = state_of(progress, parts.samples, parts.shuffle, parts.options.seed, parts.shares)
         return {"order": order, "share": self._name}

@@ -104,7 +104,7 @@ class Batches(torch.utils.data.Dataset[Any]):
         )
 
     def __getitems__(self, turn: Turn) -> Any:
-        """Return a batch. Raises LoaderError for indices of another sampler than `BatchNumbers`."""
+        """Return a batch. Raises LoaderError for indices that are not from `BatchNumbers`."""
         if not isinstance(turn, Turn):
             return self[turn]
         return turn.epoch.batch(turn.skipped)

@@ -69,9 +69,9 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
-            f"collate='stack' needs values of one shape, but those of {name!r} have the shapes "
-            f"{shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for images, or "
-            "a transform that crops."
+            f"collate='stack' needs values of the same shape, but those of {name!r} have the "
+            f"shapes {shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
+            "images, or a transform that crops."
         )
     if not arrays:
         return np.empty(0)
@@ -112,8 +112,8 @@ def padded(
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
     if len(rests := sorted({shape[varying:] for shape in shapes})) > 1:
         raise OptionError(
-            f"collate='pad' pads the first {varying} axes of {name!r}, but rows also differ in the "
-            f"axes after those: {rests[0]} and {rests[1]}. Convert images to the same channels "
+            f"With collate='pad', rows of {name!r} must have the same sizes from axis {varying} "
+            f"on, but they have {rests[0]} and {rests[1]}. Convert images to the same channels "
             "with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())

@@ -69,7 +69,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
 
 
 def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> Any:
-    """Return values with empty lists replaced by empty arrays of the items' dtype and shape."""
+    """Return values with empty lists replaced with empty arrays of the items' dtype and shape."""
     if not isinstance(recipe.htype.layout, Nested):
         return values
     item = recipe.htype.layout.item.layout

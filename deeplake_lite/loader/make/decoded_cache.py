@@ -30,7 +30,7 @@ class DecodedCache:
     rows : int
         Number of rows in the view.
     limit : int
-        Most bytes to cache.
+        Maximum size of the cache, in bytes.
     tally : Tally
         Counts the cached bytes.
     """
@@ -51,7 +51,7 @@ class DecodedCache:
         self._known = {name: np.zeros(self.rows, bool) for name in kinds}
 
     def take(self, name: str, positions: Positions, out: NDArray[Any]) -> NDArray[np.bool_]:
-        """Copy the cached values of some rows to `out`; return which rows were cached, (rows,)."""
+        """Copy the cached values of rows to `out`; return which rows were cached, (rows,)."""
         known = self._known.get(name)
         if known is None or not self.rows:
             return np.zeros(len(positions), bool)

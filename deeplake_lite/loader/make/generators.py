@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MOST_OBJECTS = 10_000
-"""Most objects that are searched for generators, per function."""
+"""Maximum number of objects that are searched for generators, per function."""
 
 
 class Source(Protocol):

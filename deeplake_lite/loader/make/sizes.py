@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the image column that columns in pixels belong to; None if none is resized.
+    """Return the image column that columns in pixels belong to, or None if none is resized.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> A
     different = {*_flat(shapes)}
     if len(different) > 1:
         raise OptionError(
-            "With size=, coordinates that belong to several images need images of one size, "
+            "With size=, coordinates that belong to several images need images of the same size, "
             f"but theirs are {sorted(different)}. Store a Sequence of coordinates with one item "
             "per image, or resize in a transform."
         )

@@ -8,7 +8,7 @@ BLOCK_BYTES = 4 * 2**20
 """Approximate stored size of a block."""
 
 MOST_ROWS = 65_536
-"""Most rows in a block."""
+"""Maximum number of rows in a block."""
 
 
 def rows_of_block(row_bytes: float) -> int:

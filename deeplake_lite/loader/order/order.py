@@ -247,7 +247,7 @@ class BlockOrder(Order):
         key = mix64(self.seed, self.epoch, window)
         offsets = Permutation(size, key)(np.arange(start - first, stop - first))
         blocks = self._blocks[window * self.window : (window + 1) * self.window]
-        # The last block of the view may be short. The window has no rows for the gap behind it, so
+        # The last block of the view may be short. The window has no rows for the gap after it, so
         # offsets after that block are shifted by the gap.
         short = np.flatnonzero(blocks == len(self._blocks) - 1)
         if len(short) and self.n % self.block:

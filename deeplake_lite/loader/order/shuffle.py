@@ -18,7 +18,7 @@ WINDOW_BYTES = 256 * 2**20
 """Stored size of the rows in a window, which a block shuffle mixes."""
 
 LEAST_WINDOW = 8
-"""Least number of blocks in a window."""
+"""Minimum number of blocks in a window."""
 
 
 class Stored(Protocol):

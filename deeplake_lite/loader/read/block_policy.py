@@ -2,7 +2,7 @@
 
 A block is a run of consecutive rows of the view. There are four modes:
 
-- ``whole`` holds every row after it was read; dense columns as one array.
+- ``whole`` holds every row once it has been read; dense columns as one array.
 - ``window`` holds the blocks of the order's current window, and drops the block whose rows are
   needed last.
 - ``rows`` holds as many blocks as fit, and reads the rows of all other blocks one by one.
@@ -29,7 +29,7 @@ TOGETHER = 16
 """Number of blocks that are read as one if all are held, as each read takes a millisecond more."""
 
 COMPUTED_ROWS = 32
-"""Most rows in a block if a query computes them: a batch waits for whole blocks."""
+"""Maximum number of rows in a block if a query computes them: a batch waits for whole blocks."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,20 @@ class BlockPolicy:
     cached: int
     """Number of blocks, from the first on, that are read whole. Rows of others are read alone."""
     most: int = 1
-    """Most blocks to hold at a time in mode ``"window"``."""
+    """Maximum number of blocks to hold at a time in mode ``"window"``."""
 
     @classmethod
     def of(
         cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False
     ) -> BlockPolicy:
-        """Choose the policy for some rows.
+        """Choose the policy for the given rows.
 
         Parameters
         ----------
         samples : Samples
             Rows to read.
         limit : int
-            Most bytes to hold.
+            Maximum number of bytes to hold.
         window : int
             Number of rows in a window of the order, after which none of them comes again; 0 if the
             order has no windows.

@@ -37,7 +37,7 @@ FEW_BYTES = 16 * 2**20
 """If a batch needs blocks of up to this size, waiting for them takes hardly longer."""
 
 MOST_MAPPED = 4_096
-"""Most blocks that are memory-mapped at a time. Operating systems limit the number of mappings."""
+"""Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
 
 
 class Fetched(NamedTuple):
@@ -71,7 +71,7 @@ class Blocks:
     readers : Readers
         Threads that read.
     limit : int
-        Most bytes to hold.
+        Maximum number of bytes to hold.
     window : int
         Number of rows in a window of the order, after which none of them comes again; 0 if the
         order has no windows.
@@ -308,7 +308,7 @@ def _room_for(
 
 
 def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
-    """Return the cells of some rows of a whole column."""
+    """Return the cells of the given rows of a whole column."""
     valid = None if whole.valid is None else whole.valid[positions]
     if valid is not None and valid.all():
         valid = None

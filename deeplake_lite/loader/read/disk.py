@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
-"""Most space that blocks may take, as a share of the free space plus the blocks' own."""
+"""Maximum space that blocks may take, as a share of the free space plus the blocks' own."""
 
 UNFINISHED = "."
 """Prefix of a block's file name while the file is written."""
@@ -90,7 +90,7 @@ class Disk:
 
     @classmethod
     def of(cls, samples: Samples) -> Self:
-        """Return the cache for some columns of a view.
+        """Return the cache for the given columns of a view.
 
         Each release of this package has caches of its own, because its functions may compute other
         values. If another process might compute the rows differently, the cache is not shared with

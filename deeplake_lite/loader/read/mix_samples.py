@@ -109,7 +109,7 @@ class MixSamples:
         positions: Positions,
         into: Mapping[str, NDArray[Any]] = NOWHERE,  # noqa: ARG002 views are read one by one
     ) -> Mapping[str, Cells]:
-        """Return the cells of some rows by column."""
+        """Return the cells of the given rows by column."""
         views, order = self._by_view(positions)
         blocks = [self._read(view, mine) for view, mine in views]
         joined = {name: concat([block[name] for block in blocks]) for name in self.names}
@@ -118,14 +118,14 @@ class MixSamples:
         return {name: take(cells, np.argsort(order)) for name, cells in joined.items()}
 
     def ids(self, positions: Positions) -> Positions:
-        """Return the ids of some rows, (rows,) int64. Different views may have equal ids."""
+        """Return the ids of the given rows, (rows,) int64. Different views may have equal ids."""
         views, order = self._by_view(positions)
         out = np.empty(len(positions), np.int64)
         out[order] = np.concatenate([self.parts[view].ids(mine) for view, mine in views])
         return out
 
     def where(self, positions: Positions) -> Rows:
-        """Return the views of some rows, and their positions there."""
+        """Return the views of the given rows, and their positions there."""
         views = np.searchsorted(self._ends, positions, side="right")
         starts = np.concatenate([[0], self._ends])
         return Rows(positions - starts[views], views)
@@ -161,7 +161,7 @@ class MixSamples:
         return any(part.computed for part in self.parts)
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape of a column's values; None if they differ or some are null."""
+        """Return the shape of a column's values, or None if they differ or some are null."""
         if f.name == SOURCE:
             return ()
         shapes = {part.shape_of(part.view.schema[f.name]) for part in self.parts}
@@ -292,13 +292,13 @@ def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
 
 
 def _renumbering(own: ClassLabel, mix: ClassLabel) -> NDArray[np.int32] | None:
-    """Return the number in the mix of each class of a view; None if the numbers are the same."""
+    """Return the number in the mix of each class of a view, or None if the numbers are the same."""
     numbers = np.array([mix.index(name) for name in own.names], np.int32)
     return None if (numbers == np.arange(len(numbers))).all() else numbers
 
 
 def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
-    """Return cells of class labels with each class replaced by its new number."""
+    """Return cells of class labels with each class replaced with its new number."""
     if isinstance(cells, DenseCells):
         return DenseCells(numbers[cells.values], cells.valid)
     assert isinstance(cells, RaggedCells)
@@ -307,7 +307,7 @@ def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
 
 
 def _join_axes(*axes: Axis) -> Axis:
-    """Return the size of an axis over all views, or (least, most); None if it is not known.
+    """Return the size of an axis over all views, or (least, most), or None if it is not known.
 
     >>> _join_axes(4, (2, 3)), _join_axes(4, None), _join_axes(4, 4)
     ((2, 4), None, 4)

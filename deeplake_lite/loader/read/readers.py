@@ -21,7 +21,7 @@ CLOSED = (
 """Message of the error that ends a running epoch when its loader is closed."""
 
 LEAST, MOST = 2, 32
-"""Least and most reads at a time."""
+"""Minimum and maximum number of concurrent reads."""
 
 LOCAL_SECONDS = 0.02
 """Latency of a local disk. Below it, more reads at a time do not help; on a disk, they harm."""
@@ -31,7 +31,7 @@ LOCAL_RATE = 400e6
 
 
 class Readers:
-    """Runs reads in the order of their submission. The higher the latency, the more at a time."""
+    """Runs reads in submission order. The higher the latency, the more reads run concurrently."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")

@@ -102,18 +102,18 @@ class Samples(Protocol):
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
-        """Return the cells of some rows by column, if possible in the arrays of `into`.
+        """Return the cells of the given rows by column, if possible in the arrays of `into`.
 
         Not every column can be read into an array. The caller compares the memory of the result.
         """
         ...
 
     def ids(self, positions: Positions) -> Positions:
-        """Return the ids of some rows, (rows,) int64."""
+        """Return the ids of the given rows, (rows,) int64."""
         ...
 
     def where(self, positions: Positions) -> Rows:
-        """Return the views of some rows, and their positions there, for error messages."""
+        """Return the views of the given rows, and their positions there, for error messages."""
         ...
 
     def only(self, names: Sequence[str]) -> Samples:
@@ -121,7 +121,7 @@ class Samples(Protocol):
         ...
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape of a column's values; None if they differ or some are null."""
+        """Return the shape of a column's values, or None if they differ or some are null."""
         ...
 
     def of_one_shape(self, f: Field) -> bool:
@@ -205,7 +205,7 @@ class ViewSamples:
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
-        """Return the cells of some rows by column.
+        """Return the cells of the given rows by column.
 
         Raises
         ------
@@ -218,12 +218,12 @@ class ViewSamples:
         return cells
 
     def ids(self, positions: Positions) -> Positions:
-        """Return the ids of some rows, (rows,) int64."""
+        """Return the ids of the given rows, (rows,) int64."""
         table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
     def where(self, positions: Positions) -> Rows:
-        """Return the positions of some rows, for error messages."""
+        """Return the positions of the given rows, for error messages."""
         return Rows(positions)
 
     @cached_property
@@ -246,7 +246,7 @@ class ViewSamples:
         return float(table.sizes(f.id, slots).mean())
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape of a column's values; None if they differ or some are null."""
+        """Return the shape of a column's values, or None if they differ or some are null."""
         layout = f.htype.layout
         if isinstance(layout, Dense):
             return layout.shape

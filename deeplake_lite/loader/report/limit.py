@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MOST_BYTES = 256 * 2**20
-"""Most stored bytes of the rows that are decoded."""
+"""Maximum number of stored bytes of the rows that are decoded."""
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ class Meter:
     began : float, optional
         Time at which the epoch began, if not now.
     max_tasks : int, optional
-        Most tasks at a time. With worker processes, there are more tasks than workers: while a
-        worker does one task, another waits for it.
+        Maximum number of tasks at a time. With worker processes, there are more tasks than workers:
+        while a worker does one task, another waits for it.
     """
 
     def __init__(

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MOST_ROWS = 1_000_000
-"""Most rows of an epoch that are measured."""
+"""Maximum number of rows of an epoch that are measured."""
 
 LEAST_BLOCKS = 64
-"""Least number of blocks that the rows are divided into, if there are as many rows."""
+"""Minimum number of blocks that the rows are divided into, if there are as many rows."""
 
 
 @dataclass(frozen=True, repr=False)

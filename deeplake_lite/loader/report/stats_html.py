@@ -32,7 +32,7 @@ class Bars:
     kind: str
     """One word for the kind of page."""
     title: str
-    """One line beside it."""
+    """One line next to it."""
     lines: tuple[Line, ...]
     """The bars."""
     note: str

@@ -34,7 +34,7 @@ INLINE_BYTES = 32 * 1024
 """Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
 
 MOST_MAPS = 128
-"""Most messages that are mapped at a time, as each takes a file descriptor. Others are copied."""
+"""Maximum number of messages mapped at a time: each takes a file descriptor. Others are copied."""
 
 POLL = 1.0
 """Seconds between checks whether the other process still runs, while nothing arrives."""
@@ -238,7 +238,7 @@ def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> by
 
 
 def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
-    """Return the descriptor of anonymous memory with the buffers; None if there is no memory.
+    """Return the descriptor of anonymous memory with the buffers, or None if there is no memory.
 
     The memory is written, not mapped: then the system need not clear its pages first.
     """

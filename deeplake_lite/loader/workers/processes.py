@@ -125,9 +125,9 @@ class WorkerPool:
         rows = sum(job.rows for job in jobs)
         return (
             f"A worker process {worker.how_it_ended()} while it made a batch of {rows} rows. If it "
-            "ran out of memory, use fewer num_workers or a smaller batch_size. If a transform, or "
-            "a library that it calls, ends the process, use num_workers=0 to run it in this "
-            "process."
+            "ran out of memory, set a smaller num_workers or batch_size. If a transform, or a "
+            "library that it calls, ends the process, set num_workers=0; then batches are made in "
+            "this process."
         )
 
 
@@ -145,7 +145,7 @@ class Worker:
                 ours.close()
             raise LoaderError(
                 f"A worker process could not be started: {error}. Close files, free memory, or "
-                "use fewer num_workers; with 0, batches are made in this process."
+                "set a smaller num_workers; with 0, batches are made in this process."
             ) from error
         finally:
             for _, theirs in pairs:
@@ -254,9 +254,10 @@ def check_functions(options: Options) -> None:
         try:
             _pickled(value)
         except Exception as error:
+            reason = str(error).rstrip(".")
             raise LoaderError(
                 "Functions for worker processes must be picklable, but pickling "
-                f"{name}={value!r} failed: {error}. Define it at the top level of a module, "
+                f"{name}={value!r} failed: {reason}. Define it at the top level of a module, "
                 "install cloudpickle, or use workers='threads'."
             ) from error
 

@@ -43,7 +43,7 @@ SHORT_TASK = 0.001
 """If batches take fewer seconds than this, several are made in one task."""
 
 MOST_BATCHES = 64
-"""Most batches in one task."""
+"""Maximum number of batches in one task."""
 
 GROWTH = 32
 """Assumed ratio of a batch's size to its stored size, until the first batch is made."""
@@ -72,7 +72,7 @@ class Pipeline:
     threads: int
     """Number of threads or processes that make batches; 0 for the calling thread."""
     room: int
-    """Most bytes of rows that are read ahead, and of batches that are made ahead."""
+    """Maximum size of rows that are read ahead, and of batches that are made ahead, in bytes."""
     copies: int
     """Copies of a batch in memory while it is made: two if it is sent between processes."""
     convert: Callable[[Any], Any]

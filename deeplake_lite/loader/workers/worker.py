@@ -153,7 +153,7 @@ def _connect(line: str) -> list[socket.socket]:
 def _end_with(parent: int) -> None:
     """End this process when the loader's process has ended.
 
-    The end of the connection is no sufficient sign: a fork of the loader's process may hold its
+    The end of the connection is not sufficient: a fork of the loader's process may hold its
     sockets open.
     """
     while os.getppid() == parent:
@@ -212,9 +212,10 @@ def _send(channel: Channel, reply: Reply) -> None:
     except EOFError:
         raise
     except Exception as error:
+        reason = str(error).rstrip(".")
         refusal = LoaderError(
             "Batches from a worker process must be picklable, but pickling raised "
-            f"{type(error).__name__}: {error}. Return arrays, numbers, strings or tensors from "
+            f"{type(error).__name__}: {reason}. Return arrays, numbers, strings or tensors from "
             "transforms, or use workers='threads'."
         )
         refusal.__cause__ = error

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.sources import Source
 
 MOST_NODES = 200_000
-"""Most SQL nodes for a short query; that many take a few seconds."""
+"""Maximum number of SQL nodes for a short query; that many take a few seconds."""
 
 PER_CHARACTER = 2_000
 """Additional nodes for each of the first `LONG` characters of the query."""
@@ -54,7 +54,7 @@ class Effort:
         self._sources: set[int] = set()
 
     def allow_values(self, count: int) -> None:
-        """Raise the limit for `count` values in the parameters."""
+        """Allow more SQL nodes, in proportion to the `count` values in the parameters."""
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:

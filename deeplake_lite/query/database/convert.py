@@ -87,7 +87,7 @@ def _times(values: Any, dtype: str) -> pa.Array:
     """Return timestamps or durations as Arrow; NaT and None are null."""
     times = np.array([None if v is np.ma.masked else v for v in values], dtype)
     null = np.isnat(times)
-    times[null] = np.zeros(1, dtype)[0]  # DuckDB converts the durations behind nulls, too
+    times[null] = np.zeros(1, dtype)[0]  # DuckDB converts the durations under nulls, too
     column = numbers_of(common_times(times), null)
     check_times(column, "a computed value")
     return column

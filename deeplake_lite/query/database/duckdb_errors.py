@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LONGEST = 2_000
-"""Most characters of a message; the middle of a longer one is left out."""
+"""Maximum length of a message, in characters; the middle of a longer one is left out."""
 
 _DATE = "A date must be 'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
 
@@ -290,7 +290,7 @@ _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", 
 """Kinds of DuckDB's errors for values that a function does not take."""
 
 _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
-"""Names of expressions in messages that are no calls by their syntax."""
+"""Names, in messages, of expressions that are not calls by their syntax."""
 
 
 def shortened(message: str) -> str:

@@ -58,7 +58,7 @@ def check() -> None:
 
 @contextmanager
 def interruptible(connection: Any) -> Iterator[None]:
-    """Let the interrupt of this context, if it has one, interrupt a connection to DuckDB."""
+    """Within this block, let the context's `Interrupt`, if any, cancel calls on the connection."""
     interrupt = _CURRENT.get()
     if interrupt is None:
         yield

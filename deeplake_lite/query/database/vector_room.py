@@ -18,7 +18,7 @@ HAVE_ROOM = "lake_have_room"
 """Name of the function, which takes the size of each value in bytes."""
 
 MOST_BYTES = 1 << 30
-"""Most bytes that the values of one vector may take together."""
+"""Maximum number of bytes that the values of one vector may take together."""
 
 
 def have_room(sizes: pa.Array) -> pa.Array:

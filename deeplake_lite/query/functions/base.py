@@ -45,7 +45,7 @@ class Arg:
     """An argument of a function, as the binder sees it."""
 
     text: str
-    """The expression, as the query writes it, for messages."""
+    """The expression, as written in the query, for messages."""
     type: Type
     """Type of its values."""
     value: Any = Unknown

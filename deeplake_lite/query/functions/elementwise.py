@@ -127,7 +127,10 @@ def _normalize(x: Arg, range: Arg | None = None) -> Bound:
     if range.type.shape != (2,):
         raise ValueError("range must be [low, high], or [x0, y0, x1, y1] for boxes")
     if is_boxes:
-        raise ValueError("boxes need a window of four numbers, [x0, y0, x1, y1]")
+        raise ValueError(
+            "boxes need a window of four numbers, [x0, y0, x1, y1], but "
+            f"{range.text} is {range.type}"
+        )
 
     def compute(value: Any, limits: Any, *, lead: int) -> Any:
         value, limits = _as_float(value), np.asarray(limits)

@@ -34,7 +34,7 @@ class Guarded:
     """The `compute` of a function, wrapped for values that may be null."""
 
     text: str
-    """The call, as the query writes it."""
+    """The call, as written in the query."""
     type: Type
     """Type of the result."""
     compute: Callable[..., Any]
@@ -192,7 +192,7 @@ def listed(value: Any, type_: Type) -> NDArray[Any] | None:
     if _has_none(value):  # NumPy would convert None to NaN
         raise QueryTypeError(
             f"A {type_} must not contain null, but it is {brief(value, 80)}. Exclude nulls, "
-            "LIST(x) FILTER (WHERE x IS NOT NULL), or replace them by a number, COALESCE(x, 0)."
+            "LIST(x) FILTER (WHERE x IS NOT NULL), or replace them with a number, COALESCE(x, 0)."
         )
     try:
         array = np.asarray(value, type_.dtype)

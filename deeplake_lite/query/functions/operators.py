@@ -162,7 +162,7 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
     Raises
     ------
     QueryTypeError
-        For lists whose items have axes, and for two lists.
+        For lists whose items are arrays, and for two lists.
     """
     is_json = "object" in (x.type.dtype, y.type.dtype)
     lists = [a for a in (x, y) if a.type.items is not None or (_is_strings(a) and not is_json)]
@@ -314,7 +314,7 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
 
 
 def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
-    """Return a value with nulls replaced by `neutral`, and a mask of the null rows."""
+    """Return a value with nulls replaced with `neutral`, and a mask of the null rows."""
     if value is None or value is np.ma.masked:
         return np.asarray(neutral), True
     if not isinstance(value, np.ma.MaskedArray):

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_BYTES = 1 << 31
-"""Most bytes of a row's value, as of any cell."""
+"""Maximum size of a row's value in bytes, as for any cell."""
 
 STACK_BYTES = 1 << 29
-"""Most bytes of stacked rows: eight times the size of a block, because integers are widened."""
+"""Maximum size of stacked rows in bytes: eight times that of a block, as integers are widened."""
 
 
 class TooMany(Exception):

@@ -201,7 +201,7 @@ class Type:
 
 
 def _shape_of(htype: Htype) -> Shape | None:
-    """Return the shape of a column's values; None if rows may differ in their number of axes.
+    """Return the shape of a column's values, or None if rows may differ in their number of axes.
 
     Images may have two or three axes. For keypoints, only the number of axes is used.
     """

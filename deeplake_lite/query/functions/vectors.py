@@ -109,7 +109,7 @@ def _of_two(
 
 
 def _integer_dtype(*args: Arg) -> str | None:
-    """Return the dtype of a product of integers, None if there are floats."""
+    """Return the dtype of a product of integers, or None if there are floats."""
     kinds = {np.dtype(arg.type.dtype).kind for arg in args}
     if not kinds <= {*"biu"}:
         return None

@@ -195,7 +195,7 @@ class Lakes(DuckDB):
         }
 
         def slice_sql(self, expression: exp.Slice) -> str:
-            """Write a slice as NumPy does; DuckDB needs a sign for a missing end."""
+            """Format a slice as NumPy does; DuckDB needs a sign for a missing end."""
             start, stop, step = (
                 self.sql(expression, part) for part in ("this", "expression", "step")
             )
@@ -521,7 +521,7 @@ def text_of(e: exp.Expr) -> str:
 
 
 def func(name: str, *args: exp.Expr) -> exp.Expr:
-    """Return a call of a DuckDB function."""
+    """Return a call to a DuckDB function."""
     return exp.Anonymous(this=name, expressions=list(args))
 
 

@@ -91,6 +91,5 @@ def literal(value: Any) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     raise LakeError(
-        f"A value in a filter must be a string, a number or a truth value, but it is "
-        f"{brief(value)}."
+        f"A value in a filter must be a string, a number or a boolean, but it is {brief(value)}."
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DRAWN = 100_000_000
-"""Most rows that SAMPLE BY … REPLACE draws."""
+"""Maximum number of rows that SAMPLE BY … REPLACE draws."""
 
 type Rows = NDArray[np.int64]
 
@@ -108,7 +108,7 @@ def sample(
 def _scaled(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights divided by a power of 2, so that their sum is finite.
 
-    This is exact, except for weights that are too small to be drawn beside the largest one.
+    This is exact, except for weights that are too small to be drawn next to the largest one.
 
     >>> _scaled(np.array([1e308, 5e307])) / _scaled(np.array([1e308]))
     array([1. , 0.5])

@@ -63,10 +63,10 @@ MEMORY = _physical_memory() // 2
 """DuckDB's memory limit in bytes."""
 
 MOST_BYTES = MEMORY // 4
-"""Most bytes of a result that may be larger than its sources."""
+"""Maximum size of a result that may be larger than its sources, in bytes."""
 
 MOST_PAIRS = 1 << 18
-"""Most rows of a cross join of sources in which the place of an error is searched."""
+"""Maximum number of rows of a cross join of sources in which the place of an error is searched."""
 
 BATCH_ROWS = 1 << 13
 """Rows of a growing result that are fetched between two checks of its size."""
@@ -178,9 +178,9 @@ def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
 
 
 class _Query:
-    """One query in the database: its tables, its functions, and the error that one has raised.
+    """One query in the database: its tables, its functions, and the error that a function raised.
 
-    All calls of DuckDB are made in a thread that belongs to the query.
+    All calls to DuckDB are made in a thread that belongs to the query.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -322,7 +322,7 @@ class _Query:
         return query.subquery(name)
 
     def _find_complaint(self, text: str) -> str | None:
-        """Return the gist of the error that DuckDB raises for a query; None if it raises none."""
+        """Return the gist of DuckDB's error for a query, or None if it raises none."""
         try:
             self._run_text(text, grows=False)
         except UnicodeDecodeError as error:
@@ -348,7 +348,7 @@ class _Query:
             self._connection.close()
 
     def _translate(self, error: BaseException) -> BaseException:
-        """Return the error of one of our functions behind an error of DuckDB's, or translate it."""
+        """Return our function's error that caused an error of DuckDB's, or translate the latter."""
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):

@@ -36,7 +36,7 @@ type Chunks = NDArray[np.bool_]
 
 
 def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
-    """Return the rows that may pass a source's cheap conditions; None if all should be read."""
+    """Return the rows that may pass a source's cheap conditions, or None if all should be read."""
     source = instance.source
     if source.table.uncommitted or all(map(source.is_cached, instance.scalars.values())):
         return None
@@ -68,7 +68,7 @@ def _all_of(parts: Iterator[Chunks | None]) -> Chunks | None:
 
 
 def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
-    """Return the chunks in which a condition may hold; None if that is unknown."""
+    """Return the chunks in which a condition may hold, or None if that is unknown."""
     match e:
         case exp.Paren():
             return _may_pass(e.this, instance)

@@ -199,7 +199,7 @@ class Source:
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def _whole(self, f: Field, rows: Rows) -> Any:
-        """Return a whole column of fixed shape from the cache; None if it is not worth caching.
+        """Return a whole column of fixed shape from the cache, or None if it is not worth caching.
 
         It is, if it is small or if `rows` are a large part of it.
         """

@@ -36,7 +36,7 @@ STAGED_ROWS = 4096
 """Rows of the first part, if a query needs only some rows. Each further part is twice as large."""
 
 MOST_ROWS = 2**18
-"""Most rows of such a part."""
+"""Maximum number of rows of such a part."""
 
 LEFT = "lake_rows"
 """Name of the table that a condition filters."""

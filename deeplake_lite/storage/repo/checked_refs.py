@@ -1,6 +1,6 @@
 """Branches and tags, compared with the notes of their writers.
 
-The module `witnesses` describes the notes. A note is written after its branch was moved, and nobody
+The module `witnesses` describes the notes. A note is written after its branch has moved, and nobody
 holds a lock while both are read, so a note may be older than the branch it belongs to, but never
 newer. Whoever compares them reads the note first: a branch that has moved on since is then
 recognized by its history, whereas a note that has moved on since would look like damage.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 WAY_OUT = (
-    "Restore its file in the lake's refs/ from a copy. If this is intended, delete the files *.ref "
-    "in the lake's .writers/, in which writers note where they left the branches and tags."
+    "Restore its file in the lake's refs/ from a backup. If this is intended, delete the files "
+    "*.ref in the lake's .writers/, in which writers note where they left the branches and tags."
 )
 """Advice for a branch or tag that names the wrong version."""
 
@@ -85,7 +85,7 @@ class CheckedRefs:
         Raises
         ------
         DamagedError
-            When one is lost or names another version than its writer noted; only if every read is
+            When one is lost, or its version differs from its writer's note; only if every read is
             checked.
         """
         r = self._repository
@@ -114,7 +114,7 @@ class CheckedRefs:
         Raises
         ------
         DamagedError
-            When it names another version than noted, or is lost.
+            When its version differs from the note, or it is lost.
         VersionNotFoundError
             When there is no such branch or tag.
         """
@@ -134,7 +134,7 @@ class CheckedRefs:
                 raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
 
     def check(self, ref: str) -> None:
-        """Refuse a branch or tag that is lost, or names another version than its writer noted.
+        """Refuse a branch or tag that is lost, or whose version differs from its writer's note.
 
         Raises
         ------
@@ -162,18 +162,18 @@ class CheckedRefs:
         return new_identity() if known is None else known
 
     def known_identity(self, branch: str) -> str | None:
-        """Return the identity in a branch's note or in its last commit; None if it has neither."""
+        """Return the identity in a branch's note or last commit, or None if it has neither."""
         if (note := self._note_on(branch_ref(branch))) is not None:
             return note.identity
         return self.identity_at(self._repository.look_up(branch_ref(branch)), branch)
 
     def identity_at(self, version: str, branch: str) -> str | None:
-        """Return the branch identity in a commit; None if it was made on a branch of other name."""
+        """Return the branch identity in a commit, or None if that was made on another branch."""
         commit = next(self._repository.ancestry(version))
         return commit.branch_id if commit.branch == branch else None
 
     def _note_on(self, ref: str) -> Note | None:
-        """Return the note on a branch or tag; None if there is none."""
+        """Return the note on a branch or tag, or None if there is none."""
         return self._witnesses.of(ref) if self._witnesses else None
 
     def _look_up(self, ref: str) -> tuple[str, VersionNotFoundError | None]:
@@ -189,7 +189,7 @@ class CheckedRefs:
         Raises
         ------
         DamagedError
-            When a ref names another version than its writer noted.
+            When the version of a ref differs from its writer's note.
         """
         if self._witnesses is None:
             return
@@ -203,7 +203,7 @@ class CheckedRefs:
                 self.note(ref, tip, self.identity(name) if kind == "branch" else "")
 
     def _doubt(self, ref: str, tip: str, note: Note | None) -> str | None:
-        """Return the reason to doubt a ref that names `tip`; None if there is none.
+        """Return the reason to doubt a ref that names `tip`, or None if there is none.
 
         `note` must have been read before the ref. The name of a link has the version in it, and so
         takes the place of a note.

@@ -110,6 +110,6 @@ def without_digest(commit: str, message: str, metadata: Mapping[str, Any]) -> di
     if DIGEST in metadata and with_digest(message, bare) != dict(metadata):
         raise DamagedError(
             f"The message or the metadata of commit {commit} is damaged. Restore the lake from "
-            "a copy."
+            "a backup."
         )
     return bare

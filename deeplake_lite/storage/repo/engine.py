@@ -20,7 +20,10 @@ NAME = "icechunk._icechunk_python"
 
 
 def _load() -> Any:
-    """Import the compiled module without its package, which uses the same module object later."""
+    """Import the compiled module without its package.
+
+    If the package is imported later, it uses the same module object.
+    """
     if NAME in sys.modules:
         return sys.modules[NAME]
     package = find_spec("icechunk")

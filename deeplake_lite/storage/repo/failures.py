@@ -64,7 +64,7 @@ def translated() -> Iterator[None]:
     VersionNotFoundError
         When there is no such branch, tag or commit id.
     ExistsError
-        When there is a branch or tag of that name, or there was a tag of it.
+        When a branch or tag with that name exists, or a tag with it has existed.
     DamagedError
         When an object that a version refers to is missing or cannot be read.
     StorageError
@@ -174,7 +174,7 @@ def _translate(reason: str) -> LakeError:
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(
             f"The name is taken: {reason}. Choose another one; the name of a tag is never free "
-            "again, even after it was deleted."
+            "again, even after the tag has been deleted."
         )
     if "clean prefix" in reason:
         return ExistsError(
@@ -192,7 +192,7 @@ def _translate(reason: str) -> LakeError:
             "vacuum deleted the version or the lake was created anew."
         )
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
-        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a copy.")
+        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")
     return StorageError(
         f"The store refused: {reason}. Check the free space, the permissions and the network, then "
         "try again."

@@ -1,7 +1,7 @@
 """Detection of forked processes in which the engine cannot work.
 
-The engine's threads do not exist in a process that was forked after they were started, and a call
-would wait for them for ever.
+The engine's threads do not exist in a process that was forked after they had started, and a call
+would wait for them forever.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class _Walk:
             later, version = commit, commit.parent or ""
 
     def _damage_of(self, commit: Commit) -> str | None:
-        """Return a description of the damage to a version; None if there is none.
+        """Return a description of the damage to a version, or None if there is none.
 
         The version's parent must have been read. The engine walks from the version to its parent,
         and would not end if that is missing and damaged histories form a cycle.
@@ -121,6 +121,6 @@ class _Files:
                 path = self._folder / "chunks" / chunk
                 if not path.is_file():
                     raise DamagedError(
-                        f"The file {str(path)!r} is missing. Restore it from a copy."
+                        f"The file {str(path)!r} is missing. Restore it from a backup."
                     )
             self._sound.add(manifest.name)

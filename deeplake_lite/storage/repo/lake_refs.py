@@ -116,7 +116,7 @@ def is_link(name: str) -> bool:
 
 
 def link_ends(name: str) -> tuple[str, str] | None:
-    """Return the older and the later version of a link; None if the name is not that of a link.
+    """Return the older and the later version of a link, or None if the name is not that of a link.
 
     >>> link_ends("_base-1CECHNKREP0F1RSTCMT0-KCD17E4CZYH6CNFH7ZR0")
     ('1CECHNKREP0F1RSTCMT0', 'KCD17E4CZYH6CNFH7ZR0')

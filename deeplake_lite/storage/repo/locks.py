@@ -36,7 +36,7 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
     Parameters
     ----------
     timeout : float
-        Most seconds to wait; a negative number for as long as it takes.
+        Maximum number of seconds to wait; a negative number for as long as it takes.
     create : bool
         Whether to create the file if there is none.
 

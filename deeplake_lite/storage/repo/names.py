@@ -1,6 +1,6 @@
 """Names of branches and tags in the engine, which does not allow ``/`` in them.
 
-It is replaced by ``=``, which our names do not have, and which file systems and object stores
+It is replaced with ``=``, which our names do not have, and which file systems and object stores
 allow in the names of files.
 """
 

@@ -97,7 +97,7 @@ def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
     Raises
     ------
     LakeNotFoundError
-        When the URL is of another kind, or names no bucket.
+        When the URL is not that of an object store, or names no bucket.
     OptionError
         When the store does not accept the options.
     """

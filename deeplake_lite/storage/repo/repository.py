@@ -131,7 +131,7 @@ class Repository:
         Raises
         ------
         ExistsError
-            When there is a lake already, or anything else.
+            When a lake, or anything else, already exists there.
         """
         folder = local_folder(url)
         if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
@@ -162,7 +162,7 @@ class Repository:
             if compiled.PyRepository.exists(storage):
                 hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
                 raise ExistsError(
-                    f"There is a lake at {url!r} already. Choose another name, or open it with "
+                    f"A lake at {url!r} already exists. Choose another name, or open it with "
                     f"dl.open{hint}."
                 )
             repository = compiled.PyRepository.create(storage, config=settings())
@@ -271,7 +271,7 @@ class Repository:
         if stored.id != snapshot_id:
             raise DamagedError(
                 f"Version {snapshot_id} is damaged: version {stored.id} is in its place. Restore "
-                "the lake from a copy."
+                "the lake from a backup."
             )
 
     def _check_refs(self) -> None:
@@ -348,14 +348,15 @@ class Repository:
             if parent != before:
                 raise ConflictError(
                     f"A commit must follow the branch's tip {before}, but a vacuum has cut the "
-                    "history behind this one. Nothing was committed; commit again."
+                    "history before this one. Nothing was committed; commit again."
                 )
             try:
                 with translated():
                     self._repository.reset_branch(to_engine(branch), done, before)
             except ExistsError as error:
+                reason = str(error).rstrip(".")
                 raise ConflictError(
-                    f"The branch moved while this commit was written: {error}"
+                    f"Another writer moved the branch during this commit: {reason}. Commit again."
                 ) from error
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
@@ -477,8 +478,8 @@ class Repository:
             ) from error
         if lost:
             raise VersionNotFoundError(
-                f"The version {snapshot_id!r} is not complete any more: {len(lost):,} of its files "
-                f"are gone, such as {lost[0]!r}."
+                f"The version {snapshot_id!r} is no longer complete: {len(lost):,} of its files, "
+                f"such as {lost[0]!r}, do not exist."
             )
 
     def _named(self) -> set[str]:
@@ -586,7 +587,7 @@ class Repository:
             return str(find(to_engine(name)))
 
     def tag_tip(self, name: str) -> str:
-        """Return the snapshot id of a tag. Raises the errors of `tip`."""
+        """Return the snapshot id of a tag. Raises the same errors as `tip`."""
         return self.refs.resolve(tag_ref(name))
 
     def tag_names(self) -> list[str]:
@@ -607,8 +608,8 @@ class Repository:
         VersionNotFoundError
             When there is no such branch.
         DamagedError
-            When its file cannot be read. If every read is checked, also when the branch is lost or
-            names another version than its writer noted.
+            When its file cannot be read. If every read is checked, also when the branch is lost, or
+            its version differs from its writer's note.
         """
         return self.refs.resolve(branch_ref(branch))
 
@@ -633,9 +634,9 @@ class Repository:
         Raises
         ------
         ExistsError
-            When there is a branch of that name; on an object store, only if at another version.
+            When a branch with that name exists; on an object store, only if at another version.
         DamagedError
-            When there was a branch of that name, and its file is lost.
+            When a branch with that name existed, and its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
@@ -665,10 +666,10 @@ class Repository:
         Raises
         ------
         ExistsError
-            When there is, or was, a tag of that name; on an object store, only if at another
+            When a tag with that name exists or has existed; on an object store, only if at another
             version.
         DamagedError
-            When there was a tag of that name, and its file is lost.
+            When a tag with that name existed, and its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
@@ -694,8 +695,7 @@ class Repository:
         VersionNotFoundError
             When the version, or one before it, does not exist.
         DamagedError
-            When the history leads to another version than the one that was committed to, or in a
-            circle.
+            When the history leads to a version that was not committed to, or in a circle.
         """
         seen = set[str]()
         try:
@@ -734,7 +734,7 @@ class Repository:
                     raise DamagedError(
                         f"The history of {start} is damaged: version {s.id} is in the place of "
                         f"{expected}{', and is there twice' if s.id in seen else ''}. Restore the "
-                        "lake from a copy."
+                        "lake from a backup."
                     )
                 seen.add(s.id)
                 expected = s.parent_id or ""
@@ -781,7 +781,7 @@ class Repository:
         if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
             raise DamagedError(
                 f"The log of the chunks that version {commit.id} wrote is damaged. Restore "
-                f"its file transactions/{commit.id} from a copy."
+                f"its file transactions/{commit.id} from a backup."
             )
         return diff.updated_chunks
 
@@ -836,7 +836,7 @@ class Repository:
         return count(folder, gone - needed, older_than)
 
     def clear_staged(self) -> None:
-        """Remove the staging folders that killed processes left beside this lake."""
+        """Remove the staging folders that killed processes left next to this lake."""
         folder = local_folder(self.url)
         if folder is not None:
             clear_staged(folder)

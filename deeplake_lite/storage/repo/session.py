@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
 IN_FLIGHT = 16
-"""Most requests to the engine at a time."""
+"""Maximum number of requests to the engine at a time."""
 
 NAMED_AT_ONCE = 1_000
 """Number of chunk indices that the engine returns at a time."""
@@ -65,11 +65,12 @@ ONE_THREAD_BYTES = 2**20
 """Up to this many bytes are read from chunk files in the thread of the event loop."""
 
 MOST_BYTES = 2**31 + 2**10
-"""Most bytes of a chunk: that of a cell of the largest size."""
+"""Maximum size of a chunk in bytes: that of a cell of the largest size."""
 
 MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
-"""Most entries along one axis of an array, and most chunks of an array. When metadata is written,
-the engine walks through all chunks of the array, and aborts the process if memory runs out."""
+"""Maximum number of entries along one axis of an array, and of chunks of an array. When metadata
+is written, the engine walks through all chunks of the array, and aborts the process if memory
+runs out."""
 
 CONFIRM_AFTER = 60.0
 """Age in seconds from which a commit to an object store checks that its chunks still exist. Younger
@@ -80,7 +81,7 @@ type Range = tuple[int, int, int]
 """Number of a chunk, and start and end of a byte range in it."""
 
 type Extents = Sequence[tuple[int, int]]
-"""For each axis of an array, the first chunk of a manifest and the one behind its last."""
+"""For each axis of an array, the first chunk of a manifest and the one after its last."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
 """See `Session`."""
@@ -137,7 +138,7 @@ class Session:
         return str(self._session.snapshot_id)
 
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
-        """Return the bytes under `key`, at most `most` of them; None if there are none."""
+        """Return the bytes under `key`, at most `most` of them, or None if there are none."""
         path, is_chunk, indices = key.partition("/c/")
         files = self._files  # another task may call `delete_tree`, which sets it to None
         if files is not None and is_chunk and key not in self._written:
@@ -187,9 +188,9 @@ class Session:
         Parameters
         ----------
         rest : str
-            The part of a chunk's key behind its number along the first axis, such as ``"/0/0"``.
+            The part of a chunk's key after its number along the first axis, such as ``"/0/0"``.
         most : int
-            Most bytes of a chunk.
+            Maximum size of a chunk, in bytes.
 
         Returns
         -------
@@ -291,15 +292,15 @@ class Session:
         stored = (await self._metadata(path))["shape"]
         if stored[0] < shape[0] or tuple(stored[1:]) != shape[1:]:
             raise DamagedError(
-                f"The array {path} must have the shape {shape}, as the lake's document says, but "
-                f"its shape is {stored!r:.60}. Restore the lake from a copy."
+                f"The array {path} must have the shape {shape} according to the lake's metadata "
+                f"document, but its shape is {stored!r:.60}. Restore the lake from a backup."
             )
 
     async def resize(self, path: str, old: int, new: int) -> None:
         """Change the length of an array along its first axis from `old` to `new`.
 
         The JSON of its metadata is edited directly, which is three times as fast as through Zarr.
-        Chunks behind the new end stay.
+        Chunks after the new end stay.
 
         Raises
         ------
@@ -327,12 +328,12 @@ class Session:
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             reason = str(error).rstrip(".")
             raise DamagedError(
-                f"The array {path} cannot be opened: {reason}. Restore the lake from a copy."
+                f"The array {path} cannot be opened: {reason}. Restore the lake from a backup."
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(
-                f"The array {path} must have {length:,} entries, as the lake's document says, but "
-                f"its shape is {shape}. Restore the lake from a copy."
+                f"The array {path} must have {length:,} entries according to the lake's metadata "
+                f"document, but its shape is {shape}. Restore the lake from a backup."
             )
         return metadata
 
@@ -384,7 +385,8 @@ class Session:
             return dict(json.loads(bytes(stored)).get("attributes") or {})
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(
-                f"The lake's document cannot be read: {brief(error, 200)}. Restore it from a copy."
+                f"The lake's metadata document cannot be read: {brief(error, 200)}. Restore the "
+                "lake from a backup."
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
@@ -436,9 +438,10 @@ class Session:
         """
         if lost := run(self._find_lost(keys)):
             raise LostChunksError(
-                f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: the "
-                "transaction was open for longer than the grace period of a vacuum, which deleted "
-                "them, or a clock was set back. Nothing was committed; write the rows again.",
+                f"This commit needs chunks that no longer exist ({len(lost):,}, such as {lost[0]}):"
+                " the transaction was open for longer than the grace period of a vacuum, which "
+                "deleted them, or a clock was set back. Nothing was committed; write the rows "
+                "again.",
                 lost,
             )
 
@@ -456,7 +459,7 @@ class Session:
             return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
-        """Return the keys of the chunks of some arrays that manifests name, but that do not exist.
+        """Return the keys of chunks of the given arrays that manifests name but that do not exist.
 
         Parameters
         ----------
@@ -531,7 +534,8 @@ class Session:
             version = self._write_version(branch, before, message, properties)
         except compiled.ConflictError as error:
             raise ConflictError(
-                f"The branch moved while this commit was written: {error}"
+                f"Another writer moved the branch during this commit: {reason_of(error)}. Commit "
+                "again."
             ) from error
         except compiled.IcechunkError as error:
             raise StorageError(

@@ -1,6 +1,6 @@
 """Creation of a local lake in a staging folder, which then takes the place of the target.
 
-Nobody sees half a lake: it is written to a folder beside the target and renamed at the end. With
+Nobody sees half a lake: it is written to a folder next to the target, renamed at the end. With
 ``overwrite=True``, the old lake is first renamed out of the way. For the target ``flowers.lake``::
 
     .flowers.lake-1a2b3c4d.lock   held by the creator while it works
@@ -78,7 +78,7 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
 def staging(folder: Path) -> Iterator[Path]:
     """Provide a staging folder for a new lake, and rename it to `folder` at the end.
 
-    The lock beside it is held meanwhile. Others can tell by it whether the creator is alive.
+    The lock next to it is held meanwhile. From it, others can tell whether the creator is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
     with translated_files():
@@ -114,7 +114,7 @@ def finish_replacement(folder: Path) -> None:
 
 
 def clear_staged(folder: Path) -> None:
-    """Remove the staging folders that killed processes left beside `folder`."""
+    """Remove the staging folders that killed processes left next to `folder`."""
     with translated_files():
         folder = folder.resolve()
         for staged in _staged(folder):

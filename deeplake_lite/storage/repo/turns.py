@@ -64,7 +64,7 @@ def tickets(folder: Path, purpose: str) -> list[Path]:
 
 
 def _draw(folder: Path, purpose: str) -> FileIO:
-    """Create a ticket behind all others; return it locked."""
+    """Create a ticket after all others; return it locked."""
     with _line(folder, purpose):
         name = f"{purpose}-{time.time_ns():020d}-{uuid4().hex[:8]}.ticket"
         return take_lock(folder / name)

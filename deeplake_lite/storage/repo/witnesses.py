@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SUFFIX = ".ref"
 
 MOST_BYTES = 4_096
-"""Most bytes of a file with a note."""
+"""Maximum size of a file with a note, in bytes."""
 
 
 class Note(NamedTuple):
@@ -91,7 +91,7 @@ class Witnesses:
         self._path(ref).unlink(missing_ok=True)
 
     def of(self, ref: str) -> Note | None:
-        """Return the note on a ref; None if there is none or it cannot be read."""
+        """Return the note on a ref, or None if there is none or it cannot be read."""
         entry = _read(self._path(ref))
         return entry[1] if entry is not None and entry[0] == ref else None
 
@@ -117,7 +117,7 @@ def _sealed(ref: str, note: Note) -> dict[str, str]:
 
 
 def _read(path: Path) -> tuple[str, Note] | None:
-    """Return a ref and the note on it; None if the file is missing or is not a sound note."""
+    """Return a ref and the note on it, or None if the file is missing or is not a sound note."""
     try:
         document = json.loads(read_file(str(path), MOST_BYTES))
         ref, note = document["ref"], Note(document["version"], document["identity"])

@@ -85,7 +85,7 @@ class Running[T]:
         self._loop.call_soon_threadsafe(self._begin)
 
     def result(self) -> T:
-        """Wait for the result and return it. Raises the errors of `run`."""
+        """Wait for the result and return it. Raises the same errors as `run`."""
         try:
             with translated():
                 return self._outcome.result()

@@ -41,11 +41,12 @@ async def set_attributes(store: IcechunkStore, attributes: Mapping[str, Any]) ->
 
 @contextlib.contextmanager
 def _translated(place: str) -> Iterator[None]:
-    """Raise Zarr's errors about a store that contradicts the lake's document as DamagedError."""
+    """Raise Zarr's errors about a store that contradicts the metadata document as DamagedError."""
     try:
         yield
     except BaseZarrError as error:
+        reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The {place} cannot be written, because something else is in its place that the "
-            f"lake's document does not name: {error} Restore the lake from a copy."
+            f"The {place} cannot be written, because its place holds an object that the lake's "
+            f"metadata document does not list: {reason}. Restore the lake from a backup."
         ) from error

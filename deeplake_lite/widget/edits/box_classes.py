@@ -61,7 +61,7 @@ class BoxClasses:
         return [int(number) for number in numbers]
 
     def after(self, sent: Sequence[int] | None, *, drawn: int, before: int) -> Cell:
-        """Return the classes after boxes were drawn, moved or removed.
+        """Return the classes after boxes have been drawn, moved or removed.
 
         Parameters
         ----------

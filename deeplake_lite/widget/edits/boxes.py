@@ -55,7 +55,7 @@ def boxes_from(
     drawn = np.asarray(fractions, np.float64).reshape(-1, 4)
     if not np.isfinite(drawn).all():
         raise InvalidValueError(
-            "the corners of a box must be finite numbers, but one is nan or inf. Draw it again."
+            "The corners of a box must be finite numbers, but one is nan or inf. Draw it again."
         )
     boxes = _convert(drawn, htype, size)
     for at, same in _unmoved(drawn, htype, size, current):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.edits.staged import Edit, Ids
 
 MOST_COMPARED = 4096
-"""Most rows whose marks and classes are counted at a time."""
+"""Maximum number of rows whose marks and classes are counted at a time."""
 
 
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
@@ -90,7 +90,7 @@ def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    """Check the counts of some rows as stored, with the earlier edits, and with the new edits."""
+    """Check the counts of the given rows: as stored, with the earlier and with the new edits."""
     rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
     in_lake, earlier, later = (
@@ -101,9 +101,9 @@ def _check(
         matched = any(m and m == c for m, c in old_counts)
         if mark_count != class_count and matched:
             raise InvalidValueError(
-                f"a row would have {_count_text(mark_count)} in {marks.name!r}, but "
-                f"{_count_text(class_count)} classes in {classes.name!r}. Each must have one "
-                "class: edit the boxes in the detail panel, or set both columns in Python with "
+                f"a row must have as many classes in {classes.name!r} as items in {marks.name!r}, "
+                f"but it would have {_count_text(class_count)} and {_count_text(mark_count)}. Edit "
+                "the boxes in the detail panel, or set both columns in Python with "
                 "ds.update(rows, {…}).",
                 column=classes.name,
             )

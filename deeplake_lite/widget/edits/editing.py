@@ -42,16 +42,16 @@ else:
 type Positions = NDArray[np.int64]
 
 LISTED = 200
-"""Most edits that the page lists."""
+"""Maximum number of edits that the page lists."""
 
 LISTED_DEPENDENTS = 5
-"""Most edits that a message lists as dropped along with another one."""
+"""Maximum number of edits that a message lists as dropped along with another one."""
 
 TOUCHED = 2000
-"""Most rows that a reply lists as changed. If more change, the page reloads all visible rows."""
+"""Maximum number of changed rows in a reply. If more change, the page reloads all visible rows."""
 
 CONFLICTS = 500
-"""Most cells that a reply about a collision lists."""
+"""Maximum number of cells that a reply about a collision lists."""
 
 
 class Editing:
@@ -352,7 +352,7 @@ class Editing:
     def _dataset(self) -> Dataset:
         """Return the dataset that edits are written to, on the branch that is shown.
 
-        Raises the errors of `handle_of` and `Shown.check_branch`.
+        Raises the same errors as `handle_of` and `Shown.check_branch`.
         """
         self._host.shown.check_branch()
         view = self._host.shown.handle

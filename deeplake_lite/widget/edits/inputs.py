@@ -38,7 +38,7 @@ NEW: Final = "c00000000"
 """Id of the column for the first tag, until it is added."""
 
 MOST_LETTERS = 100_000
-"""Most characters of a string that can be edited in the page."""
+"""Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
 """Largest integer up to which JavaScript, whose numbers are floats, has all integers."""
@@ -64,8 +64,8 @@ def to_cell(f: Field, value: Any) -> Cell:
     htype = f.htype
     if not htype.browser.editable:
         raise SchemaError(
-            f"column {f.name!r} is {htype}, which is not edited by hand. Change it in Python with "
-            "ds.update(rows, {…})."
+            f"Column {f.name!r} is {htype}, which cannot be edited in the page. Change it in "
+            "Python with ds.update(rows, {…})."
         )
     try:
         if htype.scalar is not None and isinstance(value, str):
@@ -99,8 +99,8 @@ def tag_of(f: Field, value: Any, *, exists: bool = False) -> Tag:
     """
     if not is_tags(f.htype):
         raise SchemaError(
-            f"tags need a column of several strings or classes, but column {f.name!r} is "
-            f"{f.htype}. Choose another column."
+            "Tags need a column with several strings or classes per row, but column "
+            f"{f.name!r} is {f.htype}. Choose another column."
         )
     if isinstance(value, str) and classes_of(f.htype) is None and not exists:
         value = value.strip()
@@ -134,7 +134,7 @@ def without_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Return the names in some cells that are not classes yet, in order.
+    """Return the names in the given cells that are not classes yet, in order.
 
     >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
     ('bee', 'cat')
@@ -238,7 +238,7 @@ def check_compatible(f: Field, source: Field) -> None:
     same_places = f.htype.coordinates == source.htype.coordinates
     if not source.htype.browser.editable or not same_places:
         raise SchemaError(
-            f"column {f.name!r} is {f.htype}, which does not take the values of column "
+            f"Column {f.name!r} is {f.htype}, which does not take the values of column "
             f"{source.name!r}, {source.htype}. Change it in Python with ds.update(rows, {{…}})."
         )
 

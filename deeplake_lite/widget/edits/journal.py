@@ -45,10 +45,10 @@ else:
 FORMAT = 1
 
 MOST_BYTES = 64 * 2**20
-"""Most bytes of a file. Edits beyond it are not recorded."""
+"""Maximum size of a file, in bytes. Edits beyond it are not recorded."""
 
 MOST_DRAFTS = 20
-"""Most files of a lake that are read, the newest first."""
+"""Maximum number of files of a lake that are read, the newest first."""
 
 _MISREAD = (
     ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError,

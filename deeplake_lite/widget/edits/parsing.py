@@ -159,7 +159,7 @@ class EditParser:
         """Yield an edit of a row's boxes, and one of their classes, which belongs to it."""
         if not is_boxes(f.htype):
             raise InvalidValueError(
-                f"the type of the column must be boxes, but it is {f.htype}. Draw boxes in a "
+                f"The type of the column must be boxes, but it is {f.htype}. Draw boxes in a "
                 "column of boxes."
             )
         value, at = fields.part(request, "value"), np.array([position])
@@ -192,7 +192,8 @@ class EditParser:
     def _size(self, f: Field, position: int, request: Mapping[str, Any]) -> tuple[int, int]:
         """Return the width and height of the image that a row's boxes were drawn over.
 
-        Raises LakeError if they do not belong to it, or if boxes in pixels have no image.
+        Raises LakeError if the boxes do not belong to that image, or if boxes in pixels have no
+        image.
         """
         view, at = self._host.shown.view, np.array([position])
         parts = f.htype.coordinates is not None and f.htype.coordinates.units == "fraction"
@@ -222,8 +223,8 @@ class EditParser:
     def _check_rows(self) -> None:
         if not self._host.shown.has_ids:
             raise LakeError(
-                "These rows are no rows of the dataset, because the query groups or joins rows, or "
-                "shows another lake. To edit, clear the query."
+                "These rows are not rows of the dataset, because the query groups or joins rows, "
+                "or shows another lake. To edit, clear the query."
             )
 
     def _ids(self, positions: Positions) -> NDArray[np.int64]:

@@ -117,7 +117,7 @@ class Staged:
         return Edit(next(self._numbers), column, field_id, op, rows, value, digests, what)
 
     def add(self, edits: Iterable[Edit]) -> None:
-        """Stage edits as one step, which undo takes back at once."""
+        """Stage edits as one step, which a single undo reverts."""
         action = _Action(tuple(edits))
         if action.edits:
             self._apply(action)
@@ -125,7 +125,7 @@ class Staged:
             self._undone.clear()
 
     def group(self, number: int) -> tuple[Edit, ...]:
-        """Return an edit with those that belong to it; empty if it does not exist."""
+        """Return an edit with those that belong to it, or an empty tuple if it does not exist."""
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
             return ()
@@ -180,7 +180,7 @@ class Staged:
         return True
 
     def without(self, excluded: Mapping[str, Ids]) -> Staged:
-        """Return the edits without some rows, given by column id."""
+        """Return the edits without the rows in `excluded`, which maps column ids to row ids."""
         edits = []
         for e in self.edits:
             included = ~np.isin(e.ids, excluded.get(e.field_id, ()))

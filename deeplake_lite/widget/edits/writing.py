@@ -48,7 +48,7 @@ WAY_OUT = (
 )
 
 MOST_WRITTEN = 4096
-"""Most rows whose cells are computed one by one at a time."""
+"""Maximum number of rows whose cells are computed one by one at a time."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def _partners(schema: Schema, f: Field) -> Iterator[str]:
 
 
 def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
-    """Return the rows whose cells another writer changed to something else than the edits do."""
+    """Return the rows whose cells another writer changed to values that differ from the edits."""
     ids = staged.rows(field_id)
     slots = tip.find(ids)
     ids, slots = ids[slots >= 0], slots[slots >= 0]
@@ -241,7 +241,7 @@ def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
 def _cell_collisions(
     tip: Table, staged: Staged, f: Field, ids: Ids, field_id: str
 ) -> Iterator[Collision]:
-    """Yield the collisions of some rows, with descriptions of both values."""
+    """Yield the collisions of the given rows, with descriptions of both values."""
     for start in range(0, len(ids), MOST_WRITTEN):
         block = ids[start : start + MOST_WRITTEN]
         theirs = _read_tip(tip, f, tip.find(block))
@@ -356,7 +356,7 @@ def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
 
 
 def positions_of(table: Table, slots: Ids) -> Ids:
-    """Return the positions of the rows in some slots."""
+    """Return the positions of the rows in the given slots."""
     positions = np.full(table.slots, -1, np.int64)
     live = table.rows.live()
     positions[live] = np.arange(len(live))

@@ -123,7 +123,7 @@ def _round_time(span: float) -> float:
 
 
 def _iso(microseconds: int) -> str:
-    """Write a time as a query reads it, with at least four digits of the year.
+    """Format a time as a query reads it, with at least four digits of the year.
 
     >>> _iso(1), _iso(-62_198_755_200_000_000)
     ('1970-01-01T00:00:00.000001', '-0001-01-01T00:00:00')

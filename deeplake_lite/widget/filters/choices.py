@@ -164,7 +164,7 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
 
 
 def condition_for(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
-    """Write a choice as a condition.
+    """Format a choice as a condition.
 
     >>> condition_for("x", "numbers", [None, 3]), condition_for("s", "classes", ["it's", None])
     ('x < 3', "(s = 'it''s' OR s IS NULL)")

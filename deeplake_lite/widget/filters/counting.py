@@ -182,7 +182,7 @@ def bin_expression(expression: str, edges: Sequence[Any]) -> str:
 
 
 def tag_counts(view: View, f: Field) -> dict[Any, int]:
-    """Return the number of rows for each class of a column of several; None for null rows.
+    """Return the number of rows with each class in a multi-label column; key None counts nulls.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://tag-counts-doc", {"t": dl.ClassLabel(["a", "b"], multiple=True)})

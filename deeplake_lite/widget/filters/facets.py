@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.shown import Shown
 
 MOST_VALUES = 50
-"""Most values that a facet lists; the most frequent come first."""
+"""Maximum number of values that a facet lists; the most frequent come first."""
 
 FEW_VALUES = 200
-"""Most distinct strings of a column whose strings are listed, not only their lengths."""
+"""Maximum number of distinct strings in a column whose strings, not only lengths, are listed."""
 
 UNCOUNTED = {
     "times": "The column has the first or last moment of its unit, so its times are not counted."
@@ -50,7 +50,7 @@ The error of the query itself would not help users, because they did not write t
 """
 
 READ_ROWS = 200_000
-"""Most rows whose strings and lists are counted without a request for their column."""
+"""Maximum number of rows whose strings and lists are counted without a request for their column."""
 
 
 class Facets:
@@ -67,7 +67,7 @@ class Facets:
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Count the rows by some columns, or by all columns that are counted quickly.
+        """Count the rows by the given columns, or by all columns that are counted quickly.
 
         Facets with a single value come last, because there is nothing to choose.
         """

@@ -231,7 +231,7 @@ def same(a: exp.Expr, b: exp.Expr) -> bool:
 
 
 def _plain(tree: exp.Expr) -> str:
-    """Write an expression with the names of columns unquoted and unqualified."""
+    """Format an expression with the names of columns unquoted and unqualified."""
 
     def bare(node: Any) -> Any:
         if isinstance(node, exp.Column):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DISK_BYTES = 2**30
-"""Most bytes on disk for the images of one lake."""
+"""Maximum size of one lake's images on disk, in bytes."""
 
 TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 """Media types of cached images. A file with another type was not written by this module."""
@@ -38,7 +38,7 @@ class Memory:
     Parameters
     ----------
     limit : int
-        Most bytes of the images.
+        Maximum size of the images, in bytes.
 
     Examples
     --------
@@ -103,14 +103,14 @@ class Memory:
 
 
 class Disk:
-    """Images on disk, one file each. If the disk cannot be written, nothing is cached.
+    """Images on disk, one file each. If the disk cannot be written to, nothing is cached.
 
     Parameters
     ----------
     folder : Path
         Folder of the files; created with the first image.
     limit : int
-        Most bytes of the files; the least recently used are removed first.
+        Maximum size of the files, in bytes; the least recently used are removed first.
     """
 
     def __init__(self, folder: Path, limit: int = DISK_BYTES) -> None:
@@ -189,7 +189,7 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def folder_beside(url: str) -> Path | None:
-    """Return the cache folder of a lake: beside a local lake, else in the user's cache folder.
+    """Return the cache folder of a lake: next to a local lake, else in the user's cache folder.
 
     Returns None for a lake in memory, which ends with the process.
     """

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 TEXT = 600
-"""Most characters of a card."""
+"""Maximum length of a card, in characters."""
 
 NUMBERS = 64
-"""Most bars of a card that plots a vector."""
+"""Maximum number of bars of a card that plots a vector."""
 
 CELLS = 8
-"""Most lines of a card that lists columns."""
+"""Maximum number of lines of a card that lists columns."""
 
 LONG = 20_000
-"""Most characters of a value in the detail panel."""
+"""Maximum length of a value in the detail panel, in characters."""
 
 
 def caption(htype: Htype, value: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 
 
 def long_text(htype: Htype, value: Any) -> str | None:
-    r"""Write a value in full for the detail panel: all digits, and classes by name.
+    r"""Format a value in full for the detail panel: all digits, and classes by name.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> several = ClassLabel(["ant", "bee"], multiple=True)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_ROWS = 1000
-"""Most rows of one message."""
+"""Maximum number of rows of one message."""
 
 SIDES = (16, 2048)
-"""Least and greatest longer side of an image in the grid, in pixels."""
+"""Minimum and maximum length of the longer side of an image in the grid, in pixels."""
 
 
 class Cells:

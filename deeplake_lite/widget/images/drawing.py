@@ -42,7 +42,7 @@ Returns a string for a value that its type describes instead, such as an empty s
 """
 
 WEB_BYTES = 96 * 1024
-"""Most bytes of a file that goes to the grid unchanged, if it is no larger than requested."""
+"""Maximum size in bytes of a file sent to the grid unchanged, if it is no larger than requested."""
 
 FINE = 64
 """Longest side of images that are encoded without loss, because each pixel is visible."""
@@ -250,7 +250,7 @@ def as_image(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def web_type(htype: Htype, data: Any) -> str | None:
-    """Return the media type of a stored file that a web browser draws as the lake reads it.
+    """Return the media type of a stored file if browsers render it exactly as the lake decodes it.
 
     Returns None if browsers may draw it differently: other formats, other colour spaces, 16 bits,
     and files with an orientation, which browsers apply in some formats only.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 MOST_CLASSES = 1000
-"""Most class names that the description of a column lists."""
+"""Maximum number of class names that the description of a column lists."""
 
 OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
 """Kinds that are drawn over an image."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.facets import Coordinates
 
 MOST = 2000
-"""Most marks of a row that are drawn."""
+"""Maximum number of marks of a row that are drawn."""
 
 DIGITS = 5
 """Decimal digits of coordinates: one pixel in 100,000."""

@@ -40,13 +40,13 @@ type Outcome = WebImage | str | Exception | None
 """An image, a string in its place, the error of its cell, or None if nothing is drawn."""
 
 LARGE = 2_000_000
-"""Fewest pixels of an original whose thumbnail is cached on disk."""
+"""Minimum number of pixels of an original whose thumbnail is cached on disk."""
 
 MASTER = 512
 """Longer side of the thumbnail of a large original on disk, unless a larger one is requested."""
 
 READ_BYTES = 32 * 2**20
-"""Most stored bytes that are read at a time."""
+"""Maximum number of stored bytes that are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Thumbnails:
     url : str
         URL of the lake.
     memory : int
-        Most bytes of thumbnails in memory.
+        Maximum size of thumbnails in memory, in bytes.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Thumbnails:
     """
 
     MEMORY: ClassVar[int] = 256 * 2**20
-    """Default for the most bytes of thumbnails in memory."""
+    """Default for the maximum size of thumbnails in memory, in bytes."""
 
     def __init__(self, url: str, memory: int = MEMORY) -> None:
         folder = folder_beside(url)
@@ -108,7 +108,7 @@ class Thumbnails:
         numbers: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Outcome]:
-        """Return the thumbnails of some rows.
+        """Return the thumbnails of the given rows.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[Any]:
-    """Return a column's values at some rows, without following links.
+    """Return a column's values at the given rows, without following links.
 
     If a value cannot be read, the exception stands in its place. Halving the rows until a single
     one fails finds the damaged ones.

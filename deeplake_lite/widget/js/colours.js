@@ -69,7 +69,7 @@ export function numberColour(share) {
 }
 
 /**
- * Replaces class numbers by their colours; class 0 is background, 255 is no class. Both stay transparent.
+ * Replaces class numbers with their colours; class 0 is background, 255 is no class. Both stay transparent.
  * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, if they differ
  */
 export function colourMask(rgba, of) {

@@ -81,7 +81,7 @@ export function inRange(/** @type {End|null|undefined} */ value, /** @type {Rang
 const comparable = (/** @type {End} */ value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : Number(value));
 
 /**
- * Rounds an end of a range as a query does beside floats of 16 or 32 bits: to the nearest of them, if it has a fraction.
+ * Rounds an end of a range as a query does when it compares them with floats of 16 or 32 bits: to the nearest of them, if it has a fraction.
  * @param {End|null} end @param {"float16"|"float32"|undefined} dtype @returns {End|null}
  */
 export function roundedEnd(end, dtype) {

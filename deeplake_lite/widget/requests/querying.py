@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_COMPLETIONS = 200
-"""Most completions that are offered at a time."""
+"""Maximum number of completions that are offered at a time."""
 
 
 class Querying:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_COMMITS = 500
-"""Most commits that are listed."""
+"""Maximum number of commits that are listed."""
 
 
 class Versions:

@@ -27,13 +27,13 @@ type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
 MOST_POINTS = 200_000
-"""Most rows of a map; of more rows, a sample is drawn."""
+"""Maximum number of rows of a map; of more rows, a sample is drawn."""
 
 FITTED_ROWS = 20_000
-"""Most rows from which axes are computed, or which UMAP projects."""
+"""Maximum number of rows from which axes are computed, or which UMAP projects."""
 
 BLOCK_BYTES = 64 * 2**20
-"""Most bytes of vectors that are read at a time."""
+"""Maximum size of vectors that are read at a time, in bytes."""
 
 _GUESSES = 8  # dimension of the iterated subspace, of which two directions are used
 _ROUNDS = 12
@@ -115,7 +115,7 @@ class Axes:
 
     @classmethod
     def of(cls, sample: Points) -> Self:
-        """Compute the axes of some vectors, (n, dim).
+        """Compute the axes of the given vectors, (n, dim).
 
         Notes
         -----

@@ -46,7 +46,7 @@ type Points = NDArray[np.float32]
 type Layout = PcaLayout | UmapLayout
 
 MOST_NAMES = 1000
-"""Most classes that get a colour."""
+"""Maximum number of classes that get a colour."""
 
 BINARY = "application/octet-stream"
 

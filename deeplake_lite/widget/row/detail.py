@@ -162,7 +162,7 @@ class Detail:
 
 
 def shape_at(view: View, f: Field, position: int) -> str:
-    """Write the shape of a value; empty if it has none or cannot be read."""
+    """Format the shape of a value; return an empty string without one, or if it cannot be read."""
     layout = f.htype.layout
     if isinstance(layout, Dense):
         return axes_text(layout.shape)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_VERSIONS = 200
-"""Most versions that are compared."""
+"""Maximum number of versions that are compared."""
 
 SECONDS = 2.0
 """Time limit for the comparison of versions."""
@@ -113,7 +113,7 @@ def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[di
 
 
 def _words(table: Table, f: Any, slot: int) -> str | None:
-    """Write a cell in full, or the error if it cannot be read."""
+    """Format a cell in full, or the error if it cannot be read."""
     try:
         cells = table.read([f.id], np.array([slot]))[f.id]
         value = with_none(decode_block(f.htype, cells, follow=False))[0]

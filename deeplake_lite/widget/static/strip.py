@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.shown import Shown
 
 ROWS = 8
-"""Most rows of the strip that goes with every browser."""
+"""Maximum number of rows of the strip that goes with every browser."""
 
 SIDE = 96
 """Longer side of its images, in pixels."""
 
 MOST_BYTES = 60_000
-"""Most bytes of its HTML."""
+"""Maximum size of its HTML, in bytes."""
 
 FROZEN, FROZEN_SIDE, FROZEN_BYTES = 60, 2 * SIDE, 3_000_000
-"""Most rows of a frozen browser, longer side of its images, and most bytes of its HTML."""
+"""Maximum rows of a frozen browser, longer side of its images, and size of its HTML in bytes."""
 
 _BOX = (
     "display:inline-block;vertical-align:top;margin:2px;padding:4px;max-width:{0}px;"

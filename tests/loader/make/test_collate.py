@@ -209,7 +209,8 @@ def test_what_is_no_numbers_is_refused_where_it_is_named(ds, name, how):
 
 
 def test_stacking_says_what_else_there_is(ds):
-    with pytest.raises(Exception, match=r"'stack' needs values of one shape.*Use collate='pad'"):
+    message = r"'stack' needs values of the same shape.*Use collate='pad'"
+    with pytest.raises(Exception, match=message):
         batch_of(ds, ["ragged"], collate="stack")
 
 

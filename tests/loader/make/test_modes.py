@@ -162,7 +162,7 @@ def test_a_mode_can_be_taken_back(ds):
 
 
 def test_what_is_no_picture_has_no_mode(ds):
-    with pytest.raises(dl.SchemaError, match="only a column of images has a mode, but column 'x'"):
+    with pytest.raises(dl.SchemaError, match="Only a column of images has a mode, but column 'x'"):
         ds.set_mode("x", "RGB")
     with pytest.raises(dl.SchemaError, match="mode of an image"):
         ds.set_mode("image", "CMYK")

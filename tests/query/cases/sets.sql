@@ -78,7 +78,7 @@ SELECT id, grid FROM dataset WHERE id < 3 EXCEPT SELECT id, grid * 1 FROM datase
 
 -- UNION of boxes of two formats
 SELECT boxes AS b FROM dataset UNION SELECT predicted FROM dataset
-=> error QueryTypeError: UNION must be given boxes of one format, but they are xywh and xyxy
+=> error QueryTypeError: UNION must be given boxes of the same format, but they are xywh and xyxy
 
 -- UNION of tensors of two dtypes compares their numbers
 SELECT COUNT(*) AS n FROM (SELECT bytes AS b FROM dataset WHERE id < 3 UNION SELECT bytes * 1 FROM dataset WHERE id < 5)

@@ -152,7 +152,7 @@ SELECT boxes - predicted AS d FROM dataset
 
 -- CASE of boxes of two formats
 SELECT CASE WHEN flag THEN boxes ELSE predicted END AS b FROM dataset
-=> error QueryTypeError: CASE must be given boxes of one format, but they are xywh and xyxy
+=> error QueryTypeError: CASE must be given boxes of the same format, but they are xywh and xyxy
 
 -- CASE of a tensor, and nothing
 SELECT id, CASE WHEN id > 30 THEN grid END AS a, CASE WHEN id > 30 THEN vec ELSE NULL END AS b FROM dataset

@@ -64,7 +64,7 @@ AT_BINDING = [
     ("MASK_TO_BOXES", [[]], [Type("uint8", (None, None))], {}, "a mask must have booleans"),
     ("BOX_CONVERT", [[]], [BOXES], {"format": "yolo"}, "format must be one of xyxy, xywh, cxcywh"),
     ("NORMALIZE", [[]], [BOXES], {}, "boxes need a window"),
-    ("NORMALIZE", [[], Const([1, 2])], [BOXES, None], {}, "boxes need a window"),
+    ("NORMALIZE", [[], Const([1, 2])], [BOXES, None], {}, "boxes need a window of four numbers"),
     ("NORMALIZE", [[], Const([1, 2, 3])], [FLOATS, None], {}, r"range must be \[low, high\]"),
     ("CROP", [[], Const([1, 2])], [FLOATS, None], {}, "a window must be"),
     ("CROP", [[], Const([1, 2, 3, 4])], [VARIES, None], {}, "an image must have shape"),

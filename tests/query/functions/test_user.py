@@ -137,10 +137,10 @@ def test_arguments_are_counted_when_it_is_bound():
 
 
 def test_a_built_in_function_is_replaced_on_request_and_comes_back():
-    with pytest.raises(ExistsError, match="already is a function MAX"):
+    with pytest.raises(ExistsError, match="A function MAX already exists"):
         function(returns="int64", name="max")(np.max)
     function(returns="int64", name="max", override=True)(lambda x: 1)  # noqa: ARG005
-    with pytest.raises(ExistsError, match="already is a function MAX"):
+    with pytest.raises(ExistsError, match="A function MAX already exists"):
         function(returns="int64", name="max")(lambda x: 2)  # noqa: ARG005
     function(returns="int64", name="max", override=True)(lambda x: 2)  # noqa: ARG005
     assert call("MAX", IMAGE).compute(ROWS[0], lead=0) == 2

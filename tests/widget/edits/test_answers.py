@@ -307,7 +307,7 @@ def test_rows_of_several_are_no_rows_of_the_lake_in_a_query_of_them_either(make_
     for query in ("SELECT * FROM given", "SELECT other, n + 1 AS more FROM given"):
         shown.w.query = query
         assert not shown.w.about["has_ids"]
-        assert "no rows of the dataset" in stage(shown, 0, "other")["error"]["message"]
+        assert "not rows of the dataset" in stage(shown, 0, "other")["error"]["message"]
 
 
 def test_the_page_knows_which_columns_are_stored(make_lake, page):

@@ -78,7 +78,7 @@ def test_values_of_all_kinds_are_taken(lake, page):
         ("label", "  ", "a class must not be empty"),
         ("x", "many", "must be int32, but it is 'many'"),
         ("x", 1.5, "1.5"),
-        ("image", 1, "not edited by hand"),
+        ("image", 1, "cannot be edited in the page"),
         ("suspicion", 1, "no column 'suspicion'"),
     ],
 )
@@ -292,7 +292,7 @@ def test_grouped_rows_take_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
     wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
-    assert "no rows of the dataset" in shown.fails("stage", edits=wanted)["message"]
+    assert "not rows of the dataset" in shown.fails("stage", edits=wanted)["message"]
 
 
 def test_a_commit_without_edits_is_none(lake, page):
@@ -559,7 +559,7 @@ def test_rows_of_another_lake_take_no_edits(lake, make_lake, page):
     shown.w.view = other[:2]
     assert not shown.w.about["has_ids"]
     wanted = {"positions": [0], "column": "label", "op": "set", "value": 2}
-    assert "no rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]
+    assert "not rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]
 
 
 def test_a_class_that_is_not_there_is_refused_unless_it_is_asked_for(lake, page):

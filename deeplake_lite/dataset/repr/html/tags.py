@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 Html = NewType("Html", str)
 
 MOST_BYTES = 60_000
-"""Most bytes of a page, in UTF-8."""
+"""Maximum size of a page in UTF-8, in bytes."""
 
 MOST_THUMBNAILS = 8
-"""Most images on a page."""
+"""Maximum number of images on a page."""
 
 SIDE = 76
 """Longer side of a thumbnail, in pixels. Eight fit side by side into a page of 700 pixels."""
@@ -170,7 +170,7 @@ def thumbnail(picture: Picture, alt: str) -> Html:
 def section(title: str, aside: str, *parts: Html, shut: bool = False) -> Html:
     """Draw a section that folds; return an empty string if it has no content.
 
-    `aside` is a remark behind the title, and `shut` says whether the section is folded at first.
+    `aside` is a remark after the title, and `shut` says whether the section is folded at first.
     """
     body = join(parts)
     if not body:

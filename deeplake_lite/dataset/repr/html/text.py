@@ -35,7 +35,7 @@ SIGNS = {"added": "+", "removed": "−", "changed": "~"}
 
 
 def text_dataset(summary: DatasetSummary) -> str:
-    """Write a dataset or view as text.
+    """Format a dataset or view as text.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def text_dataset(summary: DatasetSummary) -> str:
 
 
 def text_column(page: ColumnPage) -> str:
-    """Write a column as text.
+    """Format a column as text.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def text_column(page: ColumnPage) -> str:
 
 
 def text_diff(diff: DiffSummary) -> str:
-    """Write a diff as text.
+    """Format a diff as text.
 
     Examples
     --------
@@ -80,14 +80,14 @@ def text_diff(diff: DiffSummary) -> str:
 
 
 def dataset_facts(summary: DatasetSummary) -> list[str]:
-    """Return the facts behind the name of a dataset: rows, version, uncommitted edits, size."""
+    """Return the facts after the name of a dataset: rows, version, uncommitted edits, size."""
     state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
     version = clip(summary.version, 60)
     return [*filter(None, (counted(summary.rows, "row"), version, state, size(summary.nbytes)))]
 
 
 def column_facts(page: ColumnPage) -> list[str]:
-    """Return the facts behind the name of a column: rows, version, size."""
+    """Return the facts after the name of a column: rows, version, size."""
     facts = (counted(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
     return [*filter(None, facts)]
 
@@ -175,7 +175,7 @@ def _example(example: DiffExample) -> str:
 
 
 def change_text(kind: str, before: Content, after: Content) -> str:
-    """Write a change of a value: both sides, or the only side of an added or removed row."""
+    """Format a change of a value: both sides, or the only side of an added or removed row."""
     sides = {"added": (after,), "removed": (before,)}.get(kind, (before, after))
     return " → ".join(map(content_text, sides))
 

@@ -55,7 +55,7 @@ def clip(text: object, most: int) -> str:
 
 
 def size(nbytes: int | None) -> str:
-    """Write a number of bytes; return an empty string if it is not known.
+    """Format a number of bytes; return an empty string if it is not known.
 
     >>> size(812), size(3_400_000), size(43_210), size(999_999), size(None)
     ('812 B', '3.4 MB', '43 KB', '1.0 MB', '')
@@ -71,7 +71,7 @@ def size(nbytes: int | None) -> str:
 
 
 def shape(axes: Iterable[Axis]) -> str:
-    """Write the shape of values, with ranges for axes that vary and "?" for unknown ones.
+    """Format the shape of values, with ranges for axes that vary and "?" for unknown ones.
 
     >>> shape((8, 8)), shape(((180, 250), None, 3)), shape(())
     ('8 × 8', '180–250 × ? × 3', '')
@@ -86,7 +86,7 @@ def _axis(axis: Axis) -> str:
 
 
 def timestamp(when: datetime) -> str:
-    """Write a time to the minute, with its time zone.
+    """Format a time to the minute, with its time zone.
 
     >>> from datetime import datetime, UTC
     >>> timestamp(datetime(2026, 10, 3, 14, 5, 9, tzinfo=UTC))

@@ -53,7 +53,7 @@ def pick_row(
     order: Sequence[exp.Expr] = (),
     text: str = "",
 ) -> Tensor:
-    """Return the tensor at one of many rows, whose position an aggregate or a window picks.
+    """Return the tensor at the row whose position an aggregate or window function picks.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def pick_row(
     order : sequence of exp.Expr
         Terms of ORDER BY within the call.
     text : str
-        The call as the query has it.
+        The call as written in the query.
     """
 
     def pick(node: exp.Expr) -> exp.Expr:
@@ -90,7 +90,7 @@ def aggregate_group(
     aggregate : str
         ``"LIST"``, or an aggregate of numbers, such as ``"SUM"``.
     text : str
-        The call as the query has it.
+        The call as written in the query.
     order : sequence of exp.Expr
         Terms of ORDER BY within the call.
 
@@ -202,7 +202,7 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
 
 
 def _is_of_rows(tensor: Tensor) -> bool:
-    """Tell whether an aggregate or a window picks the rows that a tensor reads."""
+    """Tell whether an aggregate or window function picks the rows that a tensor reads."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 
@@ -234,9 +234,9 @@ def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     growing = (part for part in e.walk() if growth.grows(part))
     part_text = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
     raise QueryTypeError(
-        "PARTITION BY and ORDER BY within OVER must not have values that are checked while they "
-        f"are computed, but the length or the exactness of {part_text} is. Compute it in a "
-        f"subquery: FROM (SELECT *, {part_text} AS x FROM …)."
+        "PARTITION BY and ORDER BY within OVER must not need a check at run time, but the length "
+        f"or the exactness of {part_text} needs one. Compute it in a subquery: FROM (SELECT *, "
+        f"{part_text} AS x FROM …)."
     )
 
 

@@ -113,7 +113,7 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
         default=e.expressions[0],
     ),
 }
-"""Functions that are replaced by operators or by CASE."""
+"""Functions that are replaced with operators or with CASE."""
 
 _SIDES = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
@@ -183,7 +183,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
-    """Lower a call of a user's function."""
+    """Lower a call to a user's function."""
     args = _arguments(low, e, entry, scope, over_rows=False)
     if args.distinct or args.order:
         raise QueryTypeError(
@@ -292,7 +292,7 @@ def _call_tensors(
     if name.lower() in catalog():
         raise QueryTypeError(
             f"{name} takes one value per row, but {text_of(_tensor_among(args, e))} is a tensor. "
-            "Reduce it, for example by MEAN(…), or take an element of it."
+            "Reduce it, for example with MEAN(…), or take an element of it."
         )
     raise unknown_function(name)
 
@@ -304,7 +304,7 @@ def _where_present(row: exp.Expr, present: exp.Expr) -> exp.Expr:
 
 
 def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
-    """Return the first argument that is a tensor, as the query has it."""
+    """Return the first argument that is a tensor, as written in the query."""
     parts: list[exp.Expr] = e.expressions
     return next(p for p, a in zip(parts, args, strict=False) if is_numpys(a))
 
@@ -319,7 +319,7 @@ def _first_present(parts: list[exp.Expr]) -> exp.Case:
 def _call_scalars(
     low: Lowering, name: str, arguments: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
-    """Lower a call of a DuckDB function, whose arguments are all scalars or lists.
+    """Lower a call to a DuckDB function, whose arguments are all scalars or lists.
 
     The arguments are converted to the form in which DuckDB computes by the rules of the language:
     classes become their names, JSON compares by value, and nanoseconds are not lost.
@@ -407,7 +407,7 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
     named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
     if name == "STRUCT_PACK" and not all(named):
         raise QueryTypeError(
-            f"STRUCT_PACK takes every part with its name, but the call is {text_of(e)}. Write "
+            f"STRUCT_PACK needs a name for every field, but the call is {text_of(e)}. Write "
             "STRUCT_PACK(name := x), or {'name': x}."
         )
 
@@ -494,7 +494,7 @@ def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:
 def _sort_like_argument(
     term: exp.Expr, argument: Value, node: exp.Expr, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a term of ORDER BY beside DISTINCT.
+    """Return a term of ORDER BY in a call with DISTINCT.
 
     DuckDB sorts only by the argument of DISTINCT itself, so a term that is the argument gets the
     same form, for example the names of classes.
@@ -532,7 +532,7 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
         raise QueryTypeError(
-            f"{name} must be given values of one type, but a JSON value may be a number or a "
+            f"{name} must be given values of the same type, but a JSON value may be a number or a "
             f"string. Write CAST({text_of(json)} AS DOUBLE), or AS TEXT."
         )
 
@@ -588,7 +588,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
 
 
 def _kind_extended(name: str, args: list[Value]) -> Kind | None:
-    """Return the kind of an extended list; None if its items may be of several kinds."""
+    """Return the kind of an extended list, or None if its items may be of several kinds."""
     items = {kind_of(item) for at, a in enumerate(args) for item in _items(name, at, a)}
     if {kind.name for kind in items} == {"number"}:
         return (REAL if any(kind.real for kind in items) else NUMBER).listed
@@ -597,7 +597,7 @@ def _kind_extended(name: str, args: list[Value]) -> Kind | None:
 
 
 def unknown_function(name: str) -> NotFoundError:
-    """Return the error for an unknown function, with a hint at similar names."""
+    """Return the error for an unknown function, with a hint about similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     theirs = {n.upper() for n in catalog()} - ours
     near = [

@@ -84,7 +84,7 @@ def kind_returned(name: str) -> Kind:
 
 
 def _kind_of(types: Collection[str | None]) -> Kind:
-    """Return the kind that covers all of some types; `ANY` if there is none."""
+    """Return the kind that covers all of the given types; `ANY` if there is none."""
     return next((kind for kind, known in _KINDS.items() if {*types} <= known), ANY)
 
 

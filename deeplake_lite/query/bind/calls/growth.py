@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_CHARACTERS = 1 << 26
-"""Most characters of a string that a query makes."""
+"""Maximum length of a string that a query makes, in characters."""
 
 MOST_ITEMS = 10_000_000
-"""Most items of a list that a query makes."""
+"""Maximum number of items of a list that a query makes."""
 
 MOST_TIMES = 1_000_000
-"""Most times that nested replacements may multiply the length of a string."""
+"""Maximum number of times that nested replacements may multiply the length of a string."""
 
 _ITEM_BYTES = 16
-"""Most bytes of a list item: 8 for a number, 16 for a short string."""
+"""Maximum size of a list item in bytes: 8 for a number, 16 for a short string."""
 
 _SHORT = 100
-"""Most characters of a constant that needs no check."""
+"""Maximum length of a constant that needs no check, in characters."""
 
 _FEW_ITEMS = 1 << 14
-"""Most bytes of a string that is split without counting: 2,048 of them take at most 512 MiB."""
+"""Maximum size of a string that is split without counting: 2,048 of them take at most 512 MiB."""
 
 _LONGEST = 2_000
-"""Most characters of an expression that a check may repeat."""
+"""Maximum length of an expression that a check may repeat, in characters."""
 
 
 def check_growth(

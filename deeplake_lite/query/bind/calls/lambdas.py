@@ -41,7 +41,7 @@ _POSITION = Kind("number", htype=Scalar("int64"))
 """Kind of an item's position, which a lambda may take as its last parameter."""
 
 _MOST_KINDS = 3
-"""Most times that the kind of LIST_REDUCE's intermediate result may widen."""
+"""Maximum number of times that the kind of LIST_REDUCE's intermediate result may widen."""
 
 
 def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value:
@@ -93,7 +93,7 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        When the result of the lambda has another kind than the items.
+        When the result of the lambda differs from the items in kind.
     """
     node, item, body = _list_and_lambda(low, e, scope, most=3, by_name=True)
     start: Value | None = None
@@ -183,7 +183,7 @@ def _list_and_lambda(
     if isinstance(value, Tensor) and has_axes(value):
         raise QueryTypeError(
             f"{name} takes a list, but {text_of(parts[0])} is a tensor. Compute with the whole "
-            "tensor, as in x + 1, or reduce it, for example by MEAN(…)."
+            "tensor, as in x + 1, or reduce it, for example with MEAN(…)."
         )
     value = low.types.refined(settled(value, low, scope))
     if by_name:
@@ -251,12 +251,12 @@ def _add_parameters(
     scope : Scope
         The scope around the lambda.
     least : int
-        Least number of parameters.
+        Minimum number of parameters.
 
     Raises
     ------
     QueryTypeError
-        For another number of parameters, or for two of one name.
+        For a wrong number of parameters, or for two parameters with the same name.
     """
     names = [part.name for part in e.expressions]
     if not least <= len(names) <= len(kinds) or len({*names}) < len(names):
@@ -289,7 +289,7 @@ def _depth(scope: Scope) -> int:
 def _call_over_list(
     node: exp.Expr, body: exp.Lambda, scope: Scope, name: str, *arguments: exp.Expr
 ) -> exp.Expr:
-    """Return a call of a function with a list and a lambda.
+    """Return a call to a function with a list and a lambda.
 
     If the lambda checks the lengths of its results, the list is bound to a name, so that the check
     can use its length.

@@ -96,7 +96,7 @@ def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if is_one or (isinstance(value, Sql) and value.kind.name in ("number", "bool", "time")):
         raise QueryTypeError(
             f"{e.name.upper()} counts the items of a list or tensor, or the characters of a "
-            f"string, but {text_of(e.expressions[0])} has one value per row."
+            f"string, but {text_of(e.expressions[0])} is a single number, boolean or time."
         )
     if isinstance(value, Sql) and value.kind.name == "bytes":
         return Sql(func("octet_length", value.node.copy()), NUMBER)
@@ -297,7 +297,7 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     part = low.value(e.expressions[1], scope)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
-            "The part in CONTAINS(json, part) must be a string, a number or a truth value, but the "
+            "The part in CONTAINS(json, part) must be a string, a number or a boolean, but the "
             f"call is {text_of(e)}. CAST the part."
         )
     node = as_text(part, low, scope)

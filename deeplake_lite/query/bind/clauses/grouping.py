@@ -49,7 +49,8 @@ def _check_keys(group: exp.Group) -> None:
     """Refuse GROUP BY without keys and with several groupings at once. Raises QueryError."""
     if not group.expressions and not group.args.get("all"):
         raise QueryError(
-            f"GROUP BY must be followed by expressions, but it is {text_of(group).strip()}."
+            "GROUP BY must be followed by expressions, but the clause is only "
+            f"{text_of(group).strip()}."
         )
     for part in group.expressions:
         if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):

@@ -237,7 +237,7 @@ class Binder:
             with placed(self.low.text, joins[0].this):
                 raise QueryError(
                     "A join must be in FROM, but this one follows a query. Write SELECT * FROM "
-                    f"{text_of(tree.this):.60} AS a JOIN …"
+                    f"({text_of(tree.this):.60}) AS a JOIN …."
                 )
         clauses_after = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
         if not any(map(tree.args.get, clauses_after)):
@@ -389,7 +389,7 @@ class Binder:
             e = item.unalias()
             if e.find(exp.Star) is not None and not _counts_rows(e):
                 raise QueryError(
-                    f"* must be alone, or behind a source as in source.*, but the query has "
+                    "* must stand alone or follow a source, as in source.*, but the query has "
                     f"{text_of(item)}."
                 )
             is_alias = isinstance(item, exp.Alias)
@@ -407,7 +407,7 @@ class Binder:
             self.low.outputs[name] = start_of(e)
         if aggregates and row_values and not scope.grouped:
             raise QueryError(
-                "Without GROUP BY, aggregates cannot be selected beside values of rows, but "
+                "Without GROUP BY, aggregates cannot be selected alongside values of rows, but "
                 f"{text_of(aggregates[0])} has one value for all rows, and "
                 f"{text_of(row_values[0])} one per row. GROUP BY the latter, take a LIST of it, or "
                 "put OVER () after the aggregate."

@@ -1,7 +1,7 @@
 """UNION, INTERSECT and EXCEPT: some columns are compared, and others only carried along.
 
 DuckDB compares scalars and digests of tensors. The positions of tensors, which are read later, are
-carried beside them.
+carried alongside them.
 """
 
 from __future__ import annotations
@@ -194,13 +194,14 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
         return left, right
     if is_numpys(a) or is_numpys(b):
         raise QueryTypeError(
-            f"{name} must combine columns of one kind, but {label!r} is a tensor on one side only."
+            f"{name} must combine columns of the same kind, but {label!r} is a tensor on one side "
+            "only."
         )
     return low.types.refined(_scalar(low, a)), low.types.refined(_scalar(low, b))
 
 
 def _parse_time(side: _Side, value: Value, other: Value) -> Value:
-    """Convert a literal string beside timestamps to a timestamp; return other values as is."""
+    """Convert a literal string combined with timestamps to one; return other values as is."""
     dtype = kind_of(other).time_dtype
     if not (
         dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
@@ -323,7 +324,7 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
             if name != "bytes" and other == "text":
                 continue
             raise QueryTypeError(
-                f"A column must have one kind of values, but {label!r} is {WORDS[name]} on one "
+                f"A column must have one kind of value, but {label!r} is {WORDS[name]} on one "
                 f"side and {WORDS[other]} on the other. CAST one of them, or leave it out."
             )
 
@@ -344,7 +345,7 @@ def _carry(
     """Carry the rows that a tensor reads; return its tree and environment in the result.
 
     The other side selects NULL without a type. A NULL of another type would change the type of the
-    column: UBIGINT beside BIGINT becomes HUGEINT.
+    column: UBIGINT combined with BIGINT becomes HUGEINT.
     """
     renamed: dict[str, str] = {}
     env: dict[str, exp.Expr] = {}

@@ -125,7 +125,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             f"{text_of(e)}. Write FROM (SELECT *, UNNEST(x) AS item FROM …)."
         )
     if not isinstance(e, exp.Table):
-        raise QueryError(f"FROM must have sources and queries, but it has {text_of(e)}.")
+        raise QueryError(f"FROM must list sources or subqueries, but it has {text_of(e)}.")
     if e.args.get("db"):
         raise QueryError(
             f"A source in FROM must be a name, or a URL in quotes, but it is {text_of(e)}. Schemas "

@@ -112,7 +112,7 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
 def _is_elementwise(left: Value, right: Value) -> bool:
     """Tell whether NumPy compares the elements of the sides.
 
-    That is the case for tensors, and for a list of DuckDB's, such as KEYS gives, beside one value.
+    That is so for tensors, and for a list of DuckDB's, as from KEYS, compared with one value.
     """
     if is_numpys(left) or is_numpys(right):
         return True

@@ -93,7 +93,7 @@ def _is_json(items: Sequence[Any]) -> bool:
 
 
 def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
-    """Return the parts of a list as SQL; beside a dict, all of them as canonical JSON."""
+    """Return the parts of a list as SQL; if one is a dict, all of them as canonical JSON."""
     if not is_json and not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
@@ -114,7 +114,7 @@ MOST = 2**127 - 1
 """Greatest integer that DuckDB computes with."""
 
 _DECIMALS = 18
-"""Most decimal places at which a DuckDB decimal still has room for any 64-bit integer."""
+"""Maximum number of decimal places with which a DuckDB decimal can hold any 64-bit integer."""
 
 
 def _of_decimal(number: decimal.Decimal) -> Constant:
@@ -129,7 +129,7 @@ def _of_decimal(number: decimal.Decimal) -> Constant:
 
 
 def of_literal(e: exp.Literal) -> Constant:
-    """Return the number of a literal. Raises QueryError for a literal that is no number."""
+    """Return the number of a literal. Raises QueryError if it is not a number."""
     try:
         number = decimal.Decimal(e.this)
     except decimal.InvalidOperation:
@@ -155,10 +155,10 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
 
 
 def _no_sql(value: complex) -> exp.Expr:
-    """Refuse a complex number where SQL computes. Raises QueryTypeError."""
+    """Refuse a complex number in an expression that SQL computes. Raises QueryTypeError."""
     raise QueryTypeError(
         f"SQL computes with real numbers, but this one is {value!r}. Compare it with complex "
-        "columns by = or <>."
+        "columns with = or <>."
     )
 
 

@@ -115,7 +115,7 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
 def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
     """Return two values in a form in which they compare; see `digest`.
 
-    Digests that are stored for different types are replaced by digests of the decoded values.
+    Digests that are stored for different types are replaced with digests of the decoded values.
     """
     hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and _is_digest(v.tree)]
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}

@@ -45,7 +45,7 @@ def in_one_form(
     tensors : sequence of Tensor
         The tensors.
     text : str
-        The expression as the query has it, for messages.
+        The expression as written in the query, for messages.
     low : Lowering
         The lowering of the query.
 
@@ -61,7 +61,7 @@ def in_one_form(
 
 
 def names_of(type_: Type) -> tuple[str, ...]:
-    """Return the class names of a type, or of the items of a list type; empty without classes."""
+    """Return the class names of a type, or of a list type's items; empty without classes."""
     if type_.items is not None:
         return names_of(type_.items.of)
     return type_.names or ()
@@ -121,7 +121,7 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
     Raises
     ------
     QueryTypeError
-        For classes without names beside classes with names.
+        For classes without names mixed with classes with names.
     """
     of_each = [names_of(t.type) if _has_classes(t.type) else () for t in tensors]
     of_labels = {bool(names_of(t.type)) for t in tensors if _is_labels(t.type)}
@@ -137,7 +137,7 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
-    """Return the names of the classes in a tensor, as a call of NAME."""
+    """Return the names of the classes in a tensor, as a call to NAME."""
 
     def compute(value: Any, *, lead: int) -> Any:
         return _named(value, names)
@@ -191,7 +191,7 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
 
 
 def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
-    """Return classes, or lists of them, with their numbers replaced by `numbers[class]`.
+    """Return classes, or lists of them, with their numbers replaced with `numbers[class]`.
 
     None stays None.
     """
@@ -222,7 +222,7 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
     ]
     if len(set(of_items)) > 1:
         raise QueryTypeError(
-            f"{what} must be given values of one type, but they are {shown}: {text}."
+            f"{what} must be given values of the same type, but they are {shown}: {text}."
         )
     if len({t.ndim for t in types}) > 1:
         raise QueryTypeError(
@@ -233,13 +233,13 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
     formats = {t.box_format or "xyxy" for t in inner if t.shape is None or t.shape[-1:] == (4,)}
     if len(formats) > 1:
         raise QueryTypeError(
-            f"{what} must be given boxes of one format, but they are "
+            f"{what} must be given boxes of the same format, but they are "
             f"{' and '.join(sorted(formats))}: {text}. Convert them with BOX_CONVERT(x, 'xyxy')."
         )
     units = {t.boxes.units for t in inner if t.boxes is not None}
     if len(units) > 1:
         raise QueryTypeError(
-            f"{what} must be given boxes of one unit, but they are in "
+            f"{what} must be given boxes in the same units, but their units are "
             f"{' and '.join(sorted(units))}: {text}. Multiply fractions by the size of the image "
             "first."
         )
@@ -261,7 +261,7 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
     if not all(t.type.is_number for t in tensors):
         shown = " and ".join(str(t.type) for t in tensors)
         raise QueryTypeError(
-            f"{what} must be given columns of one kind, but they are {shown}: {text}."
+            f"{what} must be given columns of the same kind, but they are {shown}: {text}."
         )
     columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
     dtype = reduce(_common, map(np.dtype, sorted(columns)))

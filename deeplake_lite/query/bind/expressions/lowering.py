@@ -160,7 +160,7 @@ _udf_numbers = count()
 """Numbers for the names of functions, since all queries of the process share one database."""
 
 _MOST_TRACES = 200
-"""Most expressions of a query whose places are recorded."""
+"""Maximum number of expressions of a query whose places are recorded."""
 
 _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtract: " Write a subscript: meta['key'].",
@@ -244,7 +244,7 @@ class Lowering:
         self.seed: int | None = None
         self.moment: dt.datetime | None = None
         self.unfolded = 0
-        """Number of aliases that were replaced by their expressions."""
+        """Number of aliases that were replaced with their expressions."""
         self.text = ""
         """The query, for the places of errors."""
         self.effort = Effort("")
@@ -288,7 +288,7 @@ class Lowering:
                 return node.copy()
             case Tensor() if is_numpys(value) and value.is_scalar:
                 raise QueryTypeError(
-                    "Sort keys and SQL functions must be real numbers, truth values or strings, "
+                    "Sort keys and SQL functions must be real numbers, booleans or strings, "
                     f"but {value.text} is {value.type}. Use HASH({value.text}) to test for "
                     "equality."
                 )
@@ -296,7 +296,7 @@ class Lowering:
                 return self._precompute(value, scope)
         raise QueryTypeError(
             f"One value per row is needed here, but {value.text} is a tensor, {value.type}. Reduce "
-            "it, for example by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
+            "it, for example with MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
@@ -538,7 +538,7 @@ class Lowering:
         options: Mapping[str, Any],
         e: exp.Expr,
     ) -> Tensor:
-        """Return a call of a function that NumPy computes.
+        """Return a call to a function that NumPy computes.
 
         Parameters
         ----------
@@ -549,7 +549,7 @@ class Lowering:
         options : mapping
             Constant arguments, by name.
         e : exp.Expr
-            The call as the query has it, for messages.
+            The call as written in the query, for messages.
 
         Raises
         ------

@@ -111,7 +111,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     """Lower IN with a query, which has as many columns as there are values on the left.
 
     Each column is converted like the value that it is compared with: JSON to its comparison key,
-    classes with other names to their names, and integers beside floats to exact pairs.
+    classes with other names to their names, and integers compared with floats to exact pairs.
     """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
     values = [low.value(part, scope) for part in parts]

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 MOST_UNFOLDED = 2_000
-"""Most aliases that a query may replace by their expressions, since each may double its size."""
+"""Maximum number of aliases that a query may replace with their expressions.
+
+Each may double the size of the query.
+"""
 
 
 def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:

@@ -319,9 +319,10 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 
 
 def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
-    """Join values by ``||``, from left to right.
+    """Join values with ``||``, from left to right.
 
-    Operands are in parentheses, so that GROUP BY recognises the same expression elsewhere.
+    Compound operands after the first are put in parentheses, so that GROUP BY recognises the same
+    expression elsewhere.
     """
     first, *others = nodes
     for node in others:

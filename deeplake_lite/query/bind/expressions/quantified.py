@@ -45,7 +45,7 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        For a subquery of several columns, or of tensors.
+        For a subquery with several columns, or with tensors.
     """
     inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
     query, columns = low.nested(inner, scope)
@@ -105,7 +105,7 @@ def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
-    """Return the result for NaN on the left: false beside a number, and null beside null."""
+    """Return the result for NaN on the left: false for a number, and null for a null."""
     some_null = exp.If(this=_exists(query, is_null(value)), true=exp.null())
     if quantifier is exp.Any:
         return exp.Case(ifs=[some_null], default=exp.false())

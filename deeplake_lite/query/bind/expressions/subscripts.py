@@ -137,7 +137,7 @@ def _map_value(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scop
 
 
 _WITHOUT_KEYS = {
-    "number": "a number", "bool": "a truth value", "text": "a string", "bytes": "bytes",
+    "number": "a number", "bool": "a boolean", "text": "a string", "bytes": "bytes",
     "class": "a class", "time": "a time",
 }  # fmt: skip
 """Kinds of values that have no keys, as messages call them."""
@@ -405,7 +405,7 @@ def _turns(item: tuple[Any, ...]) -> bool:
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
-    """Return the size of a sliced axis; None if it is unknown."""
+    """Return the size of a sliced axis, or None if it is unknown."""
     if size is None or not all(isinstance(p, Literal_ | None) for p in item):
         return None
     ends = (None if p is None else int(p.value) for p in item)

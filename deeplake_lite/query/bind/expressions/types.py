@@ -78,7 +78,7 @@ class Types:
         """Return the expressions that a query selects, by name.
 
         They refer only to sources and to recorded queries. Columns of queries in between are
-        replaced by their expressions, since the aliases of those queries are not unique.
+        replaced with their expressions, since the aliases of those queries are not unique.
         """
         if isinstance(query, exp.Subquery):
             return self._selected_expressions(query.this)
@@ -132,7 +132,7 @@ class Types:
         return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
 
     def of(self, node: exp.Expr) -> str | None:
-        """Return DuckDB's name for the type of an expression; None if it is unknown.
+        """Return DuckDB's name for the type of an expression, or None if it is unknown.
 
         The expression is copied, and everything that names a table is replaced or removed, so that
         it can be bound alone.

@@ -1,7 +1,7 @@
-"""Integers beside floats: exact comparisons, and conversion to floats for a common column.
+"""Integers mixed with floats: exact comparisons, and conversion to floats for a common column.
 
-DuckDB would round the integers. Rounding keeps the order, so different doubles decide a comparison.
-If the doubles are equal, integers from 2**53 on are compared as integers.
+DuckDB would round the integers. Rounding is monotonic, so if the doubles differ, they decide the
+comparison. If they are equal, integers beyond ±2**53 are compared as integers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _is_float(dtype: str) -> bool:
 
 
 def are_mixed(one: Kind, other: Kind) -> bool:
-    """Tell whether DuckDB would round an integer of one kind beside a float of the other."""
+    """Tell whether DuckDB would round an integer of one kind compared with a float of the other."""
     dtypes = one.number_dtype, other.number_dtype
     for a, b in (dtypes, dtypes[::-1]):
         if _is_integer(a) and _is_float(b):

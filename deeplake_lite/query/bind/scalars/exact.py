@@ -1,9 +1,9 @@
 """Exact comparisons of constant numbers with integers and floats.
 
 Every number in a query (an integer of any size, a `Decimal`, a literal with a fraction, a string in
-quotes) becomes a `Decimal` here. Beside integers it is replaced by an integer that compares in the
-same way, so that neither DuckDB nor NumPy converts the integers to floats: ``x < 2.5`` becomes
-``x < 3``, and ``x < 10**200`` becomes ``x <= 2**64 - 1``.
+quotes) becomes a `Decimal` here. Compared with integers, it is replaced with an integer that
+compares in the same way, so that neither DuckDB nor NumPy converts the integers to floats:
+``x < 2.5`` becomes ``x < 3``, and ``x < 10**200`` becomes ``x <= 2**64 - 1``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DECIMAL = re.compile(r"-?\d{0,9}\.\d{1,9}", re.ASCII)
 """Literals that are decimals in DuckDB, which become floats of the width of the other side."""
 
 _OF_COLUMNS = -(2**63), 2**64 - 1
-"""Least and greatest integer that a column of any integer dtype can hold."""
+"""Smallest and largest integer that a column of any integer dtype can hold."""
 
 NO_INTEGER = 0.5
 """A number that equals no integer."""
@@ -74,9 +74,9 @@ def number_of(value: Value) -> Decimal | None:
 def beside_integers(
     kind: type[exp.Expr], left: Value, right: Value
 ) -> tuple[type[exp.Expr], Value, Value]:
-    """Replace a constant beside integers by an integer that compares in the same way.
+    """Replace a constant that is compared with integers with one that compares in the same way.
 
-    Beside other numbers, constants that exceed DuckDB's integers become floats.
+    Compared with other numbers, constants that exceed DuckDB's integers become floats.
 
     Returns
     -------
@@ -111,10 +111,10 @@ def _beside(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a number with a fraction stands for beside a column of short floats.
+    """Return the float that a fraction stands for when compared with a column of short floats.
 
     DuckDB would compare a number with an exponent, or with many digits, in 64 bits. Return None
-    for whole numbers, beside anything else, and for literals that DuckDB itself rounds to float32.
+    for whole numbers, for other columns, and for literals that DuckDB itself rounds to float32.
     """
     dtype = value.kind.number_dtype if isinstance(value, Sql) else ""
     if dtype not in ("float16", "float32") or not number.is_finite() or number % 1 == 0:
@@ -206,10 +206,10 @@ def _as_double(value: float) -> Constant:
 
 
 def equal_beside(constant_: Value, value: Value) -> Value:
-    """Replace a constant that is compared with integers by ``=`` by the integer that equals it.
+    """Replace a constant that ``=`` compares with integers with the integer that equals it.
 
-    Beside floats, a number that equals no float becomes an integer that equals no float either, and
-    which is compared exactly. Anything else is returned as it is.
+    Compared with floats, a number that equals no float becomes an integer that equals no float
+    either, and that is compared exactly. Anything else is returned as it is.
     """
     number = number_of(constant_)
     if number is None or not isinstance(constant_, Constant):
@@ -250,7 +250,7 @@ def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
 def parse_fraction(value: Value) -> Value:
     """Convert a string with a decimal point to its number; return anything else as it is.
 
-    Beside integers, DuckDB would round such a string.
+    When such a string is compared with integers, DuckDB would round it.
 
     >>> parse_fraction(constant(" 1.4")).value, parse_fraction(constant("1.4 m")).value
     (1.4, '1.4 m')

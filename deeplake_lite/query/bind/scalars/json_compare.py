@@ -54,7 +54,7 @@ def compare_json(
     Raises
     ------
     QueryTypeError
-        For bytes beside JSON.
+        For bytes compared with JSON.
     """
     agree(left, right), agree(right, left)  # raises for kinds that do not compare with JSON
     if kind is exp.EQ:
@@ -138,7 +138,7 @@ def _compare_exactly(
     """Return a comparison of an integer with a number of any type that rounds neither.
 
     The integer is compared with the integer nearest to the number. If these are equal, that nearest
-    integer is compared with the number. Beside numbers of more than 128 bits, floats are compared.
+    integer is compared with the number. For numbers of more than 128 bits, floats are compared.
 
     Parameters
     ----------

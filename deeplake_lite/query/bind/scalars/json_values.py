@@ -20,7 +20,7 @@ def path_of_key(key: str) -> str:
     r"""Return the path of a key of a JSON object.
 
     It is a JSON path, because a JSON Pointer would also read '0' as a position of a list. The few
-    keys that DuckDB's JSON paths cannot name are no numbers, so they become JSON Pointers.
+    keys that DuckDB's JSON paths cannot name are not numbers, so they become JSON Pointers.
 
     >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
     ('$."a.b"', '/', '/a\\b')
@@ -111,11 +111,11 @@ def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
 
 
 _SHOWN = 60
-"""Most characters of a JSON value in a message."""
+"""Maximum length of a JSON value in a message, in characters."""
 
 
 def _as_bool(node: exp.Expr) -> exp.Expr:
-    """Return JSON's true or false as a truth value."""
+    """Return JSON's true or false as a boolean."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
@@ -157,7 +157,7 @@ def only_text(node: exp.Expr) -> exp.Expr:
 
 
 def only_bool(node: exp.Expr) -> exp.Expr:
-    """Return the truth value of JSON's true or false; null for other values."""
+    """Return JSON's true or false as a boolean; other values become null."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node))])
 
 
@@ -168,7 +168,7 @@ def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
 
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a truth value and equals another truth value."""
+    """Return whether a JSON value is a boolean and equals another boolean."""
     same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(_as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 

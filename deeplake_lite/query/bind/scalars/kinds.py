@@ -125,7 +125,7 @@ def agree(value: Value, other: Value) -> Value:
     """Return a value in the form in which it compares with `other`.
 
     Constant strings become class numbers, times or numbers if the other value is one. Classes
-    become their names beside strings and beside classes with other names.
+    become their names if the other value is a string, or a class with other names.
 
     Raises
     ------
@@ -182,11 +182,11 @@ _LIKE_A_MOMENT = re.compile(
 
 
 def _check_moment(text: str) -> None:
-    """Refuse a string beside times that is not a time itself. Raises QueryTypeError."""
+    """Refuse a string that is compared with times but is not a time. Raises QueryTypeError."""
     if is_impossible(text) or has_odd_fraction(text) or not _LIKE_A_MOMENT.fullmatch(text):
         raise QueryTypeError(
-            "A string beside times must be a time, such as '2026-01-31' or '2026-01-31T12:00:00', "
-            f"but it is {text!r:.60}."
+            "A string compared with times must be a time, such as '2026-01-31' or "
+            f"'2026-01-31T12:00:00', but it is {text!r:.60}."
         )
 
 
@@ -198,7 +198,7 @@ def parse_fractions(values: list[Value]) -> list[Value]:
 
 
 def check_bytes(value: Value, other: Value) -> None:
-    """Refuse bytes on either side, beside anything but bytes. Raises QueryTypeError."""
+    """Refuse bytes on either side, unless both sides are bytes. Raises QueryTypeError."""
     for side, beside in ((value, other), (other, value)):
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
@@ -215,7 +215,7 @@ def check_column(values: Iterable[Value]) -> None:
     Raises
     ------
     QueryTypeError
-        For bytes beside anything else, and for classes beside numbers.
+        For bytes mixed with anything else, and for classes mixed with numbers.
     """
     of_kinds = {kind_of(value): value for value in values if not is_null_constant(value)}
     for (mine, value), (theirs, other) in combinations(of_kinds.items(), 2):
@@ -225,7 +225,7 @@ def check_column(values: Iterable[Value]) -> None:
 
 
 def check_classes(*kinds: Kind) -> None:
-    """Refuse classes beside numbers in one column. Raises QueryTypeError."""
+    """Refuse classes mixed with numbers in one column. Raises QueryTypeError."""
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
@@ -236,7 +236,7 @@ def check_classes(*kinds: Kind) -> None:
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Refuse a string that is not constant beside a number, a time or a truth value.
+    """Refuse a string that is not constant if it is compared with a number, time or boolean.
 
     DuckDB would convert it to the type of the other side and might round it.
     """
@@ -257,7 +257,7 @@ WITHOUT_NAMES = (
     "Classes with names cannot be combined with classes without names, whose numbers may have "
     "other meanings. Declare the names in both lakes, or cast the numbers: CAST(x AS TEXT)."
 )
-"""Message for classes with names beside classes without names."""
+"""Message for classes with names mixed with classes without names."""
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
@@ -275,7 +275,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     Raises
     ------
     QueryTypeError
-        For example, for months beside days, or for lists of strings and of numbers.
+        For example, for months mixed with days, or for lists of strings and of numbers.
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
@@ -283,7 +283,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
         0,
         2,
     ):
-        other = "a truth value" if mine.name == "class" else "a class"
+        other = "a boolean" if mine.name == "class" else "a class"
         raise QueryTypeError(
             f"{_described(value)} is compared with {other}, but only one of two classes can be "
             "true or false. Compare classes with their names, or with their numbers, which start "
@@ -302,8 +302,8 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     if units[0] != units[1] and mine.name == theirs.name == "time" and known:
         raise QueryTypeError(
             "Months and years can be combined only with durations in the same unit, but "
-            f"{_described(value)} is beside a time of another unit. Use one unit for both, or "
-            "compare counts: CAST(x AS BIGINT)."
+            f"{_described(value)} is combined with a time in another unit. Use one unit for both, "
+            "or compare counts: CAST(x AS BIGINT)."
         )
 
 
@@ -341,8 +341,8 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
-            "Lists and structs compare part by part, but SQL would round the integers of one "
-            "beside the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
+            "Lists and structs compare part by part, but SQL would round the integers of one to "
+            "compare them with the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
         )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
@@ -361,7 +361,7 @@ def unit_of_months(kind: Kind) -> str:
 
 
 WORDS = {
-    "number": "a number", "bool": "a truth value", "text": "a string", "class": "a class",
+    "number": "a number", "bool": "a boolean", "text": "a string", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
 """Kinds of values as messages call them."""
@@ -421,7 +421,7 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 _DIGITS = 40
-"""Most digits of a whole number; larger ones that are written with a point are floats."""
+"""Maximum number of digits of a whole number; larger ones written with a point are floats."""
 
 
 def _full_value(value: Constant) -> Any:
@@ -446,8 +446,8 @@ def _whole(value: Constant) -> Decimal | None:
 def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
     """Convert values to a form that one column can hold, and return them and its kind.
 
-    Classes with the same names stay numbers, also beside a constant name; others become their
-    names.
+    Classes with the same names stay numbers, also when mixed with a constant name; others become
+    their names.
 
     Raises
     ------
@@ -623,6 +623,6 @@ def check_ordered(*values: Value) -> None:
     """Refuse to order JSON within lists, structs and maps. Raises QueryTypeError."""
     if any(kind_of(value).holds_json for value in values):
         raise QueryTypeError(
-            "Lists and structs that hold JSON have no order, but JSON alone has one. Order by the "
-            "parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
+            "Lists and structs that hold JSON cannot be ordered; only JSON on its own can. Order "
+            "by their parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
         )

@@ -24,7 +24,7 @@ def sort_nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.
     """Return a call that sorts a list in descending order, with NaN last.
 
     Any other call is returned as it is. The call sorts the list, or gives the positions of its
-    items in order, and moves those of NaN behind those of numbers.
+    items in order, and moves those of NaN after those of numbers.
     """
     words = [
         a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)

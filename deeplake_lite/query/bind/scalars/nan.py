@@ -1,4 +1,4 @@
-"""Comparisons with NaN, which are false, and null beside null; in DuckDB, NaN equals itself."""
+"""Comparisons with NaN: false, or null if the other side is null. In DuckDB, NaN equals itself."""
 
 from __future__ import annotations
 
