@@ -33,8 +33,8 @@ CLAUSES = {
         "Brings rows with equal values together, in the order in which the values first occur."
     ),
     "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": (
-        "Draws rows at random by weight. A weight is a finite number that is not negative; null "
-        "counts as 0, and NaN is an error. `MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)` and "
+        "Draws rows at random by weight. A weight is a finite, non-negative number; null counts as "
+        "0, and NaN is an error. `MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)` and "
         "`SUM_WEIGHT(…)` compute weights from conditions."
     ),
     "`EXPAND BY before, after`": ("Adds the rows before and after each row. No row appears twice."),
@@ -44,7 +44,8 @@ CLAUSES = {
 
 RULES = {
     "SQL or NumPy": (
-        "A scalar behaves as in DuckDB. A tensor, that is, a value with axes, behaves as in NumPy."
+        "A scalar behaves as in DuckDB, and a tensor (a value with axes) as in NumPy, unless a "
+        "rule below says otherwise."
     ),
     "Small integers": (
         "Before arithmetic, integers of a tensor are widened to 64 bits, and `SUM` and `PROD` "
@@ -66,18 +67,18 @@ RULES = {
         " n - 1, as in SQL; `STDDEV_POP` uses n. For complex scalars, it is n."
     ),
     "Integers": (
-        "Integers are exact or an error, whether they are stored or computed, and comparisons "
-        "with numbers of any size and with fractions are exact. If neither int64 nor uint64 can "
-        "hold a result, only `CAST(x AS DOUBLE)` rounds it. Between two tensors, or a tensor and "
-        "a column, NumPy's rules apply: integers combined with floats become floats, which round "
-        "integers beyond 2**53. A column that mixes the two, such as one from CASE or UNION, does"
-        " not round them."
+        "Scalar integers are exact or an error, whether they are stored or computed, and "
+        "comparisons with numbers of any size and with fractions are exact. If neither int64 nor "
+        "uint64 can hold a result, only `CAST(x AS DOUBLE)` rounds it. Between two tensors, or a "
+        "tensor and a column, NumPy's rules apply: integers combined with floats become floats, "
+        "which round integers beyond 2**53. A column that mixes the two, such as one from CASE or "
+        "UNION, does not round them."
     ),
     "Fractions": (
-        "Beside a column of float16 or float32, a number with a fraction stands for the nearest "
-        "number that the column can hold, so `f = 0.1` finds a stored 0.1; so does "
+        "When compared with a column of float16 or float32, a number with a fractional part stands "
+        "for the nearest number that the column can hold, so `f = 0.1` finds a stored 0.1; so does "
         "`ds[ds['f'] == 0.1]`. Whole numbers, lists, arrays and `CAST(0.1 AS DOUBLE)` are compared "
-        "exactly. NumPy differs in that it rounds whole numbers, too, but no np.float64."
+        "exactly. NumPy differs in that it also rounds whole numbers, but not np.float64 values."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
@@ -104,13 +105,13 @@ RULES = {
         "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
         "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
-        'matter, but `true`, `1` and `"1"` are three different values. JSON\'s null is null. '
+        'matter, but `true`, `1` and `"1"` are three different values. A JSON null is an SQL null. '
         "Arithmetic and `SUM` use floats; an integer that a float cannot represent is an error, "
         "unless `CAST(x AS BIGINT)` preserves it."
     ),
     "Conditions": (
-        "A condition has one truth value per row. Wrap a tensor in `ANY(…)` or `ALL(…)`. A number "
-        "is true unless it is 0, also within JSON; strings, lists and objects of JSON are null as "
+        "A condition has one boolean per row. Wrap a tensor in `ANY(…)` or `ALL(…)`. A number is "
+        "true unless it is 0, including in JSON; strings, lists and objects of JSON are null as "
         "conditions, and `CAST(x AS BOOLEAN)` refuses them."
     ),
     "Division": (
@@ -166,7 +167,7 @@ RULES = {
         "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b)"
         " -> a + b)` treat each item like a column of its type. A lambda cannot contain a query "
         "or an aggregate of an item. A second parameter is the position of the item, from 1. The "
-        "strings that a lambda makes for one list may have 67,108,864 characters in total."
+        "strings that a lambda makes for one list may have at most 67,108,864 characters in total."
     ),
     "`LOG`": "The natural logarithm, for scalars and for tensors.",
     "NaN": (
@@ -183,7 +184,7 @@ RULES = {
     ),
     "Names": (
         "If a column and an alias have the same name, WHERE uses the column. ORDER BY uses the "
-        "alias, but the column within an expression."
+        "alias if the name stands alone, and the column if it is part of an expression."
     ),
     "Class labels": (
         "Labels can be compared with names and with numbers: `label = 'rose'`. Labels of another "
@@ -228,14 +229,14 @@ RULES = {
         "when it is saved or pickled; run the query again for a newer one."
     ),
     "Your own functions": (
-        "A saved or pickled view of a query runs the query again when it is opened. If one of "
-        "your functions then gives different rows, that is a `DamagedError`. To replace a "
-        "built-in function for all types, register yours with `override=True`."
+        "A saved or pickled view of a query runs the query again when it is opened. If one of your "
+        "functions then gives different rows, a `DamagedError` is raised. To replace a built-in "
+        "function for all types, register yours with `override=True`."
     ),
     "DuckDB's functions": (
-        "Functions of values are available: strings, numbers, dates, lists, JSON, windows "
-        "(`OVER`) and aggregates. Functions that read files, wait, change anything or reveal "
-        "something about the process are not."
+        "Functions that only compute values are available: those of strings, numbers, dates, lists "
+        "and JSON, window functions (`OVER`) and aggregates. Functions that read files, wait, "
+        "change anything or reveal something about the process are not."
     ),
     "SQL of other databases": (
         "Anything not listed here, such as ASOF JOIN, PIVOT, WITH TIES or UNION BY NAME, is an "
@@ -262,7 +263,7 @@ ROWS = {
         "`SIZE`."
     ),
     "`COUNT(*)`, `COUNT(x)`, `COUNT(DISTINCT x)`": (
-        "The number of rows, of values that are not null, and of different values."
+        "The number of rows, of non-null values, and of distinct values."
     ),
     "`FIRST(x)`, `LAST(x)`, `LIST(x)`": (
         "Values of a group, scalars or tensors, optionally in an order: `FIRST(x ORDER BY y)`."
@@ -277,7 +278,9 @@ ROWS = {
     "`LEN(x)`, `LENGTH(x)`": (
         "The number of characters of a string, or the length of a tensor's first axis."
     ),
-    "`UNNEST(x)`": "In the select list: one row for each part of a tensor or a sequence.",
+    "`UNNEST(x)`": (
+        "In the select list: one row per item of a sequence, or per index of a tensor's first axis."
+    ),
 }
 """Functions of rows, of groups, and of metadata that is known without reading values."""
 

@@ -112,7 +112,7 @@ def test_casts(ds: dl.Dataset, query: str) -> None:
 
 @pytest.mark.parametrize("text", ["2020/02/29 00:00:00.4", "2020-2-29 0:00:00.4"])
 def test_a_fraction_in_another_form_is_refused(ds: dl.Dataset, text: str) -> None:
-    with pytest.raises(dl.QueryTypeError, match="A string beside times must be a time"):
+    with pytest.raises(dl.QueryTypeError, match="A string compared with times must be a time"):
         ds.query(f"SELECT t_s = '{text}' AS x")
     assert ds.query(f"SELECT t_s = '{text[:-2]}' AS x")["x"][:].tolist() == [True]
 

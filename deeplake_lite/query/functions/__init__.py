@@ -42,7 +42,7 @@ def reference() -> str:
     r"""Return Markdown tables of all functions, one for each group.
 
     >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
-    | `IOU(boxes, others)` | Set IoU, 0 to 1: IoUs of the optimal one-to-one matching, summed, ... |
+    | `IOU(boxes, others)` | Sum of the IoUs of the optimal one-to-one matching, divided by ... |
     """
     entries = list({id(entry): entry for entry in REGISTRY.values()}.values())
     lines = []

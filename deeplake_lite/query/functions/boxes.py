@@ -77,7 +77,7 @@ def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 @function("IOU(boxes, others)", group=GROUP)
 def _iou(boxes: Arg, others: Arg) -> Bound:
-    """Set IoU, 0 to 1: IoUs of the optimal one-to-one matching, summed, over the larger count."""
+    """Sum of the IoUs of the optimal one-to-one matching, divided by the larger number of boxes."""
     pairs = _pair("IOU", boxes, others)
 
     def compute(value: Any, other: Any, *, lead: int) -> Any:

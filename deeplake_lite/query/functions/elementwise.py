@@ -50,8 +50,8 @@ _unary("LOG2", "Logarithm to base 2.", np.log2)
 _unary("LOG10", "Logarithm to base 10.", np.log10)
 _unary("SIN", "Sine of an angle in radians.", np.sin)
 _unary("COS", "Cosine of an angle in radians.", np.cos)
-_unary("FLOOR", "Nearest integer below.", np.floor)
-_unary("CEIL", "Nearest integer above.", np.ceil)
+_unary("FLOOR", "Largest integer not greater than x.", np.floor)
+_unary("CEIL", "Smallest integer not less than x.", np.ceil)
 _unary("SIGN", "Sign of a number: -1, 0 or 1.", np.sign)
 _unary("ISNAN", "Whether elements are NaN.", np.isnan)
 
@@ -115,7 +115,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
 
 @function("NORMALIZE(x, range=None)", group=GROUP)
 def _normalize(x: Arg, range: Arg | None = None) -> Bound:
-    """Rescales [low, high], or own min and max, to [0, 1]; boxes to fractions of a window."""
+    """Rescales [low, high], by default x's min and max, to [0, 1]; boxes to window fractions."""
     numbers("NORMALIZE", x, *([range] if range else []))
     is_boxes = x.type.boxes is not None
     if range is None:

@@ -101,7 +101,7 @@ def _power(x: Arg, y: Arg) -> Bound:
 
 @function("-x", group=GROUP, name="NEG")
 def _negative(x: Arg) -> Bound:
-    """Negative."""
+    """Negation."""
     numbers("NEG", x)
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
@@ -272,9 +272,9 @@ def _name_to_number(arg: Arg, other: Arg) -> Arg:
 _comparison("=", "Whether elements are equal.", np.equal, operator.eq)
 _comparison("<>", "Whether elements differ.", np.not_equal, operator.ne)
 _comparison("<", "Whether elements are less.", np.less, operator.lt)
-_comparison("<=", "Whether elements are less or equal.", np.less_equal, operator.le)
+_comparison("<=", "Whether elements are less than or equal.", np.less_equal, operator.le)
 _comparison(">", "Whether elements are greater.", np.greater, operator.gt)
-_comparison(">=", "Whether elements are greater or equal.", np.greater_equal, operator.ge)
+_comparison(">=", "Whether elements are greater than or equal.", np.greater_equal, operator.ge)
 
 
 def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -> None:

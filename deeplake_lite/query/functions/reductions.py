@@ -168,7 +168,7 @@ _reduction("STD", "Standard deviation of the elements.", _std, "STDDEV", "ASTD")
 _reduction("VAR", "Variance of the elements.", _var, "VARIANCE")
 _reduction("MIN", "Smallest element.", _plain(np.min), "AMIN")
 _reduction("MAX", "Largest element.", _plain(np.max), "AMAX")
-_reduction("ANY", "Whether an element is not zero.", _plain(np.any), of_nothing=True, decisive=True)
+_reduction("ANY", "Whether any element is nonzero.", _plain(np.any), of_nothing=True, decisive=True)
 _reduction("ALL", "Whether no element is zero.", _plain(np.all), of_nothing=True, decisive=False)
 _reduction(
     "ALL_STRICT",
