@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.tensors import by_shape, rowwise
+from deeplake_lite.query.tensors import by_shape, spans
 
 BOXES = [np.arange(4 * (i % 4), dtype="float32").reshape(-1, 4) + i for i in range(40)]
 
@@ -77,7 +77,7 @@ def ds():
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_many_rows_at_once_are_what_each_is_alone(ds, text, monkeypatch):
     at_once = ds.query(f"SELECT {text} AS x")["x"][:]
-    monkeypatch.setattr(rowwise, "SMALL_BYTES", -1)
+    monkeypatch.setattr(spans, "SMALL_BYTES", -1)
     alone = ds.query(f"SELECT {text} AS x")["x"][:]
     assert len(at_once) == len(alone) == 40
     for a, b in zip(at_once, alone, strict=True):
@@ -89,7 +89,7 @@ def test_many_rows_at_once_are_what_each_is_alone(ds, text, monkeypatch):
 @pytest.mark.parametrize("text", EXPRESSIONS[:6])
 def test_conditions_choose_the_same_rows(ds, text, monkeypatch):
     at_once = ds.query(f"SELECT k ORDER BY {text}, k")["k"][:]
-    monkeypatch.setattr(rowwise, "SMALL_BYTES", -1)
+    monkeypatch.setattr(spans, "SMALL_BYTES", -1)
     np.testing.assert_array_equal(at_once, ds.query(f"SELECT k ORDER BY {text}, k")["k"][:])
 
 

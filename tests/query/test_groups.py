@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.tensors import evaluate, groups
+from deeplake_lite.query.tensors import groups, stacked
 
 fresh = itertools.count()
 
@@ -201,7 +201,7 @@ DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_aggregates_of_many_rows_are_those_of_wide_numbers(dtype, shape, block, monkeypatch):
     """5,000 rows around 20: their sum is beyond float16, and units beyond 2048 are lost in it."""
-    monkeypatch.setattr(evaluate, "BLOCK_ROWS", block)
+    monkeypatch.setattr(stacked, "BLOCK_ROWS", block)
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(15, 26, 3000), rng.integers(0, 2, 3000)], axis=1).astype(dtype)
     ds = dl.create("memory://many-rows", {"k": "int8", "x": dl.Array(dtype, shape)}, overwrite=True)

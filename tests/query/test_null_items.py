@@ -11,7 +11,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.tensors import rowwise
+from deeplake_lite.query.tensors import spans
 
 ITEMS: dict[str, tuple[Any, list[Any], str]] = {
     "whole": (dl.Scalar("int32", nullable=True), [1, None, 3], "1"),
@@ -27,10 +27,10 @@ T, F, N = True, False, None
 ROWS = [[T, N, F], [N], [], [T, F], [T, N], [F, N], [N, N], None]
 
 
-@pytest.fixture(scope="module", params=[rowwise.SMALL_BYTES, -1], ids=["many", "one by one"])
+@pytest.fixture(scope="module", params=[spans.SMALL_BYTES, -1], ids=["many", "one by one"])
 def ds(request) -> Any:
     patch = pytest.MonkeyPatch()
-    patch.setattr(rowwise, "SMALL_BYTES", request.param)
+    patch.setattr(spans, "SMALL_BYTES", request.param)
     schema = {name: dl.Sequence(item, nullable=True) for name, (item, *_) in ITEMS.items()}
     ds = dl.create("memory://null-items", {"id": "int64", **schema}, overwrite=True)
     rows = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.tensors import rowwise
+from deeplake_lite.query.tensors import spans
 
 PRESENT = [True, False, True, False]
 SHAPES = {"e": (3,), "m": (2, 3), "im": (2, 2, 3)}
@@ -22,9 +22,9 @@ OF_EMPTY = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=[rowwise.SMALL_BYTES, -1], ids=["many at once", "one by one"])
+@pytest.fixture(params=[spans.SMALL_BYTES, -1], ids=["many at once", "one by one"])
 def ds(request, monkeypatch, registry):  # noqa: ARG001
-    monkeypatch.setattr(rowwise, "SMALL_BYTES", request.param)
+    monkeypatch.setattr(spans, "SMALL_BYTES", request.param)
     schema = {name: dl.Array("int16", shape, nullable=True) for name, shape in SHAPES.items()}
     made = dl.create("memory://elements", {"k": "int64", **schema}, overwrite=True)
     rows = {n: [np.ones(s, "int16") if p else None for p in PRESENT] for n, s in SHAPES.items()}

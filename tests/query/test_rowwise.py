@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.tensors import rowwise
+from deeplake_lite.query.tensors import rowwise, spans
 
 
 @pytest.fixture
 def pictures(tmp_path, monkeypatch):
-    monkeypatch.setattr(rowwise, "SMALL_BYTES", 0)
+    monkeypatch.setattr(spans, "SMALL_BYTES", 0)
     rng = np.random.default_rng(0)
     images = [rng.integers(255, size=(20 + i % 3, 30, 3), dtype=np.uint8) for i in range(200)]
     ds = dl.create(str(tmp_path / "lake"), {"image": dl.Image("png"), "kind": "int32"})
@@ -20,7 +20,7 @@ def pictures(tmp_path, monkeypatch):
 
 def test_blocks_hold_no_more_bytes_than_they_may(pictures, monkeypatch):
     ds, images = pictures
-    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
+    monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
     held, opened = [], rowwise._Reader.__init__
 
     def counted(self, tree, env, inner):
@@ -37,14 +37,14 @@ def test_blocks_hold_no_more_bytes_than_they_may(pictures, monkeypatch):
 
 def test_an_error_in_a_block_that_is_read_ahead_ends_the_query(pictures, monkeypatch):
     ds, _ = pictures
-    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
+    monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
     with pytest.raises(dl.QueryError, match="boolean index did not match"):
         ds.query("SELECT * WHERE SUM(image[$m]) > 5", params={"m": np.ones((20, 30, 3), bool)})
 
 
 def test_an_index_beyond_a_row_is_null(pictures, monkeypatch):
     ds, images = pictures
-    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
+    monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
     found = ds.query("SELECT image[21, 0, 0] AS y")["y"][:]
     assert found.mask.tolist() == [len(image) < 22 for image in images]
     assert found.compressed().tolist() == [int(i[21, 0, 0]) for i in images if len(i) == 22]
@@ -53,7 +53,7 @@ def test_an_index_beyond_a_row_is_null(pictures, monkeypatch):
 @pytest.mark.parametrize("name", ["SUM", "MEAN", "MIN", "MAX", "STD"])
 def test_aggregates_of_a_group_go_block_by_block(pictures, name, monkeypatch):
     ds, images = pictures
-    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(spans, "BLOCK_BYTES", 20_000)
     found = ds.query(f"SELECT kind, {name}(image) AS y GROUP BY kind ORDER BY kind")["y"][:]
     for kind, got in enumerate(found):
         expected = getattr(np, name.lower())(np.stack(images[kind::3]), axis=0)

@@ -110,7 +110,7 @@ def test_what_a_function_keeps_of_a_column_is_made_once():
 
 def test_a_column_larger_than_the_cache_is_never_whole_in_memory(monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.run.sources.CACHE", ColumnCache(100_000))
-    monkeypatch.setattr("deeplake_lite.query.tensors.evaluate.BLOCK_BYTES", 50_000)
+    monkeypatch.setattr("deeplake_lite.query.tensors.stacked.BLOCK_BYTES", 50_000)
     ds = dl.create("memory://large", {"x": dl.Array("float32", (100,))})
     ds.append({"x": np.ones((1000, 100))})
     ds.commit("large")

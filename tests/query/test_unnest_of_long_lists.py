@@ -147,7 +147,7 @@ def test_positions_that_are_null_or_out_of_range_give_null(ds):
 
 
 def test_a_large_value_is_shared_by_the_threads(ds, decoded, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.tensors.rowwise.SMALL_BYTES", 0)
+    monkeypatch.setattr("deeplake_lite.query.tensors.spans.SMALL_BYTES", 0)
     assert _same(ds.query("SELECT UNNEST(pixels) AS u")["u"][:], _items(ds, "pixels"))
     assert decoded["pixels"] <= 2 * 6000 // 32
     found = ds.query("SELECT UNNEST(texts) AS u")["u"][:]

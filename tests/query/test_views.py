@@ -287,7 +287,7 @@ def test_user_functions_work_in_every_clause(ds):
 
 
 def test_memory_stays_small(make_lake, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.tensors.rowwise.BLOCK_BYTES", 2**22)
+    monkeypatch.setattr("deeplake_lite.query.tensors.spans.BLOCK_BYTES", 2**22)
     count, side = 200, 256
     image = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype="uint8")
     ds = make_lake({"image": dl.Image("raw"), "a": "int32"})

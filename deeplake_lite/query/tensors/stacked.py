@@ -1,0 +1,184 @@
+"""Evaluating trees whose rows have one shape: a block of rows is stacked and computed at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.query.functions.room import TooMany
+from deeplake_lite.query.run.metadata import metadata
+from deeplake_lite.query.run.sources import BLOCK_BYTES
+from deeplake_lite.query.tensors.trees import (
+    as_array,
+    cells,
+    constant_index,
+    from_sql,
+    is_dense,
+    masked,
+    objects,
+    out_of_range,
+    row_bytes,
+    rows_of,
+)
+from deeplake_lite.query.values import (
+    Call,
+    Cell,
+    Choice,
+    Given,
+    Grouped,
+    Index,
+    Literal_,
+    Meta,
+    Tree,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.query.tensors.trees import Env
+
+BLOCK_ROWS = 65_536
+"""Maximum number of rows in a block."""
+
+
+def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+    """Yield a tree's values in blocks of rows, as arrays or lists; nulls are masked, or None."""
+    size, stop = _block_rows(tree), 0
+    while stop < count:
+        start, stop = stop, min(stop + size, count)
+        part = {key: values[start:stop] for key, values in env.items()}
+        try:
+            with np.errstate(all="ignore"):
+                values = _stack(tree, part)
+        except TooMany:  # the block's results take too much memory: retry with half as many rows
+            size, stop = (stop - start) // 2, start
+            continue
+        if isinstance(values, list):
+            yield values if len(values) == stop - start else values * (stop - start)
+            continue
+        values = np.asanyarray(values)
+        if len(values) != stop - start:  # one value for all rows
+            values = np.repeat(values, stop - start, axis=0)
+        yield values
+
+
+def _block_rows(tree: Tree) -> int:
+    """Return the number of rows of a block."""
+    widest = max((row_bytes(cell) for cell in cells(tree)), default=8)
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // max(8, widest)))
+
+
+def gives_lists(tree: Tree) -> bool:
+    """Tell whether a tree is a call that takes a block of rows at once and returns a list."""
+    return isinstance(tree, Call) and tree.bound.lists and all(map(stacks, tree.args))
+
+
+def stacks(tree: Tree) -> bool:
+    """Tell whether a block of rows can be stacked and computed at once.
+
+    Rows without elements cannot be stacked, because a mask has no element to mark a null with.
+    """
+    if 0 in (tree.type.shape or ()):
+        return False
+    match tree:
+        case Cell():
+            return is_dense(tree)
+        case Grouped():
+            return False
+        case Choice(options=options, type=type_):
+            is_same = type_.is_of_one_shape and all(o.type.shape == type_.shape for o in options)
+            return is_same and all(map(stacks, options))
+        case Meta(type=type_):
+            return None not in (type_.shape or ())
+        case Call(bound=bound, args=args) if bound.lists:
+            return bound.type.is_of_one_shape and all(map(stacks, args))
+        case Call(bound=bound, args=args):
+            return bound.stacks and all(map(stacks, args))
+        case Index(base):
+            return constant_index(tree) is not None and stacks(base)
+        case Given(type=type_):
+            return type_.ndim == 0
+        case _:
+            return True
+
+
+def _stack(tree: Tree, env: Env) -> Any:
+    """Return a block of values stacked along a first axis, of length 1 if all are the same."""
+    match tree:
+        case Cell(key, source, field):
+            rows, null = rows_of(env[key])
+            return masked(source.dense(field, rows), null)
+        case Meta():
+            return metadata(tree, env[tree.key])
+        case Given(key, type_):
+            return from_sql(env[key], type_)
+        case Literal_(value, type_):
+            return (as_array(value) if type_.items is None else objects(value))[None]
+        case Call(bound=bound, args=args):
+            auxiliary = _auxiliary(tree, env)
+            options = {} if auxiliary is None else {"auxiliary": auxiliary}
+            return bound.compute(*(_argument(a, env) for a in args), lead=1, **options)
+        case Index():
+            return _index(tree, env)
+        case Choice():
+            return _choose(tree, env)
+    raise AssertionError(tree)
+
+
+def _choose(tree: Choice, env: Env) -> Any:
+    """Evaluate each option for its own rows: its inputs are valid in these rows only."""
+    tags = np.asarray(env[tree.key])
+    shape = tuple(n or 0 for n in tree.type.shape or ())
+    out = np.ma.zeros((len(tags), *shape), tree.type.dtype)
+    for number, option in enumerate(tree.options):
+        if (here := tags == number).any():
+            part = {key: values[here] for key, values in env.items()}
+            out[here] = _stack(option, part)
+    return out if np.ma.getmaskarray(out).any() else np.ma.getdata(out)
+
+
+def _argument(tree: Tree, env: Env) -> Any:
+    """Return the values of an argument, broadcast to all rows of the block unless it is constant.
+
+    Functions know the values of constants already.
+    """
+    values = _stack(tree, env)
+    rows = max(map(len, env.values()), default=1)
+    if isinstance(tree, Literal_) or len(values) == rows:
+        return values
+    if isinstance(values, list):
+        return values * rows
+    data = np.broadcast_to(np.ma.getdata(values), (rows, *values.shape[1:]))
+    if not np.ma.isMaskedArray(values):
+        return data
+    return np.ma.MaskedArray(data, np.broadcast_to(np.ma.getmaskarray(values), data.shape))
+
+
+def _auxiliary(tree: Call, env: Env) -> Any:
+    """Return the auxiliary array that a function caches for the column it is called with."""
+    if tree.bound.auxiliary is None:
+        return None
+    [cell, *others] = [arg for arg in tree.args if not isinstance(arg, Literal_)]
+    if others or not isinstance(cell, Cell):
+        return None
+    rows, null = rows_of(env[cell.key])
+    return (
+        None if null is not None else cell.source.auxiliary(cell.field, tree.bound.auxiliary, rows)
+    )
+
+
+def _index(tree: Index, env: Env) -> Any:
+    """Index a block of values; read no more of a stored column than the index needs."""
+    index = constant_index(tree)
+    assert index is not None
+    if isinstance(tree.base, Cell) and all(isinstance(i, int | slice) or i is ... for i in index):
+        rows, null = rows_of(env[tree.base.key])
+        part = tree.base.source.part(tree.base.field, rows, index)
+        if part is not None:
+            return masked(part, null)
+    values = _stack(tree.base, env)
+    try:
+        return values[(slice(None), *index)]
+    except IndexError as error:
+        raise out_of_range(tree.text, error, index, values.shape[1:]) from error
