@@ -49,7 +49,7 @@ def _options(
         int | None, typer.Option(help="Commit after this many rows; a rerun continues from there.")
     ] = None,
     branch: Annotated[str, typer.Option(help="Branch to write to.")] = "main",
-    message: Annotated[str, typer.Option(help="Message of the commit.")] = "",
+    message: Annotated[str, typer.Option(help="Commit message.")] = "",
     types: Annotated[
         list[str] | None,
         typer.Option(

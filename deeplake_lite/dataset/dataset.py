@@ -535,7 +535,7 @@ class Dataset(View):
         Parameters
         ----------
         message : str
-            Message of the commit.
+            Commit message.
 
         Returns
         -------

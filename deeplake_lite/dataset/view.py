@@ -346,7 +346,7 @@ class View(LoadableRows, Exports, Queryable):
         url : str
             A new or empty location, as for `create`.
         message : str
-            Message of the commit.
+            Commit message.
         storage_options : mapping, optional
             Options of the object store at `url`, as for `dl.open`.
 

@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
     commit_every: int | None
     """Commit after this number of rows. If an interrupted ingest is run again, it resumes there."""
     message: str
-    """Message of the commit."""
+    """Commit message."""
     progress: bool
     """Whether to show a progress bar if the ingest takes longer than a second."""
     limits: Limits
@@ -117,7 +117,7 @@ LINES = """    schema : mapping or Schema, optional
     commit_every : int, optional
         Commit after this number of rows. If an interrupted ingest is run again, it resumes there.
     message : str
-        Message of the commit.
+        Commit message.
     progress : bool
         Whether to show a progress bar if the ingest takes longer than a second.
     limits : Limits

@@ -45,7 +45,7 @@ class Run:
     names: tuple[str, ...]
     """Names of the source's columns."""
     message: str
-    """Message of the commits."""
+    """Commit message."""
     update: Update
     start: int = 0
     """Number of rows of the source that an earlier, interrupted run has committed."""

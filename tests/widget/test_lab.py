@@ -100,7 +100,7 @@ def test_labels_that_are_mended_and_committed_are_there_for_who_opens_the_lake(
         page.get_by_role("button", name="Commit 2 rows …").click()
         nb.shot(tmp_path / "staged.png")
         assert dl.open(url, branch="practice")["label"][:2].tolist() == [0, 1]
-        page.get_by_role("textbox", name="Message of the commit").fill("two photographs")
+        page.get_by_role("textbox", name="Commit message").fill("two photographs")
         page.keyboard.press("Enter")
         page.get_by_text("Committed 2 rows").wait_for()
         nb.painted()

@@ -38,7 +38,7 @@ def test_a_label_is_mended_by_keys_and_committed_by_a_button(chrome, lake, tmp_p
         page.keyboard.press("2")
         page.get_by_role("button", name="Commit 1 row").first.wait_for()
         page.keyboard.press("e")
-        page.get_by_label("Message of the commit").fill("a bee")
+        page.get_by_label("Commit message").fill("a bee")
         page.screenshot(path=tmp_path / "staged.png")
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.querySelector('.dl-browser').dataset.rows === '0'")
@@ -81,7 +81,7 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
         other["label"][0] = "cat"
         other.commit("meanwhile")
         page.keyboard.press("e")
-        page.get_by_label("Message of the commit").fill("a bee")
+        page.get_by_label("Commit message").fill("a bee")
         page.keyboard.press("Enter")
         page.get_by_text("'cat'").first.wait_for()
         page.screenshot(path=tmp_path / "conflict.png")

@@ -64,7 +64,7 @@ def test_edits_are_committed_with_a_message(chrome, tmp_path):
         shown.painted()
         shown.click(1)
         shown.page.keyboard.press("2")
-        shown.page.get_by_label("Message of the commit").fill("Fix labels")
+        shown.page.get_by_label("Commit message").fill("Fix labels")
         shown.page.keyboard.press("Enter")
         shown.page.get_by_text("Committed 1 row as 7QHX2K9ABC.").wait_for()
         assert shown.sent("commit")[0]["message"] == "Fix labels"
@@ -75,7 +75,7 @@ def test_a_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
         shown.painted()
         shown.click(1)
         shown.page.keyboard.press("2")
-        shown.page.get_by_label("Message of the commit").fill("conflict")
+        shown.page.get_by_label("Commit message").fill("conflict")
         shown.page.keyboard.press("Enter")
         dialog = shown.page.get_by_role("dialog", name="Another writer changed these rows")
         dialog.wait_for()

@@ -37,7 +37,7 @@ export function review(/** @type {Core} */ core) {
 			core.attempt("suspects", one);
 		}),
 	);
-	const body = buttons.length ? [quiet("Ranks the rows, the most doubtful first.", "p"), ...buttons] : [prose(needs ?? "")];
+	const body = buttons.length ? [quiet("Ranks the rows, the most suspicious first.", "p"), ...buttons] : [prose(needs ?? "")];
 	const close = dialog(core.root, "Rows to review", [div("dl-dialog-body", ...body)]);
 }
 

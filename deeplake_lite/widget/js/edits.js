@@ -20,7 +20,7 @@ export class Edits {
 		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
 		this.none = padded("Nothing is staged. Select rows and press a digit or l to set their class. Edits stay here until you commit them.");
-		this.message = textField("Message of the commit", { placeholder: "Message of the commit" });
+		this.message = textField("Commit message", { placeholder: "Commit message" });
 		keepKeys(this.message);
 		this.write = primary("Commit", null, { type: "submit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);

@@ -103,7 +103,7 @@ class VersionLine:
     """Id of the commit."""
 
     message: str
-    """Message of the commit."""
+    """Commit message."""
 
     when: datetime
     """Time of the commit."""
