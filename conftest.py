@@ -32,7 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
 # ---- drawing of cases
 
 DRAWN = 10
-"""How many cases of one test a run of everything takes."""
+"""Most cases of one test in a run of everything."""
+
+FAST_LEAVES_OUT = ("browser", "slow")
+"""Marks of tests that a fast run leaves out."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("draw", "cases of parametrized tests")
     group.addoption("--every", action="store_true", help="run every case of every test")
     group.addoption("--draw", metavar="SEED", help="draw the cases that another run drew")
+    group.addoption("--fast", action="store_true", help="run one case of each test that is fast")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -52,13 +56,14 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say how the same cases are drawn again."""
     if config.option.draw is None:
         return "cases: every one"
-    return f"cases: {DRAWN} of each test at the most, drawn by --draw {config.option.draw}"
+    most = "one of each fast test" if config.option.fast else f"at most {DRAWN} of each test"
+    return f"cases: {most}, drawn by --draw {config.option.draw}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep at most `DRAWN` cases of each test; the seed changes with the package."""
-    seed = config.option.draw
+    """Keep at most `DRAWN` cases of each test, or one; the seed changes with the package."""
+    seed, is_fast = config.option.draw, config.option.fast
     if seed is None:
         return
     cases: dict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
@@ -66,23 +71,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             owner = item.cls.__name__ if item.cls else ""
             cases[item.path, f"{owner}.{item.originalname}"].append(item)
-    left_out = {item for group in cases.values() for item in _drawn_last(group, seed)}
+    most = 1 if is_fast else DRAWN
+    left_out = {item for group in cases.values() for item in _drawn_last(group, seed, most)}
+    if is_fast:
+        left_out |= {item for item in items if _is_left_out(item)}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
-def _drawn_last(group: list[pytest.Item], seed: str) -> list[pytest.Item]:
+def _is_left_out(item: pytest.Item) -> bool:
+    is_marked = any(item.get_closest_marker(mark) for mark in FAST_LEAVES_OUT)
+    return is_marked or not isinstance(item, pytest.Function)  # the others are doctests
+
+
+def _drawn_last(group: list[pytest.Item], seed: str, most: int) -> list[pytest.Item]:
     def place(item: pytest.Item) -> bytes:
         return sha256(f"{seed} {item.nodeid}".encode()).digest()
 
-    return sorted(group, key=place)[DRAWN:]
+    return sorted(group, key=place)[most:]
 
 
 def _seed(config: pytest.Config) -> str | None:
     """Return the seed of a run's draw; None for a run of every case, such as of named files."""
     if config.option.every or config.option.draw:
         return None if config.option.every else str(config.option.draw)
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if not config.option.fast and config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return None
     found = sha256()
     for path in sorted((config.rootpath / "deeplake_lite").rglob("*.py")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import numpy as np
@@ -105,6 +106,8 @@ def test_unnested_values_are_named_in_a_query_within(ds: dl.Dataset) -> None:
 def test_the_list_of_a_parameter_is_shown_where_its_items_do_not_go_together(
     ds: dl.Dataset,
 ) -> None:
-    for query in ("SELECT $p AS x", "SELECT id, [$p] AS x", "SELECT id WHERE id IN $p"):
-        with pytest.raises(dl.QueryTypeError, match=r"'a' cannot be converted(.|\n)*\^"):
-            ds.query(query, {"p": [1, "a"]})
+    with pytest.raises(dl.QueryTypeError, match=r"'a' cannot be converted(.|\n)*\^"):
+        ds.query("SELECT id WHERE id IN $p", {"p": [1, "a"]})
+    for query in ("SELECT $p AS x", "SELECT id, [$p] AS x"):
+        with pytest.raises(dl.QueryTypeError, match=r"INTEGER and DATE cannot be in(.|\n)*\^"):
+            ds.query(query, {"p": [1, dt.date(2020, 1, 1)]})
