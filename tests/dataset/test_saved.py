@@ -115,7 +115,7 @@ def test_a_copy_of_a_row_that_comes_twice_is_two_rows(ds, new_url):
 
 
 def test_a_copy_over_a_lake_is_refused(ds):
-    with pytest.raises(dl.ExistsError, match="A lake at .* already exists"):
+    with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         ds[:1].materialize(ds.url)
 
 
