@@ -115,3 +115,35 @@ def test_one_column_of_both_says_what_to_write(unit: str, text: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"nanoseconds cover the years 1677 to 2262"):
         ds.query(text.format("t"))["y"][:]
     assert len(ds.query(text.format("CAST(t AS TIMESTAMP)"))["y"][:]) >= len(FAR)
+
+
+FAR = [
+    "9999-12-31T23:59:59.999999999",
+    "0001-01-01 00:00:00.0000001",
+    "2262-04-11T23:47:16.854775808",
+    "1677-09-21T00:12:43.145224192",
+    "2400-01-01T00:00:00.1234567Z",
+]
+CONDITIONS = [
+    "t < {}",
+    "{} > t",
+    "t BETWEEN '2000-01-01' AND {}",
+    "ANY(a < {})",
+    "t IN ({})",
+    "CAST({} AS TIMESTAMP) > t",
+    "t < $p",
+]
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("text", FAR)
+def test_quoted_nanoseconds_beyond_their_years_are_refused(make_lake, unit, text):
+    times = np.array(["2026-01-01", "2026-01-02"], f"M8[{unit}]")
+    dtype = f"datetime64[{unit}]"
+    ds = make_lake({"t": dtype, "a": dl.Array(dtype, (1,))}, t=times, a=times[:, None])
+    for condition in CONDITIONS:
+        params = [{"p": text}] if "$p" in condition else []
+        with pytest.raises(dl.QueryTypeError, match="must lie in the years 1677 to 2262"):
+            ds.query("SELECT t WHERE " + condition.format(f"'{text}'"), *params)
+    exact = f"{text[:19]}.123456000"
+    assert len(ds.query(f"SELECT t WHERE t < '{exact}'")) == (2 if text > "2100" else 0)

@@ -130,6 +130,20 @@ _RULES: tuple[tuple[str, str], ...] = (
         "+ adds numbers. Write || to join strings, or CAST a string to a number.",
     ),
     (
+        r"Window (?:ROWS|RANGE|GROUPS) (\w+) expression cannot be (?:NULL|negative)",
+        (
+            "A window's frame must begin and end a number of rows away that is not null or "
+            "negative, such as 2 {0}."
+        ),
+    ),
+    (
+        r"Argument index \"(\d+)\" out of range",
+        (
+            "A format string must name only values that the call has, which are numbered from 0, "
+            "but it names value {0}."
+        ),
+    ),
+    (
         r"window expressions cannot be volatile",
         (
             "PARTITION BY and ORDER BY within OVER cannot call a function that checks the length "

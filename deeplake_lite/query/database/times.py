@@ -64,14 +64,31 @@ def read_timestamp(text: str) -> np.datetime64 | None:
             "A quoted time must be a whole number of nanoseconds, but it is "
             f"{brief(text, 60)}. Write at most nine digits after the point."
         )
+    whole, _, fraction = match["time"].replace(" ", "T", 1).partition(".")
+    fraction = fraction.rstrip("0")
     try:
-        time = np.datetime64(match["time"].replace(" ", "T", 1))
+        time = np.datetime64(f"{whole}.{fraction}" if len(fraction) in range(1, 7) else whole)
     except ValueError:  # the calendar has no such day
         return None
     if match["sign"]:
         minutes = 60 * int(match["hours"]) + int(match["minutes"])
         time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
-    return time
+    return time if len(fraction) <= _PLACES else _with_nanoseconds(time, fraction, text)
+
+
+_PLACES = 6
+"""Number of decimal places of a second up to which times of any year fit int64."""
+
+
+def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.datetime64:
+    """Add a fraction to a second. Raises QueryTypeError beyond the years of nanoseconds."""
+    count = int(second.astype("M8[s]").astype(np.int64)) * 10**9 + int(fraction.ljust(9, "0"))
+    if abs(count) >= 2**63 - 1:  # the last count of either sign is infinite in SQL
+        raise QueryTypeError(
+            "A quoted time with more than six decimal places must lie in the years 1677 to 2262, "
+            f"but it is {brief(text, 60)}. Write at most six decimal places."
+        )
+    return np.datetime64(count, "ns")
 
 
 _FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASCII | re.IGNORECASE)

@@ -198,15 +198,11 @@ def _arguments(
 ) -> _Arguments:
     """Lower the arguments of a call, including options (``axis = 0``, ``axis := 0``)."""
     arguments = _Arguments()
-    parameters = _parameters(entry)
     inside = scope.within(in_aggregate=True) if over_rows else scope
-    for part in e.expressions:
-        named = (
-            isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg) and part.this.name in parameters
-        )
-        if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
+    for position, part in enumerate(e.expressions):
+        if _is_option(part, position, entry, scope):
             arguments.options[part.this.name] = option(low, part.expression, inside)
-        elif entry is not None and _is_misnamed(part, scope):
+        elif entry is not None and _is_misnamed(part, entry, scope):
             raise QueryTypeError(
                 f"{e.name.upper()} has no option {part.this.name}, but the call is "
                 f"{text_of(e)}. Call it as {entry.signature}."
@@ -220,23 +216,43 @@ def _arguments(
     return arguments
 
 
-def _is_misnamed(part: exp.Expr, scope: Scope) -> bool:
+def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Scope) -> bool:
+    """Tell whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
+
+    ``x = 1`` is a comparison if it is the first argument, as in ``ANY(x = 1)``, or if x is a column
+    and not a parameter that has a default.
+    """
+    is_equation = isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg)
+    if not is_equation or not isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
+        return False
+    name, parameters = part.this.name, _parameters(entry)
+    if name not in parameters or not isinstance(part, exp.EQ):
+        return name in parameters
+    is_written_as_column = isinstance(part.this, exp.Column) and (
+        bool(part.this.table) or part.this.this.quoted
+    )
+    is_column = name in scope.names() or scope.alias(name) is not None
+    return position > 0 and not is_written_as_column and (parameters[name] or not is_column)
+
+
+def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
     """Tell whether an argument looks like an option, ``name = value``, of an unknown name."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
         isinstance(part.this, exp.Column) and not part.this.table and not part.this.this.quoted
     )
-    name = part.this.name
-    return is_name and name not in scope.names() and scope.alias(name) is None
+    known_names = {*scope.names(), *_parameters(entry)}
+    return is_name and part.this.name not in known_names and scope.alias(part.this.name) is None
 
 
-def _parameters(entry: Function | None) -> list[str]:
-    """Return the names of a function's parameters, from its signature."""
+def _parameters(entry: Function | None) -> dict[str, bool]:
+    """Return the names of a function's parameters, from its signature, and which have defaults."""
     if entry is None or "(" not in entry.signature:
-        return []
+        return {}
     inside = entry.signature.split("(", 1)[1].rstrip(")")
-    return [part.split("=")[0].strip(" *") for part in inside.split(",") if part.strip()]
+    parts = [part.strip(" *") for part in inside.split(",") if part.strip()]
+    return {part.split("=")[0].strip(): "=" in part for part in parts}
 
 
 def _call_tensors(
