@@ -37,6 +37,7 @@ from deeplake_lite.htypes.pillow import (
     RECOLOURED,
     frames_of,
     is_pillow,
+    is_turned_tiff,
     lock_of,
     pillow_pixels,
     source_file,
@@ -319,7 +320,8 @@ class Image(Htype):
         """Store the file that a Pillow image was opened from, or encode its pixels."""
         self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before it is loaded
         with lock_of(image):
-            if self.codec in ("auto", CODECS.get(image.format or "")):
+            is_own = self.codec in ("auto", CODECS.get(image.format or ""))
+            if is_own or is_turned_tiff(image):
                 data = untouched_file(image)
                 if data is not None:
                     try:

@@ -231,17 +231,47 @@ def _read_path(path: Any) -> bytes | None:
 
 def _shows(image: ImageFile, data: bytes) -> bool:
     """Tell whether an image still shows the file with these bytes."""
-    with type(image)(BytesIO(data)) as fresh:
-        if (image.tell(), image.size, image.mode) != (fresh.tell(), fresh.size, fresh.mode):
-            return False
+    # An image is opened again in the same way, because Pillow loads turned TIFF files differently
+    # from a path: it drops their EXIF orientation without turning the pixels.
+    path = image.filename if image.filename and os.path.isfile(image.filename) else None
+    with type(image)(path or BytesIO(data)) as fresh:
         # `draft` changes how a JPEG will be decoded, without loading it.
         is_same_decoding = (image.tile, image.decoderconfig) == (fresh.tile, fresh.decoderconfig)
-        if _has_pixels(image) or not is_same_decoding:
+        is_loaded = _has_pixels(image) or not is_same_decoding
+        if is_loaded:
             image.load()
             fresh.load()
-            if image.tobytes() != fresh.tobytes() or image.getpalette() != fresh.getpalette():
-                return False
+        if (image.tell(), image.size, image.mode) != (fresh.tell(), fresh.size, fresh.mode):
+            return False
+        if is_loaded and (
+            image.tobytes() != fresh.tobytes() or image.getpalette() != fresh.getpalette()
+        ):
+            return False
         return _same_metadata(image, fresh)
+
+
+def is_turned_tiff(image: Image) -> bool:
+    """Tell whether an image was opened from a TIFF file with an EXIF orientation.
+
+    Pillow turns such an image while it loads, or loses the orientation, so that only the file tells
+    which way is up.
+    """
+    from PIL.ImageFile import ImageFile
+
+    if not isinstance(image, ImageFile) or image.format != "TIFF":
+        return False
+    try:
+        data = _read_again(image)
+        if data is None:
+            return False
+        with type(image)(BytesIO(data)) as fresh:
+            return bool(fresh.getexif().get(_ORIENTATION, 1) != 1)
+    except Exception:  # plugins and users' streams may raise anything
+        return False
+
+
+_ORIENTATION = 0x0112
+"""EXIF tag of the orientation."""
 
 
 def _has_pixels(image: ImageFile) -> bool:

@@ -310,3 +310,32 @@ def test_colours_that_alpha_is_multiplied_to_are_said_to_change(mode, to):
     with collect_notices() as notes:
         Image("png").encode([image.convert(mode)])
     assert f"has colours in {mode}, which were converted to {to}" in notes[0]
+
+
+@pytest.mark.parametrize("codec", ["tiff", "png", "auto", "raw", "zstd"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("compression", [None, "tiff_adobe_deflate"])
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "P", "I;16"])
+def test_turned_tiff_files_are_upright_however_they_are_read(
+    make_lake, tmp_path, mode, compression, orientation, codec
+):
+    exif, path = Pillow.Exif(), tmp_path / "turned.tif"
+    exif[0x0112] = orientation
+    pixels = np.arange(63, dtype="uint8").reshape(7, 9)
+    original = Pillow.fromarray(pixels.astype("uint16")) if mode == "I;16" else (
+        Pillow.fromarray(pixels).convert(mode))  # fmt: skip
+    original.save(path, "TIFF", exif=exif, compression=compression)
+    data = path.read_bytes()
+
+    with ExitStack() as stack:
+        images = []
+        for source in (path, BytesIO(data), path, BytesIO(data), path, BytesIO(data)):
+            image = stack.enter_context(Pillow.open(source))
+            if len(images) >= 2:
+                (image.load if len(images) < 4 else image.tobytes)()
+            images.append(image)
+        ds = make_lake({"image": Image(codec)}, image=[path, data, *images])
+    expected, *others = ds["image"][:]
+    assert expected.shape[:2] == ((7, 9) if orientation < 5 else (9, 7))
+    for other in others:
+        np.testing.assert_array_equal(other, expected)
