@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from deeplake_lite import checks
-from deeplake_lite.errors import NotFoundError
+from deeplake_lite.errors import LakeError, NotFoundError
 from deeplake_lite.schema import check_metadata
 
 type Change = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -57,7 +57,10 @@ class Metadata(MutableMapping[str, Any]):
         return len(self._read())
 
     def __repr__(self) -> str:
-        return repr(dict(self._read()))
+        try:
+            return repr(dict(self._read()))
+        except LakeError as error:  # the column was renamed or dropped
+            return f"<no metadata: {error}>"
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
         """Make copies and pickles plain dicts, whose changes do not reach the lake."""

@@ -1,5 +1,7 @@
 """Merges of a column of pictures whose mode one side has set."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -78,3 +80,51 @@ def test_a_picture_that_has_no_such_mode_refuses_the_merge(new_url):
     assert ds.version == before
     assert len(ds) == 3
     assert not ds.status()
+
+
+CHANGES = {
+    "nullable": lambda ds: ds.set_nullable("img"),
+    "default": lambda ds: ds.set_default("img", np.zeros((1, 1), "uint8")),
+    "L": lambda ds: ds.set_mode("img", "L"),
+    "RGB": lambda ds: ds.set_mode("img", "RGB"),
+}
+
+
+@pytest.mark.parametrize("way", ["merge", "commit"])
+@pytest.mark.parametrize("on_conflict", ["raise", "ours", "theirs"])
+@pytest.mark.parametrize("pair", [*permutations(CHANGES, 2)], ids="-".join)
+def test_a_mode_merges_with_other_changes_of_the_type(tmp_path, pair, on_conflict, way):
+    ds = dl.create(tmp_path / "x.lake", {"img": dl.Image("png")})
+    ds.append({"img": [np.zeros((2, 2, 3), "uint8"), np.zeros((3, 2), "uint8")]})
+    ds.commit("images")
+    if way == "merge":
+        ds.branch("other")
+    theirs = dl.open(tmp_path / "x.lake", branch="other" if way == "merge" else "main")
+    ours, others = pair
+    CHANGES[ours](ds)
+    ds.commit("ours")
+    CHANGES[others](theirs)
+
+    def finish():
+        if way == "merge":
+            theirs.commit("theirs")
+            return ds.merge("other", on_conflict=on_conflict)
+        if on_conflict != "raise":  # the edits of the handle that rebases are "ours"
+            theirs.rebase(on_conflict="theirs" if on_conflict == "ours" else "ours")
+        return theirs.commit("theirs")
+
+    modes = {"L", "RGB"} & {*pair}
+    if len(modes) == 2 and on_conflict == "raise":
+        with pytest.raises(dl.ConflictError, match=r"mode: (ours|theirs) '(L|RGB)'"):
+            finish()
+        return
+    finish()
+    now = dl.open(tmp_path / "x.lake", verify="read")
+    chosen = modes if len(modes) < 2 else {ours if on_conflict == "ours" else others}
+    htype = now["img"].htype
+    assert (htype.nullable, htype.default is not None) == ("nullable" in pair, "default" in pair)
+    assert htype.mode == (min(chosen) if chosen else None)
+    assert [image.ndim for image in now["img"][:]] == {"L": [2, 2], "RGB": [3, 3]}.get(
+        htype.mode, [3, 2]
+    )
+    assert now.verify()

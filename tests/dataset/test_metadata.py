@@ -77,3 +77,13 @@ def test_a_copy_of_the_notes_is_a_plain_dict(make_lake, copied, of):
     own["of"]["a"].append(2)
     own["more"] = 1
     assert dict(of(ds)) == {"of": {"a": [1]}}
+
+
+@pytest.mark.parametrize("change", ["rename", "drop"])
+def test_metadata_of_a_column_that_is_gone_has_a_repr(make_lake, change):
+    ds = make_lake({"a": "int32", "c": "int32"}, a=[1], c=[2])
+    held = ds["a"].metadata
+    held["unit"] = "m"
+    assert repr(held) == "{'unit': 'm'}"
+    ds.rename_column("a", "b") if change == "rename" else ds.drop_column("a")
+    assert repr(held).startswith("<no metadata: There is no column 'a'.")

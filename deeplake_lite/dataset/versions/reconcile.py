@@ -146,11 +146,23 @@ class Reconciler:
                 return theirs
         defaults = (base.default if base else UNKNOWN, ours.default, theirs.default)
         default = self.choose("column", f.name, "default", defaults, ("column", f.id, "default"))
-        a, b = ours.bare, theirs.bare
+        a, b = self._with_one_mode(f, base, ours.bare, theirs.bare)
         wider = a if a.continues(b) else b if b.continues(a) else None
         if wider is None:
             raise self._type_conflict(f, theirs)
         return replace(wider, nullable=ours.nullable or theirs.nullable, default=default)
+
+    def _with_one_mode(
+        self, f: Field, base: Htype | None, ours: Htype, theirs: Htype
+    ) -> tuple[Htype, Htype]:
+        """Return the types with one mode, if both are of images, which are converted to it."""
+        modes = [h.pixels.mode if h and h.pixels else None for h in (base, ours, theirs)]
+        plain = ours.with_mode(None), theirs.with_mode(None)
+        if None in plain or modes[1] == modes[2]:
+            return ours, theirs
+        values = (UNKNOWN if base is None else modes[0], modes[1], modes[2])
+        mode = self.choose("column", f.name, "mode", values, ("column", f.id, "mode"))
+        return ours.with_mode(mode) or ours, theirs.with_mode(mode) or theirs
 
     def _type_conflict(self, f: Field, theirs: Htype) -> ConflictError:
         """Return the error for a column whose values would mean something else after the merge."""
