@@ -90,6 +90,6 @@ def test_truth_beside_json_is_no_number(ds):
 
 def test_json_that_has_no_order_beside_numbers_is_an_error_that_names_its_column(ds):
     for test in ORDER.values():
-        with pytest.raises(dl.InvalidValueError, match=r"column 'json' is .* neither less nor"):
+        with pytest.raises(dl.InvalidValueError, match=r"Column 'json' is .* neither less nor"):
             test(ds["float64"], ds["json"])
     assert (ds["float64"] < ds["numbers"]).tolist()[:2] == [False, True]

@@ -1,6 +1,7 @@
 """Columns compared with values, lists, other columns, Series and Arrow arrays."""
 
 import operator
+import re
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -152,7 +153,7 @@ def test_a_comparison_without_a_meaning_is_an_error_that_names_the_column(make_l
     ds = make_lake({"x": htype}, x=values)
     with pytest.raises(dl.InvalidValueError, match=message) as caught:
         test(ds["x"])
-    assert "column 'x'" in str(caught.value)
+    assert re.search("[Cc]olumn 'x'", str(caught.value))
 
 
 def test_columns_compare_in_order_with_what_stands_for_their_values(make_lake):

@@ -24,7 +24,10 @@ def test_the_same_dataframe_twice_is_there_once(url, capsys):
     assert again.version == first.version
     assert (again.ingested.added, again.ingested.unchanged) == (0, 2)
     assert again.ingested.repeated == first.version
-    assert f"No rows were added, because version {first.version} has" in capsys.readouterr().err
+    assert (
+        f"No rows were added, because version {first.version} already has them"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_same_arrays_are_told_after_others_came_between(url):

@@ -240,7 +240,7 @@ def test_a_column_does_not_have_the_name_of_what_batches_say_themselves(make_lak
     ds = make_lake({"x": "int32"}, x=[3])
     view = ds.query(f"SELECT x, x AS {name}")
     with pytest.raises(
-        ValueError, match=f"use the key '{name}' to identify their rows, but there is"
+        ValueError, match=f"use the key '{name}' to identify their rows, but a column"
     ):
         view.batches(1, **options)
     (batch,) = view.batches(1)

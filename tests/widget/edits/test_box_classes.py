@@ -298,5 +298,8 @@ def test_boxes_taken_over_from_another_column_need_as_many_classes(make_lake, pa
     )
     shown = page(ds)
     take = {"column": "boxes", "op": "take", "value": "found"}
-    assert "2 in 'boxes'" in shown.fails("stage", edits=[{**take, "positions": [0]}])["message"]
+    assert (
+        "items in 'boxes', but it would have 3 and 2"
+        in shown.fails("stage", edits=[{**take, "positions": [0]}])["message"]
+    )
     assert shown.ask("stage", edits=[{**take, "positions": [1]}])[0]["ok"]

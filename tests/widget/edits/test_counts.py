@@ -129,7 +129,9 @@ def test_a_draft_that_does_not_go_with_what_is_staged_is_refused_and_kept(url, p
     assert stage(left, "set", ["cat", "cat"])["ok"]
     assert draw(shown, [0])["ok"]
     [offered] = shown.w.part(Editing).drafts()
-    with pytest.raises(dl.InvalidValueError, match=r"1 in 'boxes', but 2 classes.*w\.discard\(\)"):
+    with pytest.raises(
+        dl.InvalidValueError, match=r"items in 'boxes', but it would have 2 and 1.*w\.discard\(\)"
+    ):
         shown.w.restore()
     assert "does not go with" in shown.fails("restore", id=offered.id)["message"]
     assert (len(shown.w.staged), len(left.w.staged)) == (2, 1)
@@ -138,7 +140,7 @@ def test_a_draft_that_does_not_go_with_what_is_staged_is_refused_and_kept(url, p
     shown.w.restore()
     with pytest.raises(dl.ConflictError):
         shown.w.commit("classes")
-    with pytest.raises(dl.InvalidValueError, match="1 in 'boxes', but 2 classes"):
+    with pytest.raises(dl.InvalidValueError, match="items in 'boxes', but it would have 2 and 1"):
         shown.w.commit("classes", on_conflict="ours")
     shown.w.commit("classes", on_conflict="theirs")
     assert written(url) == [(1, ["ant"]), SAME]
