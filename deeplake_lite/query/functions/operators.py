@@ -27,6 +27,11 @@ from deeplake_lite.query.functions.binding import (
     without_rounding,
 )
 from deeplake_lite.query.functions.guard import null_rows
+from deeplake_lite.query.functions.json_items import (
+    built_in_value,
+    check_beside_json,
+    compare_json_item,
+)
 from deeplake_lite.query.functions.times import as_times, check_times, compare_times
 from deeplake_lite.query.functions.truths import (
     has_null_items,
@@ -183,6 +188,9 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
             f"HASH({other.text}), or select an item: {one.text}[0]."
         )
 
+    if items is not None and items.of.dtype == "object":
+        return _compare_json_items(sign, x, y, compare)
+
     single = other.value if other.is_constant and other.type.is_time else None
 
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
@@ -194,6 +202,29 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
 
     meaning = Truths() if may_hold_null(one.type) else None
     return Bound(Type("bool", (None,), meaning), compute, stacks=False)
+
+
+_MIRRORED: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
+    operator.eq: operator.eq, operator.ne: operator.ne, operator.lt: operator.gt,
+    operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
+}  # fmt: skip
+"""Comparisons with the same result if the sides are exchanged."""
+
+
+def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound:
+    """Bind a comparison of each item of a list of JSON, which may be on either side."""
+    is_first = x.type.items is not None
+    check_beside_json(sign, *((x, y) if is_first else (y, x)))
+    compare = compare if is_first else _MIRRORED[compare]
+
+    def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
+        items, other = values if is_first else values[::-1]
+        other = built_in_value(other)
+        truths = [compare_json_item(compare, item, other) for item in items]
+        return join(np.array([bool(t) for t in truths], bool), [t is None for t in truths])
+
+    may_be_null = sign not in ("=", "<>") or may_hold_null((x if is_first else y).type)
+    return Bound(Type("bool", (None,), Truths() if may_be_null else None), compute, stacks=False)
 
 
 def _is_strings(arg: Arg) -> bool:
@@ -239,7 +270,7 @@ def _compare_json(compare: Callable[[Any, Any], Any]) -> Compute:
     """Return a function that compares the JSON of a row; strings and numbers have no order."""
 
     def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
-        a, b = (v.tolist() if hasattr(v, "tolist") else v for v in values)
+        a, b = map(built_in_value, values)
         if compare in (operator.eq, operator.ne):
             return np.bool_(compare(canonical_json(a), canonical_json(b)))
         try:

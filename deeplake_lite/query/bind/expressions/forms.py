@@ -74,10 +74,14 @@ def with_names(tensor: Tensor) -> Tensor:
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors with classes converted to names if there is a column of strings."""
+    """Return tensors with classes converted to names if there is a column of strings.
+
+    Lists of JSON count as lists of strings.
+    """
     items = [t.type if t.type.items is None else t.type.items.of for t in tensors]
     texts = [
-        item.dtype == "str" and not isinstance(t.tree, Literal_)
+        (item.dtype == "str" and not isinstance(t.tree, Literal_))
+        or (item.dtype == "object" and t.type.items is not None)
         for item, t in zip(items, tensors, strict=True)
     ]
     return [with_names(t) for t in tensors] if any(texts) else list(tensors)
