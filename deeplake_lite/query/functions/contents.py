@@ -40,6 +40,11 @@ def _contains(x: Arg, value: Arg) -> Bound:
             return Bound(Type("bool"), _in_list_of_json, stacks=False)
         if x.type.items.of.is_time or value.type.is_time:
             return _in_list_of_times(x, as_times(value, x))
+        if not x.type.items.of.is_like(value.type):
+            raise QueryTypeError(
+                "CONTAINS looks for a number in numbers and for a string in strings, but "
+                f"{x.text} is {x.type} and {value.text} is {value.type}."
+            )
         return Bound(Type("bool"), _in_list, stacks=False)
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)

@@ -191,6 +191,9 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
     if items is not None and items.of.dtype == "object":
         return _compare_json_items(sign, x, y, compare)
 
+    if items is not None:
+        _check_kinds(sign, one, items.of, other)
+
     single = other.value if other.is_constant and other.type.is_time else None
 
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
@@ -202,6 +205,17 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
 
     meaning = Truths() if may_hold_null(one.type) else None
     return Bound(Type("bool", (None,), meaning), compute, stacks=False)
+
+
+def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
+    """Refuse to compare the items of a list with values of another kind. Raises QueryTypeError."""
+    if item.is_time or other.type.is_time:
+        check_times(sign, Arg(list_.text, item), other)
+    elif not item.is_like(other.type):
+        raise QueryTypeError(
+            f"{sign} compares numbers with numbers and strings with strings, but {list_.text} is "
+            f"{list_.type} and {other.text} is {other.type}."
+        )
 
 
 _MIRRORED: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
