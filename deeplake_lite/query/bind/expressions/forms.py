@@ -20,7 +20,7 @@ from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
 from deeplake_lite.query.functions.binding import as_int64
 from deeplake_lite.query.functions.guard import Guarded
-from deeplake_lite.query.functions.truths import join
+from deeplake_lite.query.functions.truths import join, may_hold_null
 from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.tensors.trees import objects
 from deeplake_lite.query.values import Call, Literal_, Tensor
@@ -146,9 +146,17 @@ def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
     def compute(value: Any, *, lead: int) -> Any:
         return _named(value, names)
 
-    shape = () if tensor.type.shape == () else (None,)
-    bound = Bound(Type("str", shape), compute, stacks=False)
+    bound = Bound(_type_of_names(tensor.type), compute, stacks=False)
     return Tensor(Call("NAME", bound, (tensor.tree,), (("names", names),)), tensor.env, text)
+
+
+def _type_of_names(type_: Type) -> Type:
+    """Return the type of the names of classes; lists with null items have null names."""
+    if type_.items is None:
+        return Type("str", () if type_.shape == () else (None,))
+    if not may_hold_null(type_) and type_.items.of.items is None:
+        return Type("str", (None,))
+    return _type_of_names(type_.items.of).listed()
 
 
 def _named(value: Any, names: tuple[str, ...]) -> Any:
