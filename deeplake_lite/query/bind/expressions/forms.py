@@ -54,6 +54,8 @@ def in_one_form(
     QueryTypeError
         When no type holds them all.
     """
+    if any(t.type.items is None and t.type.dtype == "bool" for t in tensors):
+        tensors = [as_truths(tensor) for tensor in tensors]
     _check(what, [t.type for t in tensors], text)
     converted = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
     first, *others = [t.type for t in converted]
