@@ -177,7 +177,9 @@ RULES = {
         "direction, including in `LIST_SORT`."
     ),
     "Null": (
-        "An operation on null gives null, and a condition treats null as false. Aggregates skip "
+        "An operation on null gives null, and a condition treats null as false. With tensors that "
+        "includes `AND` and `OR`: where one side is null as a whole, so is the result. Aggregates "
+        "skip "
         "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`. "
         "Null items of a sequence follow the same rules: they compare as null, `NOT` leaves them "
         "null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip them. As in "

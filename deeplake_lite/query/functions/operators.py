@@ -323,7 +323,11 @@ _comparison(">=", "Whether elements are greater than or equal.", np.greater_equa
 
 
 def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -> None:
-    """Register AND or OR. A `decisive` value decides alone, even if the other one is null."""
+    """Register AND or OR. A `decisive` value decides alone, even if the other one is null.
+
+    That holds for scalars and for the items of lists. If a value has axes, the result of a row is
+    null where either side is: the other side may lack the shape of the result.
+    """
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(word, *(a for a in (x, y) if a.value is not None))
@@ -334,18 +338,17 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
             result = np.asarray(apply(*align(filled, (x, y), lead)))
             if not any(np.any(null) for null in nulls):
                 return join(result, np.logical_or(*items) & (result != decisive))
-            inner = tuple(range(lead, result.ndim))
-            is_null = np.logical_or(*nulls) & ~np.all(result == decisive, axis=inner)
+            is_null = np.logical_or(*nulls) & (result != decisive)
             if not lead:
                 return None if is_null else result
-            mask = is_null.reshape(-1, *(1,) * len(inner))
-            return np.ma.masked_array(result, np.broadcast_to(mask, result.shape))
+            return np.ma.masked_array(result, is_null)
 
         samples = (
             replace(a, type=Type("bool"), value=True) if a.value is None else a for a in (x, y)
         )
         type_ = with_truths(result_of(compute, *samples), x, y)
-        return Bound(type_, compute, sees_null=True, null_items=True)
+        are_scalars = x.type.ndim == 0 == y.type.ndim
+        return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
     def _known_items(value: Any) -> tuple[Any, Any]:
         """Return a value with null items replaced by the neutral one, and a mask of them."""
