@@ -150,7 +150,8 @@ RULES = {
     "`HASH`": (
         "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by value "
         "(`true` as 1), classes by name, timestamps by the time they denote. The hash of null is "
-        "null. Complex numbers have hashes of their own.</li>"
+        "null. Complex numbers have hashes of their own, and so have lists in a column of JSON, "
+        "which differ from those of sequences and arrays.</li>"
         "<li>The hash of a stored tensor column is the hash of its encoded bytes, which is stored "
         "with the column. Columns of floats, and columns whose arrays differ in their number of "
         "axes, are hashed by value.</li>"
