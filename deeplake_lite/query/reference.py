@@ -105,7 +105,8 @@ RULES = {
         "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
         "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
-        'matter, but `true`, `1` and `"1"` are three different values. A JSON null is an SQL null. '
+        'matter, but `true`, `1` and `"1"` are three different values, and `<` between them is '
+        "null. Items of a sequence of JSON compare alike. A JSON null is an SQL null. "
         "Arithmetic and `SUM` use floats; an integer that a float cannot represent is an error, "
         "unless `CAST(x AS BIGINT)` preserves it."
     ),
@@ -149,7 +150,8 @@ RULES = {
     "`HASH`": (
         "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by value "
         "(`true` as 1), classes by name, timestamps by the time they denote. The hash of null is "
-        "null. Complex numbers have hashes of their own.</li>"
+        "null. Complex numbers have hashes of their own, and so have lists in a column of JSON, "
+        "which differ from those of sequences and arrays.</li>"
         "<li>The hash of a stored tensor column is the hash of its encoded bytes, which is stored "
         "with the column. Columns of floats, and columns whose arrays differ in their number of "
         "axes, are hashed by value.</li>"
@@ -176,7 +178,9 @@ RULES = {
         "direction, including in `LIST_SORT`."
     ),
     "Null": (
-        "An operation on null gives null, and a condition treats null as false. Aggregates skip "
+        "An operation on null gives null, and a condition treats null as false. With tensors that "
+        "includes `AND` and `OR`: where one side is null as a whole, so is the result. Aggregates "
+        "skip "
         "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`. "
         "Null items of a sequence follow the same rules: they compare as null, `NOT` leaves them "
         "null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip them. As in "

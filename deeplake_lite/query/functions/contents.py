@@ -9,6 +9,11 @@ import numpy as np
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import align, class_number, numbers, weak
+from deeplake_lite.query.functions.json_items import (
+    built_in_value,
+    check_beside_json,
+    is_json_item,
+)
 from deeplake_lite.query.functions.times import as_times, check_times, compare_times
 from deeplake_lite.query.functions.value_type import Type
 
@@ -30,8 +35,16 @@ def _contains(x: Arg, value: Arg) -> Bound:
                 f"CONTAINS looks for a single value, but {x.text} is {x.type}, whose items have "
                 f"axes. Compare HASH({x.text}[0]) with HASH(…)."
             )
+        if x.type.items.of.dtype == "object":
+            check_beside_json("CONTAINS", x, value)
+            return Bound(Type("bool"), _in_list_of_json, stacks=False)
         if x.type.items.of.is_time or value.type.is_time:
             return _in_list_of_times(x, as_times(value, x))
+        if not x.type.items.of.is_like(value.type):
+            raise QueryTypeError(
+                "CONTAINS looks for a number in numbers and for a string in strings, but "
+                f"{x.text} is {x.type} and {value.text} is {value.type}."
+            )
         return Bound(Type("bool"), _in_list, stacks=False)
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
@@ -94,12 +107,16 @@ def _in_list(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001
     return np.bool_(any(item is not None and item == wanted for item in items))
 
 
+def _in_list_of_json(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001
+    return np.bool_(is_json_item(items, built_in_value(wanted)))
+
+
 def _in_json(value: Any, member: Any, *, lead: int) -> Any:  # noqa: ARG001
     if isinstance(value, str):
         return np.bool_(isinstance(member, str) and member in value)
     if isinstance(value, dict):
         return np.bool_(isinstance(member, str) and member in value)
-    return np.bool_(isinstance(value, list) and member in value)
+    return np.bool_(isinstance(value, list) and is_json_item(value, built_in_value(member)))
 
 
 @function("KEYS(x)", group=GROUP)

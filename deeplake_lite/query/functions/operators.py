@@ -27,6 +27,11 @@ from deeplake_lite.query.functions.binding import (
     without_rounding,
 )
 from deeplake_lite.query.functions.guard import null_rows
+from deeplake_lite.query.functions.json_items import (
+    built_in_value,
+    check_beside_json,
+    compare_json_item,
+)
 from deeplake_lite.query.functions.times import as_times, check_times, compare_times
 from deeplake_lite.query.functions.truths import (
     has_null_items,
@@ -183,6 +188,12 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
             f"HASH({other.text}), or select an item: {one.text}[0]."
         )
 
+    if items is not None and items.of.dtype == "object":
+        return _compare_json_items(sign, x, y, compare)
+
+    if items is not None:
+        _check_kinds(sign, one, items.of, other)
+
     single = other.value if other.is_constant and other.type.is_time else None
 
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
@@ -194,6 +205,40 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
 
     meaning = Truths() if may_hold_null(one.type) else None
     return Bound(Type("bool", (None,), meaning), compute, stacks=False)
+
+
+def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
+    """Refuse to compare the items of a list with values of another kind. Raises QueryTypeError."""
+    if item.is_time or other.type.is_time:
+        check_times(sign, Arg(list_.text, item), other)
+    elif not item.is_like(other.type):
+        raise QueryTypeError(
+            f"{sign} compares numbers with numbers and strings with strings, but {list_.text} is "
+            f"{list_.type} and {other.text} is {other.type}."
+        )
+
+
+_MIRRORED: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
+    operator.eq: operator.eq, operator.ne: operator.ne, operator.lt: operator.gt,
+    operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
+}  # fmt: skip
+"""Comparisons with the same result if the sides are exchanged."""
+
+
+def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound:
+    """Bind a comparison of each item of a list of JSON, which may be on either side."""
+    is_first = x.type.items is not None
+    check_beside_json(sign, *((x, y) if is_first else (y, x)))
+    compare = compare if is_first else _MIRRORED[compare]
+
+    def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
+        items, other = values if is_first else values[::-1]
+        other = built_in_value(other)
+        truths = [compare_json_item(compare, item, other) for item in items]
+        return join(np.array([bool(t) for t in truths], bool), [t is None for t in truths])
+
+    may_be_null = sign not in ("=", "<>") or may_hold_null((x if is_first else y).type)
+    return Bound(Type("bool", (None,), Truths() if may_be_null else None), compute, stacks=False)
 
 
 def _is_strings(arg: Arg) -> bool:
@@ -239,7 +284,7 @@ def _compare_json(compare: Callable[[Any, Any], Any]) -> Compute:
     """Return a function that compares the JSON of a row; strings and numbers have no order."""
 
     def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
-        a, b = (v.tolist() if hasattr(v, "tolist") else v for v in values)
+        a, b = map(built_in_value, values)
         if compare in (operator.eq, operator.ne):
             return np.bool_(compare(canonical_json(a), canonical_json(b)))
         try:
@@ -278,7 +323,11 @@ _comparison(">=", "Whether elements are greater than or equal.", np.greater_equa
 
 
 def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -> None:
-    """Register AND or OR. A `decisive` value decides alone, even if the other one is null."""
+    """Register AND or OR. A `decisive` value decides alone, even if the other one is null.
+
+    That holds for scalars and for the items of lists. If a value has axes, the result of a row is
+    null where either side is: the other side may lack the shape of the result.
+    """
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(word, *(a for a in (x, y) if a.value is not None))
@@ -289,18 +338,17 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
             result = np.asarray(apply(*align(filled, (x, y), lead)))
             if not any(np.any(null) for null in nulls):
                 return join(result, np.logical_or(*items) & (result != decisive))
-            inner = tuple(range(lead, result.ndim))
-            is_null = np.logical_or(*nulls) & ~np.all(result == decisive, axis=inner)
+            is_null = np.logical_or(*nulls) & (result != decisive)
             if not lead:
                 return None if is_null else result
-            mask = is_null.reshape(-1, *(1,) * len(inner))
-            return np.ma.masked_array(result, np.broadcast_to(mask, result.shape))
+            return np.ma.masked_array(result, is_null)
 
         samples = (
             replace(a, type=Type("bool"), value=True) if a.value is None else a for a in (x, y)
         )
         type_ = with_truths(result_of(compute, *samples), x, y)
-        return Bound(type_, compute, sees_null=True, null_items=True)
+        are_scalars = x.type.ndim == 0 == y.type.ndim
+        return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
     def _known_items(value: Any) -> tuple[Any, Any]:
         """Return a value with null items replaced by the neutral one, and a mask of them."""

@@ -20,7 +20,7 @@ from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
 from deeplake_lite.query.functions.binding import as_int64
 from deeplake_lite.query.functions.guard import Guarded
-from deeplake_lite.query.functions.truths import join
+from deeplake_lite.query.functions.truths import join, may_hold_null
 from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.tensors.trees import objects
 from deeplake_lite.query.values import Call, Literal_, Tensor
@@ -54,6 +54,8 @@ def in_one_form(
     QueryTypeError
         When no type holds them all.
     """
+    if any(t.type.items is None and t.type.dtype == "bool" for t in tensors):
+        tensors = [as_truths(tensor) for tensor in tensors]
     _check(what, [t.type for t in tensors], text)
     converted = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
     first, *others = [t.type for t in converted]
@@ -74,10 +76,14 @@ def with_names(tensor: Tensor) -> Tensor:
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors with classes converted to names if there is a column of strings."""
+    """Return tensors with classes converted to names if there is a column of strings.
+
+    Lists of JSON count as lists of strings.
+    """
     items = [t.type if t.type.items is None else t.type.items.of for t in tensors]
     texts = [
-        item.dtype == "str" and not isinstance(t.tree, Literal_)
+        (item.dtype == "str" and not isinstance(t.tree, Literal_))
+        or (item.dtype == "object" and t.type.items is not None)
         for item, t in zip(items, tensors, strict=True)
     ]
     return [with_names(t) for t in tensors] if any(texts) else list(tensors)
@@ -142,9 +148,17 @@ def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
     def compute(value: Any, *, lead: int) -> Any:
         return _named(value, names)
 
-    shape = () if tensor.type.shape == () else (None,)
-    bound = Bound(Type("str", shape), compute, stacks=False)
+    bound = Bound(_type_of_names(tensor.type), compute, stacks=False)
     return Tensor(Call("NAME", bound, (tensor.tree,), (("names", names),)), tensor.env, text)
+
+
+def _type_of_names(type_: Type) -> Type:
+    """Return the type of the names of classes; lists with null items have null names."""
+    if type_.items is None:
+        return Type("str", () if type_.shape == () else (None,))
+    if not may_hold_null(type_) and type_.items.of.items is None:
+        return Type("str", (None,))
+    return _type_of_names(type_.items.of).listed()
 
 
 def _named(value: Any, names: tuple[str, ...]) -> Any:

@@ -1,0 +1,70 @@
+"""Comparisons of JSON values in lists with numbers, strings and truth values.
+
+They give the same results as those of JSON columns, which DuckDB computes.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes.json_values import canonical_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.query.functions.base import Arg
+
+
+def check_beside_json(name: str, items: Arg, other: Arg) -> None:
+    """Refuse to compare JSON items with times and bytes. Raises QueryTypeError."""
+    if other.type.is_time or other.type.dtype == "bytes":
+        raise QueryTypeError(
+            f"{name} compares JSON with numbers, strings and truth values, but {items.text} is "
+            f"{items.type} and {other.text} is {other.type}. Write CAST({other.text} AS TEXT)."
+        )
+
+
+def compare_json_item(compare: Callable[[Any, Any], Any], item: Any, other: Any) -> bool | None:
+    """Return whether a comparison of two JSON values holds; null if it does not apply.
+
+    Numbers have an order, and so have strings and truth values, but not one among each other.
+
+    >>> compare_json_item(operator.eq, True, 1), compare_json_item(operator.lt, "a", 1)
+    (False, None)
+    """
+    if item is None or other is None:
+        return None
+    if isinstance(other, float) and other != other:
+        return compare is operator.ne
+    if compare in (operator.eq, operator.ne):
+        return bool(compare(canonical_json(item), canonical_json(other)))
+    kind = _kind(other)
+    return bool(compare(item, other)) if kind and kind == _kind(item) else None
+
+
+def _kind(value: Any) -> str:
+    """Return the kind of a value that has an order; empty for lists and objects."""
+    match value:
+        case bool():
+            return "truth"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+    return ""
+
+
+def is_json_item(items: Any, wanted: Any) -> bool:
+    """Tell whether a JSON value is among others.
+
+    >>> is_json_item([True, [1]], 1), is_json_item([1.0], 1)
+    (False, True)
+    """
+    return any(compare_json_item(operator.eq, item, wanted) for item in items)
+
+
+def built_in_value(value: Any) -> Any:
+    """Return a number or an array of NumPy's as a value of JSON; return other values unchanged."""
+    return value.tolist() if hasattr(value, "tolist") else value
