@@ -34,8 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
 DRAWN = 10
 """Most cases of one test in a run of everything."""
 
-FAST_LEAVES_OUT = ("browser", "slow")
-"""Marks of tests that a fast run leaves out."""
+NOT_FAST = frozenset(Path(__file__).with_name("tests").joinpath("not_fast.txt").read_text().split())
+"""Files of tests that a fast run leaves out; see `tests/not_fast.py`."""
+
+NOT_FAST_MARKS = ("browser", "slow")
+"""Marks of further tests that it leaves out."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,6 +63,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"cases: {most}, drawn by --draw {config.option.draw}"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files out of a fast run before they are imported, which may take long, too."""
+    if not config.option.fast:
+        return None
+    is_inside = collection_path.is_relative_to(config.rootpath)
+    path = collection_path.relative_to(config.rootpath).as_posix() if is_inside else ""
+    return path in NOT_FAST or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep at most `DRAWN` cases of each test, or one; the seed changes with the package."""
@@ -74,14 +86,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     most = 1 if is_fast else DRAWN
     left_out = {item for group in cases.values() for item in _drawn_last(group, seed, most)}
     if is_fast:
-        left_out |= {item for item in items if _is_left_out(item)}
+        left_out |= {item for item in items if not _is_fast(item)}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
-def _is_left_out(item: pytest.Item) -> bool:
-    is_marked = any(item.get_closest_marker(mark) for mark in FAST_LEAVES_OUT)
-    return is_marked or not isinstance(item, pytest.Function)  # the others are doctests
+def _is_fast(item: pytest.Item) -> bool:
+    is_marked = any(map(item.get_closest_marker, NOT_FAST_MARKS))
+    return isinstance(item, pytest.Function) and not is_marked  # doctests are not fast, either
 
 
 def _drawn_last(group: list[pytest.Item], seed: str, most: int) -> list[pytest.Item]:

@@ -24,3 +24,10 @@ def test_doctests_write_nothing_to_the_home_of_whoever_runs_them(tmp_path):
     )
     assert done.returncode == 0, done.stdout
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_the_files_that_a_fast_run_leaves_out_exist():
+    root = Path(dl.__file__).parents[1]
+    names = (root / "tests" / "not_fast.txt").read_text("utf-8").split()
+    assert len(names) > 10
+    assert [name for name in names if not (root / name).is_file()] == []

@@ -117,14 +117,14 @@ def test_one_column_of_both_says_what_to_write(unit: str, text: str) -> None:
     assert len(ds.query(text.format("CAST(t AS TIMESTAMP)"))["y"][:]) >= len(FAR)
 
 
-FAR = [
+BEYOND = [
     "9999-12-31T23:59:59.999999999",
     "0001-01-01 00:00:00.0000001",
     "2262-04-11T23:47:16.854775808",
     "1677-09-21T00:12:43.145224192",
     "2400-01-01T00:00:00.1234567Z",
 ]
-CONDITIONS = [
+LOOKUPS = [
     "t < {}",
     "{} > t",
     "t BETWEEN '2000-01-01' AND {}",
@@ -136,12 +136,12 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
-@pytest.mark.parametrize("text", FAR)
+@pytest.mark.parametrize("text", BEYOND)
 def test_quoted_nanoseconds_beyond_their_years_are_refused(make_lake, unit, text):
     times = np.array(["2026-01-01", "2026-01-02"], f"M8[{unit}]")
     dtype = f"datetime64[{unit}]"
     ds = make_lake({"t": dtype, "a": dl.Array(dtype, (1,))}, t=times, a=times[:, None])
-    for condition in CONDITIONS:
+    for condition in LOOKUPS:
         params = [{"p": text}] if "$p" in condition else []
         with pytest.raises(dl.QueryTypeError, match="must lie in the years 1677 to 2262"):
             ds.query("SELECT t WHERE " + condition.format(f"'{text}'"), *params)
