@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -64,11 +64,11 @@ class Aggregates:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """What names mean at a place in a SELECT.
+    """The meaning of names at a place in a SELECT.
 
     The SELECT's own names (relations, merged, aliases, keys) become known clause by clause, and
     all places share them. The other fields describe the place: an expression within an aggregate
-    or a lambda is lowered in a copy, which `within` makes.
+    or a lambda is lowered in a copy, made by `dataclasses.replace`.
     """
 
     relations: list[Relation] = field(default_factory=list)
@@ -95,10 +95,6 @@ class Scope:
     """Parameters of the lambdas around the place, by name."""
     lengths: tuple[exp.Expr, ...] = ()
     """Lengths of those lambdas' lists, where a lambda makes long values of their items."""
-
-    def within(self, **place: Any) -> Scope:
-        """Return the scope of a place within this one, given the fields that differ."""
-        return replace(self, **place)
 
     def within_alias(self, name: str) -> Scope:
         """Return the scope of the expression that has an alias."""

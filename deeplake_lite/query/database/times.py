@@ -294,8 +294,8 @@ def _microseconds(interval: Any) -> int:
 
 
 _MONTHS = (
-    "Durations in a result or beside an array must have no months, which differ in length, but one "
-    "is "
+    "Durations in a result or combined with an array must have no months, which differ in length, "
+    "but one is "
 )
 _WAY_OUT = (
     ". Add it to a time in the same query, t + INTERVAL 1 MONTH, or count days between times: "

@@ -166,7 +166,7 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
         For an aggregate of tensors, unless it picks the value of one row.
     """
     inner = e.this
-    inside = scope.within(in_aggregate=True, in_window=True, aggregates=Aggregates())
+    inside = replace(scope, in_aggregate=True, in_window=True, aggregates=Aggregates())
     _refuse_tensors(low, inner, inside)
     is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
     result = _row_number() if is_number else low.value(inner, inside)
@@ -276,7 +276,7 @@ def sort_term(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.
 def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
     """Lower an aggregate with FILTER (WHERE …)."""
     aggregate = low.value(e.this, scope)
-    inside = scope.within(in_aggregate=True)
+    inside = replace(scope, in_aggregate=True)
     where = exp.Where(this=low.condition(low.value(e.expression.this, inside), inside))
     if isinstance(aggregate, Tensor) and is_numpys(aggregate) and _is_of_rows(aggregate):
         return map_rows(
@@ -309,7 +309,7 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
             f"WITHIN GROUP (ORDER BY x) must follow one of {', '.join(known.SORTED)}, but it "
             f"follows {name}."
         )
-    inside = scope.within(in_aggregate=True)
+    inside = replace(scope, in_aggregate=True)
     value = low.value(terms[0].this, inside)
     args = [low.sql(part, inside) for part in inner.expressions]
     _count_unless_nested(scope)

@@ -198,7 +198,7 @@ def _arguments(
 ) -> _Arguments:
     """Lower the arguments of a call, including options (``axis = 0``, ``axis := 0``)."""
     arguments = _Arguments()
-    inside = scope.within(in_aggregate=True) if over_rows else scope
+    inside = replace(scope, in_aggregate=True) if over_rows else scope
     for position, part in enumerate(e.expressions):
         if _is_option(part, position, entry, scope):
             arguments.options[part.this.name] = option(low, part.expression, inside)

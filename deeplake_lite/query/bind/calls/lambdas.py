@@ -274,7 +274,7 @@ def _add_parameters(
     }
     for sql_name, kind in zip(sql_names, kinds, strict=False):
         low.types.note_parameter(sql_name, kind)
-    return sql_names, scope.within(parameters={**scope.parameters, **own}, lengths=lengths)
+    return sql_names, replace(scope, parameters={**scope.parameters, **own}, lengths=lengths)
 
 
 def _list_at(depth: int) -> exp.Identifier:

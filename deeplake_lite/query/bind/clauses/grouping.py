@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -38,7 +39,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
         meaning = "GROUP BY ALL groups by all items without aggregates"
         scope.check_word("all", meaning, 'GROUP BY "all"', "GROUP BY 1, 2 for the first two items")
         for item in tree.expressions:
-            inner = scope.within(grouped=True, keys={}, aggregates=Aggregates())
+            inner = replace(scope, grouped=True, keys={}, aggregates=Aggregates())
             low.value(item.unalias(), inner)
             if not inner.aggregated:
                 keys.append(_key(item.unalias(), scope, low))

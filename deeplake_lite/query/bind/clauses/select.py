@@ -297,7 +297,7 @@ class Binder:
         keys = keys_of(tree, scope, low)
         if keys:
             out.set("group", exp.Group(expressions=keys))
-        scope = scope.within(grouped=tree.args.get("group") is not None)
+        scope = replace(scope, grouped=tree.args.get("group") is not None)
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         for item, value in zip(tree.expressions, values.values(), strict=False):
             self._record_ungrouped(item, _nodes(value), keys, scope)
@@ -309,7 +309,7 @@ class Binder:
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify
-                node = low.clause(part.this, scope.within(names_first=clause == "having"))
+                node = low.clause(part.this, replace(scope, names_first=clause == "having"))
                 if clause == "qualify":
                     with placed(low.text, part.this):
                         _check_windows(part.this, [node, *_nodes(*values.values())])
