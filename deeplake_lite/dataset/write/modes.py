@@ -17,17 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.base import Htype
-    from deeplake_lite.schema import Field, Schema
+    from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
 
 CONVERTED_ROWS = 256
 """Number of images that are converted at a time."""
-
-
-def modes_of(schema: Schema) -> dict[str, str | None]:
-    """Return the modes of the image columns, by column id."""
-    kinds = {f.id: f.htype.pixels for f in schema}
-    return {column: kind.mode for column, kind in kinds.items() if kind and kind.is_image}
 
 
 def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:
