@@ -261,13 +261,19 @@ def is_turned_tiff(image: Image) -> bool:
     if not isinstance(image, ImageFile) or image.format != "TIFF":
         return False
     try:
+        if not _has_pixels(image):
+            return _is_turned(image)
         data = _read_again(image)
         if data is None:
             return False
         with type(image)(BytesIO(data)) as fresh:
-            return bool(fresh.getexif().get(_ORIENTATION, 1) != 1)
+            return _is_turned(fresh)
     except Exception:  # plugins and users' streams may raise anything
         return False
+
+
+def _is_turned(image: Image) -> bool:
+    return bool(image.getexif().get(_ORIENTATION, 1) != 1)
 
 
 _ORIENTATION = 0x0112
