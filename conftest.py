@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,8 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
 DRAWN = 10
 """Most cases of one test in a run of everything."""
 
-NOT_FAST = frozenset(Path(__file__).with_name("tests").joinpath("not_fast.txt").read_text().split())
-"""Files of tests that a fast run leaves out; see `tests/not_fast.py`."""
+NOT_FAST = Path(__file__).with_name("tests") / "not_fast.txt"
+"""List of the files of tests that a fast run leaves out; see `tests/not_fast.py`."""
 
 NOT_FAST_MARKS = ("browser", "slow")
 """Marks of further tests that it leaves out."""
@@ -69,7 +70,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     is_inside = collection_path.is_relative_to(config.rootpath)
     path = collection_path.relative_to(config.rootpath).as_posix() if is_inside else ""
-    return path in NOT_FAST or None
+    return path in _not_fast() or None
+
+
+@cache
+def _not_fast() -> frozenset[str]:
+    return frozenset(NOT_FAST.read_text("utf-8").split())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,7 +7,7 @@ tests take longest, with one case each, are left out until the others take `BUDG
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
@@ -26,10 +26,10 @@ def main(*results: str) -> None:
         for case in ET.parse(path).iter("testcase"):
             test = _file(case), case.get("name", "").split("[")[0]
             times[test].append(float(case.get("time", 0)))
-    totals = Counter[str]()
+    totals: dict[str, float] = defaultdict(float)
     for (file, _), of in times.items():
         if file.startswith("tests/"):
-            totals[file] += fmean(of)  # type: ignore[assignment]  # seconds
+            totals[file] += fmean(of)
     by_time = sorted(totals, key=lambda file: (totals[file], file))
     until = accumulate(totals[file] for file in by_time)
     slow = [file for file, total in zip(by_time, until, strict=True) if total > BUDGET]

@@ -225,10 +225,9 @@ def test_only_the_rows_of_the_view_count(ds, wanted):
     assert values(pickle.loads(kept)) == expected
 
 
-@pytest.mark.parametrize(
-    "lost", ["text", "params", "seed", "moment", "rows", "fingerprint", "sources"]
-)
-def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
+@pytest.fixture
+def document(ds, monkeypatch):
+    """Return the document of a saved query, and a function that checks it."""
     from deeplake_lite.dataset.saved import named_views, rows
 
     checked = []
@@ -236,28 +235,29 @@ def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
         named_views, "check_document", lambda *args, **kind: checked.append((args, kind))
     )
     ds.query("SELECT x * 2 AS y").save("doubled")
-    (name, document), kind = checked[0]
-    rows.check_document(name, document, **kind)
-    del document["query"][lost]
+    (name, content), kind = checked[0]
+    rows.check_document(name, content, **kind)
+    return content, lambda: rows.check_document(name, content, **kind)
+
+
+@pytest.mark.parametrize(
+    "lost", ["text", "params", "seed", "moment", "rows", "fingerprint", "sources"]
+)
+def test_a_saved_query_that_lost_a_part_is_damaged(document, lost):
+    content, check = document
+    del content["query"][lost]
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
-        rows.check_document(name, document, **kind)
+        check()
 
 
 @pytest.mark.parametrize(
     "moment", [5, True, "", "now", "2026-13-01", "2026-01-01T00:00:00+02:00", []]
 )
-def test_a_saved_query_of_an_odd_time_is_damaged(ds, monkeypatch, moment):
-    from deeplake_lite.dataset.saved import named_views, rows
-
-    checked = []
-    monkeypatch.setattr(
-        named_views, "check_document", lambda *args, **kind: checked.append((args, kind))
-    )
-    ds.query("SELECT x * 2 AS y").save("doubled")
-    (name, document), kind = checked[0]
-    document["query"]["moment"] = moment
+def test_a_saved_query_of_an_odd_time_is_damaged(document, moment):
+    content, check = document
+    content["query"]["moment"] = moment
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
-        rows.check_document(name, document, **kind)
+        check()
 
 
 def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
