@@ -133,7 +133,8 @@ def test_every_function_and_clause_is_in_the_page():
 
 def test_the_results_of_the_benchmarks_are_complete():
     tables = json.loads((DOCS / "benchmarks.json").read_text())["tables"]
-    assert [t["title"] for t in tables] == ["Storage and versions", "Queries", "Loader", "Browser"]
+    titles = ["Storage and versions", "Queries", "Loader", "Browser", "Training on a GPU"]
+    assert [t["title"] for t in tables] == titles
     for table in tables:
         assert {"machine", "versions", "other_cores", "rows"} <= set(table)
         for row in table["rows"]:

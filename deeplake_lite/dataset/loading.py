@@ -102,8 +102,8 @@ class Loadable:
             module, or install cloudpickle. Rows are read in this process, so uncommitted edits are
             visible.
         num_workers : int, optional
-            Number of workers, by default the number of cores. With 0, the calling thread does the
-            work.
+            Number of workers, by default the number of cores, but at most 8 threads: more of them
+            slow each other down. With 0, the calling thread does the work.
         on_error : {"raise", "skip"}
             Whether to raise an error for a row that does not decode or for which the transform
             fails, or to skip the row and record it in `Loader.skipped`. Its batch then has fewer

@@ -360,10 +360,12 @@ class Loader:
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
         first, hand_over = progress.consumed // size, self.resources.framework.hand_over
         blocks, workers = self.resources.blocks, self.options.threads
+        batches = len(self.shares) - first  # if there are fewer batches than workers, some are idle
         pipeline = (
             self.resources.pipeline
         )  # first, so that a failure here is not measured as an epoch
-        meter = Meter(progress.epoch, workers, blocks.tally, began, self.resources.max_tasks)
+        tasks = min(self.resources.max_tasks, max(1, batches))
+        meter = Meter(progress.epoch, min(workers, tasks), blocks.tally, began, tasks)
         run = Run(pipeline, places, coming, first, progress.epoch, meter)
         self._meters.begin(meter)
         self._runs.add(run)

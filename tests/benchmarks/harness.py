@@ -14,6 +14,7 @@ import platform
 import re
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,12 @@ LIBRARIES = (
     *("tensorflow", "jax", "grain", "array-record", "litdata", "mosaicml-streaming", "datasets"),
 )
 
-TABLES = {"test_query": "Queries", "test_loader": "Loader", "test_browser": "Browser"}
+TABLES = {
+    "test_query": "Queries",
+    "test_loader": "Loader",
+    "test_browser": "Browser",
+    "test_gpu": "Training on a GPU",
+}
 """Title of the table that the figures of a file go to; those of other files share one."""
 
 OTHERS = "Storage and versions"
@@ -229,7 +235,15 @@ def number(value: float) -> str:
 def machine() -> str:
     system = f"{platform.system()} {platform.release().split('-')[0]}"
     memory = f"{memory_bytes() / 2**30:.0f} GiB of memory"
-    return f"{processor()}, {os.cpu_count()} cores, {memory}, {system}"
+    return ", ".join([*gpus(), processor(), f"{os.cpu_count()} cores", memory, system])
+
+
+def gpus() -> list[str]:
+    """Return the names of the GPUs that this process has used through PyTorch."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
 
 
 def other_seconds() -> float:

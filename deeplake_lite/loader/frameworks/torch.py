@@ -143,7 +143,7 @@ def _device(device: Any) -> torch.device:
 
 
 def _check_cuda(device: torch.device) -> None:
-    """Raise OptionError if PyTorch finds no GPU."""
+    """Raise OptionError if PyTorch does not find the GPU."""
     with warnings.catch_warnings(record=True) as reasons:  # PyTorch warns if a driver fails
         warnings.simplefilter("always")
         available = torch.cuda.is_available()
@@ -152,6 +152,12 @@ def _check_cuda(device: torch.device) -> None:
         raise OptionError(
             f"device={str(device)!r} needs a GPU, but torch.cuda.is_available() is False.{reason} "
             "Leave device out, or install a PyTorch for your GPU."
+        )
+    count = torch.cuda.device_count()
+    if device.index is not None and device.index >= count:
+        raise OptionError(
+            f"device={str(device)!r} does not exist: torch.cuda.device_count() is {count}. Choose "
+            f"a device up to 'cuda:{count - 1}'."
         )
 
 

@@ -250,8 +250,11 @@ _SENTENCES = {
 
 def _more(options: Options) -> str:
     """Return the advice to use more workers."""
-    if options.threads < cores():
-        return f"num_workers={cores()} uses all cores"
+    most = options.most_workers
+    if options.threads < most:
+        return f"num_workers={most} uses {'all' if most == cores() else most} cores"
+    if options.workers == "threads" and most < cores():
+        return f"workers='processes' uses all {cores()} cores"
     return "a machine with more cores, and as many num_workers"
 
 

@@ -141,6 +141,13 @@ def test_a_driver_that_does_not_start_is_named(ds, monkeypatch):
         ds.pytorch(4, device=0)
 
 
+def test_a_gpu_beyond_the_last_is_an_error(ds, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(ValueError, match=r"device='cuda:2' does not exist: .* is 2\. Choose .*:1"):
+        ds.pytorch(4, device="cuda:2")
+
+
 @pytest.mark.parametrize("device", ["gpu", 2.5, "", ["cuda"]])
 def test_what_is_no_device_is_an_error(ds, device):
     with pytest.raises(

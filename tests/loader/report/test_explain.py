@@ -9,7 +9,9 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.loader import Options
+from deeplake_lite.loader import options as loader_options
 from deeplake_lite.loader.read.samples import ViewSamples
+from deeplake_lite.loader.report import explain
 from deeplake_lite.loader.report.explain import Situation, explain_stats
 from deeplake_lite.loader.report.stats import Stats
 
@@ -17,6 +19,12 @@ from deeplake_lite.loader.report.stats import Stats
 @pytest.fixture
 def lake(make_lake):
     return make_lake({"x": "int32"}, x=range(200))
+
+
+@pytest.fixture(params=[2, 16], ids="{} workers".format)
+def workers(request):
+    """Return a number of workers: fewer than there are batches, and more."""
+    return request.param
 
 
 def slept(seconds):
@@ -46,7 +54,7 @@ def spent(**seconds):
 # ---- planted
 
 
-def test_a_slow_store_is_named(lake, monkeypatch):
+def test_a_slow_store_is_named(lake, workers, monkeypatch):
     read = ViewSamples.read
 
     def slowly(*args):
@@ -54,44 +62,44 @@ def test_a_slow_store_is_named(lake, monkeypatch):
         return read(*args)
 
     monkeypatch.setattr(ViewSamples, "read", slowly)
-    found = after_an_epoch(lake.batches(20))
+    found = after_an_epoch(lake.batches(20, num_workers=workers))
     assert found.bottleneck == "read"
     assert str(found).startswith("Reading is slow: ")
     assert "cache='disk'" in str(found)
 
 
-def test_large_pictures_are_named(make_lake):
+def test_large_pictures_are_named(make_lake, workers):
     pixels = np.random.default_rng(0).integers(0, 256, (1200, 1600, 3), np.uint8)
     lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 24)
-    found = after_an_epoch(lake.batches(2))
+    found = after_an_epoch(lake.batches(2, num_workers=workers))
     assert found.bottleneck == "decode"
     assert str(found).startswith("Decoding JPEG takes ")
     assert "size=" in str(found)
     assert "cache='decoded'" in str(found)
 
 
-def test_a_slow_transform_is_named(lake):
-    found = after_an_epoch(lake.batches(20, transform=slept(0.002)))
+def test_a_slow_transform_is_named(lake, workers):
+    found = after_an_epoch(lake.batches(20, transform=slept(0.02), num_workers=workers))
     assert found.bottleneck == "transform"
     assert str(found).startswith("Your transform takes ")
     assert "workers='processes'" in str(found)
     assert "batch_transform=" in str(found)
 
 
-def test_a_slow_transform_of_batches_is_named(lake):
-    found = after_an_epoch(lake.batches(20, batch_transform=slept(0.03)))
+def test_a_slow_transform_of_batches_is_named(lake, workers):
+    found = after_an_epoch(lake.batches(20, batch_transform=slept(0.4), num_workers=workers))
     assert str(found).startswith("Your batch_transform takes ")
     assert "batch_transform=" not in str(found)
 
 
-def test_a_slow_collate_function_is_named(lake):
-    found = after_an_epoch(lake.batches(20, collate=slept(0.03)))
+def test_a_slow_collate_function_is_named(lake, workers):
+    found = after_an_epoch(lake.batches(20, collate=slept(0.4), num_workers=workers))
     assert found.bottleneck == "collate"
     assert str(found).startswith("Your collate function takes ")
 
 
-def test_a_slow_training_step_is_named(lake):
-    found = after_an_epoch(lake.batches(20), pause=0.05)
+def test_a_slow_training_step_is_named(lake, workers):
+    found = after_an_epoch(lake.batches(20, num_workers=workers), pause=0.05)
     assert found.bottleneck == "training"
     assert str(found).startswith("Your training step is slower than the loader")
 
@@ -233,6 +241,23 @@ def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
     loader = make_lake({"x": "int32"}, x=range(3)).batches(4)
     situation = Situation(loader.options, rows=3, batches=1)
     assert "most of the time is spent starting threads" in str(of(spent(hand_over=9.0), situation))
+
+
+@pytest.mark.parametrize(
+    ("cores", "options", "advice"),
+    [
+        (4, {"num_workers": 2}, "num_workers=4 uses all cores"),
+        (4, {}, "a machine with more cores"),
+        (16, {"num_workers": 2}, "num_workers=8 uses 8 cores"),
+        (16, {}, "workers='processes' uses all 16 cores"),
+        (16, {"workers": "processes", "num_workers": 8}, "num_workers=16 uses all cores"),
+        (16, {"workers": "processes"}, "a machine with more cores"),
+    ],
+)
+def test_more_workers_are_advised_where_they_help(monkeypatch, cores, options, advice):
+    monkeypatch.setattr(loader_options, "cores", lambda: cores)
+    monkeypatch.setattr(explain, "cores", lambda: cores)
+    assert advice in str(of(spent(decode=9.0), **options))
 
 
 @pytest.mark.parametrize(
