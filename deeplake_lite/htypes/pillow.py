@@ -243,11 +243,17 @@ def _shows(image: ImageFile, data: bytes) -> bool:
             fresh.load()
         if (image.tell(), image.size, image.mode) != (fresh.tell(), fresh.size, fresh.mode):
             return False
-        if is_loaded and (
-            image.tobytes() != fresh.tobytes() or image.getpalette() != fresh.getpalette()
-        ):
+        if _palette(image) != _palette(fresh):  # `putpalette` changes it without loading the pixels
+            return False
+        if is_loaded and image.tobytes() != fresh.tobytes():
             return False
         return _same_metadata(image, fresh)
+
+
+def _palette(image: ImageFile) -> tuple[str, bytes] | None:
+    """Return the palette of an image, which is loaded or not."""
+    palette = image.palette
+    return None if palette is None else (palette.rawmode or palette.mode, bytes(palette.palette))
 
 
 def is_turned_tiff(image: Image) -> bool:

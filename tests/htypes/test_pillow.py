@@ -166,6 +166,18 @@ def test_what_methods_return_has_no_file(changed, opened):
     assert untouched_file(changed(image)) is None
 
 
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("format_", ["PNG", "TIFF", "BMP"])
+def test_another_palette_is_an_edit(format_, loaded, how, opened):
+    image = opened(file_of(format_, "P"), how)
+    if loaded:
+        image.load()
+    image.putpalette([255, 0, 0] * 256)
+    assert untouched_file(image) is None
+    assert (Image("png").decode_cells(Image("png").encode([image]))[0] == [255, 0, 0]).all()
+
+
 def test_scaled_decoding_of_a_jpeg_is_an_edit(opened):
     image = opened(file_of("JPEG"))
     image.draft("RGB", (30, 20))

@@ -49,7 +49,7 @@ class Function:
     seed : int
         The user's seed.
     seeds : bool
-        Whether to seed the global generators for a function without a parameter `rng`.
+        Whether to seed the global generators at each call.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Function:
     seed: int = 0
     """The user's seed."""
     seeds: bool = False
-    """Whether to seed the global generators for a function without a parameter `rng`."""
+    """Whether to seed the global generators at each call."""
 
     def __call__(self, value: Any, epoch: int, row_id: int) -> Any:
         """Return the function's result for a value. Raises LoaderError if it is None."""
@@ -72,7 +72,7 @@ class Function:
         rng = {}
         if self._takes_rng:
             rng = {"rng": np.random.Generator(np.random.PCG64(sample_seed))}
-        elif self.seeds:
+        if self.seeds:  # also with `rng`: functions of libraries may draw from the global ones
             seed_globals(sample_seed)
         return check_returned(self.option, self._seeded(sample_seed, epoch, value, **rng))
 

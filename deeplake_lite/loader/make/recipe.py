@@ -182,7 +182,7 @@ class Recipe:
     padding: bool = False
     """Whether batches have a mask of padded rows."""
     seeds: bool = False
-    """Whether to seed the global generators for functions without a parameter `rng`."""
+    """Whether to seed the global generators at each call of a function."""
     sample_ids: bool = False
     """Whether the samples passed to the user's `collate` have the ids of the rows."""
 

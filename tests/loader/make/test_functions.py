@@ -43,8 +43,13 @@ def test_what_is_drawn_depends_on_seed_epoch_and_row():
     assert drawn == [Function("transform", Crop(), s)(0, e, r) for s, e, r in np.ndindex(2, 2, 2)]
 
 
-def test_the_generators_that_all_share_are_seeded_where_they_are_to_be():
-    function = Function("transform", lambda x: x + random.random(), seeds=True)
+@pytest.mark.parametrize(
+    "draw",
+    [lambda x: x + random.random(), lambda x, rng: x + 0 * rng.random() + random.random()],
+    ids=["plain", "rng"],
+)
+def test_the_generators_that_all_share_are_seeded_where_they_are_to_be(draw):
+    function = Function("transform", draw, seeds=True)
     with preserved_globals():
         assert function(0, 0, 7) == function(0, 0, 7) != function(0, 0, 8)
 

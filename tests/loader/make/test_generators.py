@@ -234,6 +234,48 @@ def test_loaders_of_several_threads_take_turns_with_the_global_generators(number
     assert random.random() == expected
 
 
+def drawn_from_all(sample):
+    values = [random.random(), np.random.random(), float(torch.rand(()))]  # noqa: NPY002
+    return {"x": sample["x"], "drawn": np.array(values)}
+
+
+def drawn_beside_rng(sample, rng):
+    return {**drawn_from_all(sample), "own": rng.random()}
+
+
+def drawn_for_batches(batch, rng):
+    return {
+        "x": batch["x"],
+        "drawn": np.stack([drawn_from_all(batch)["drawn"]]),
+        "own": rng.random(),
+    }
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [{"num_workers": 0}, {"workers": "processes", "num_workers": 2}],
+    ids=["no workers", "processes"],
+)
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ({"transform": drawn_from_all}, 40),
+        ({"transform": drawn_beside_rng}, 40),
+        ({"batch_transform": drawn_for_batches}, 8),
+    ],
+    ids=["transform", "rng", "batches"],
+)
+def test_global_generators_draw_anew_for_each_sample_and_epoch(numbers, options, count, workers):
+    def epochs():
+        with numbers.batches(5, seed=3, **options, **workers) as loader:
+            return [np.concatenate([b["drawn"].reshape(-1, 3) for b in loader]) for _ in range(2)]
+
+    first = epochs()
+    for column in np.concatenate(first).T:
+        assert len(set(column)) == 2 * count
+    np.testing.assert_array_equal(first, epochs())
+
+
 def test_what_installed_packages_name_is_none_of_the_users(numbers):
     assert OwnGenerators(np.median)._sources == []
     assert OwnGenerators(torch.utils.data.default_collate)._sources == []
