@@ -23,7 +23,7 @@ from deeplake_lite.query.functions.guard import Guarded
 from deeplake_lite.query.functions.truths import join, may_hold_null
 from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.tensors.trees import objects
-from deeplake_lite.query.values import Call, Literal_, Tensor
+from deeplake_lite.query.values import Call, Given, Literal_, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,6 +87,23 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
         for item, t in zip(items, tensors, strict=True)
     ]
     return [with_names(t) for t in tensors] if any(texts) else list(tensors)
+
+
+def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
+    """Return tensors with the constant NULL as a single value of the type of the others' items.
+
+    Beside numbers, it stays a number of the smallest type, so that it widens no other.
+    """
+    pairs = list(zip(tensors, nulls, strict=True))
+    items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)
+    item = next((item for item in items if not item.is_number), None)
+    if item is None:
+        return list(tensors)
+    null = Type(item.dtype)
+    return [
+        replace(t, tree=replace(t.tree, type=null)) if is_null and isinstance(t.tree, Given) else t
+        for t, is_null in pairs
+    ]
 
 
 def as_truths(tensor: Tensor) -> Tensor:
