@@ -439,7 +439,7 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
     if is_json(value) and name in known.OF_CONDITIONS:
         return low.condition(value, scope)
-    if is_json(value) and name in known.OF_JSON | known.SEEKS:
+    if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
         return low.as_sql(as_part(settled(value, low, scope)), scope)
@@ -471,7 +471,7 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
         if any(a is not b for a, b in zip(values, floats, strict=True)):
             args = floats
-    kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
+    kinds, seeks = [_kind_of_list(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
     items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
     is_sought = any(map(is_json, args)) or mixes_json(*items)
@@ -480,14 +480,19 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
             as_list_of_json(a, low, scope)
             if listed
             else _as_json_item(a, low, scope)
-            if seeks
+            if seeks or (name in known.RESIZES and at == 2)
             else a
-            for a, listed in zip(args, lists, strict=True)
+            for at, (a, listed) in enumerate(zip(args, lists, strict=True))
         ]
     if not seeks:
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [parse_fraction(a) for a in args] if of_numbers else args
+
+
+def _kind_of_list(value: Value) -> Kind:
+    """Return the kind of a value, also of a constant list that is JSON."""
+    return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
 def _items(name: str, at: int, value: Value) -> list[Value]:
