@@ -198,9 +198,9 @@ RULES = {
     "Strings": (
         "A quoted string next to a number or a time is read exactly, to the last digit: `t < "
         "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. "
-        "Times have at most nine digits after the point and durations six; more are an error. A"
-        " column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
-        "numbers."
+        "Times have at most nine digits after the point and durations six; more are an error, and "
+        "so are digits of a string that the type of a `CAST` does not hold. A column of strings "
+        "can be compared only with strings; use `CAST(x AS DOUBLE)` for numbers."
     ),
     "Casts": (
         "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"

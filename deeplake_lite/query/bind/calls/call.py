@@ -42,6 +42,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     readable_path,
 )
 from deeplake_lite.query.bind.scalars.kinds import (
+    agree,
     as_json,
     as_list_of_json,
     as_part,
@@ -465,6 +466,7 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
     if name == "MAP":  # whose keys and values are independent of each other
         return args
     if name in known.OF_ONE_KIND:
+        args = _parse_quoted_times(name, args)
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
         values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
         values = [low.types.refined(a) for a in values]
@@ -488,6 +490,15 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [parse_fraction(a) for a in args] if of_numbers else args
+
+
+def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
+    """Return arguments with quoted times parsed if the items of others are times."""
+    items = [item for at, a in enumerate(args) for item in _items(name, at, a)]
+    time = next((item for item in items if kind_of(item).name == "time"), None)
+    if time is None:
+        return args
+    return [agree(a, time) if isinstance(a, Constant) and not has_axes(a) else a for a in args]
 
 
 def _kind_of_list(value: Value) -> Kind:
