@@ -14,7 +14,8 @@ CLAUSES = {
         "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or"
         " a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
-        "dataset, unless it selects only constants."
+        "dataset, unless it selects only constants. A subquery of rows in its select list is not "
+        "a constant: `(SELECT (SELECT MAX(id)) AS m)` has one row for each row of the dataset."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
@@ -82,7 +83,8 @@ RULES = {
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
-        "compares as NaN does. Timestamps keep their nanoseconds, even when a duration is added. "
+        "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` of an array order them, and a "
+        "column of arrays in several units is in the finest. Timestamps keep their nanoseconds, even when a duration is added. "
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
         "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. "
         "A result holds no months, which differ in length, as in `INTERVAL 1 MONTH` or `AGE(a, b)`:"

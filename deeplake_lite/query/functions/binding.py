@@ -39,6 +39,17 @@ def numbers(name: str, *args: Arg) -> None:
             raise QueryTypeError(f"{name} takes numbers, but {arg.text} is {arg.type}.")
 
 
+def numbers_or_times(name: str, x: Arg) -> None:
+    """Check that an argument can be ordered: numbers, or an array of times.
+
+    Raises
+    ------
+    QueryTypeError
+    """
+    if not x.type.is_number and not x.type.is_time:
+        raise QueryTypeError(f"{name} takes numbers or times, but {x.text} is {x.type}.")
+
+
 def class_number(name: Arg, classes: Arg) -> int:
     """Return the number of a class by its name; `classes` is an argument that has the classes.
 
