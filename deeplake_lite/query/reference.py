@@ -84,7 +84,8 @@ RULES = {
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
         "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` of an array order them, and a "
-        "column of arrays in several units is in the finest. Timestamps keep their nanoseconds, even when a duration is added. "
+        "column of arrays in several units is in the finest. Timestamps keep their nanoseconds, "
+        "even when a duration is added. "
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
         "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. "
         "A result holds no months, which differ in length, as in `INTERVAL 1 MONTH` or `AGE(a, b)`:"
@@ -99,7 +100,8 @@ RULES = {
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
-        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged. "
+        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged; "
+        "`MODE(meta)` and `LIST(DISTINCT meta)` normalise them. "
         "Structs and maps are returned as JSON. Durations in them are strings, as in "
         "`CAST(d AS TEXT)`."
     ),
@@ -177,7 +179,8 @@ RULES = {
     "NaN": (
         "Comparisons with NaN are false, except `<>`, which is true; comparisons with null are "
         "null. Within lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either "
-        "direction, including in `LIST_SORT`."
+        "direction, including in `LIST_SORT`. -0.0 equals 0.0, so functions that choose a value by "
+        "comparing rows, such as `FIRST`, `ARG_MAX` and `MODE`, may return 0.0 in its place."
     ),
     "Null": (
         "An operation on null gives null, and a condition treats null as false. With tensors that "
