@@ -14,7 +14,8 @@ CLAUSES = {
         "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or"
         " a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
-        "dataset, unless it selects only constants."
+        "dataset, unless it selects only constants. A subquery of rows in its select list is not "
+        "a constant: `(SELECT (SELECT MAX(id)) AS m)` has one row for each row of the dataset."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
@@ -82,7 +83,9 @@ RULES = {
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
-        "compares as NaN does. Timestamps keep their nanoseconds, even when a duration is added. "
+        "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` of an array order them, and a "
+        "column of arrays in several units is in the finest. Timestamps keep their nanoseconds, "
+        "even when a duration is added. "
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
         "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. "
         "A result holds no months, which differ in length, as in `INTERVAL 1 MONTH` or `AGE(a, b)`:"
@@ -97,7 +100,8 @@ RULES = {
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
-        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged. "
+        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged; "
+        "`MODE(meta)` and `LIST(DISTINCT meta)` normalise them. "
         "Structs and maps are returned as JSON. Durations in them are strings, as in "
         "`CAST(d AS TEXT)`."
     ),
@@ -175,7 +179,8 @@ RULES = {
     "NaN": (
         "Comparisons with NaN are false, except `<>`, which is true; comparisons with null are "
         "null. Within lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either "
-        "direction, including in `LIST_SORT`."
+        "direction, including in `LIST_SORT`. -0.0 equals 0.0, so functions that choose a value by "
+        "comparing rows, such as `FIRST`, `ARG_MAX` and `MODE`, may return 0.0 in its place."
     ),
     "Null": (
         "An operation on null gives null, and a condition treats null as false. With tensors that "
@@ -198,9 +203,9 @@ RULES = {
     "Strings": (
         "A quoted string next to a number or a time is read exactly, to the last digit: `t < "
         "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. "
-        "Times have at most nine digits after the point and durations six; more are an error. A"
-        " column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
-        "numbers."
+        "Times have at most nine digits after the point and durations six; more are an error, and "
+        "so are digits of a string that the type of a `CAST` does not hold. A column of strings "
+        "can be compared only with strings; use `CAST(x AS DOUBLE)` for numbers."
     ),
     "Casts": (
         "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"

@@ -407,6 +407,8 @@ class Constant:
     """The exact number, if `value` may be rounded."""
     items: tuple[Constant, ...] = ()
     """The items of a list."""
+    is_json: bool = False
+    """Whether it is a list of JSON values."""
 
     @cached_property
     def node(self) -> exp.Expr:

@@ -18,6 +18,7 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.parse.dialect import func, raises
 
 if TYPE_CHECKING:
@@ -124,23 +125,55 @@ def _places(unit: str) -> int:
     return 3 if unit.startswith(("ms", "milli")) else 6
 
 
-def has_odd_fraction(text: str) -> bool:
-    """Tell whether a string has a fraction in another form than that of `read_timestamp`.
+def may_be_timestamp(text: str) -> bool:
+    """Tell whether DuckDB may read a string as a timestamp without changing it.
 
-    >>> has_odd_fraction("2026/01/02 03:04:05.5"), has_odd_fraction("2026-01-02 03:04:05.5")
+    Those in another form than that of `read_timestamp` must have neither a fraction, which DuckDB
+    may round, nor an offset from UTC, which it ignores. Whether their day exists is left to DuckDB.
+
+    >>> may_be_timestamp("2026/01/02 03:04:05"), may_be_timestamp("2026/01/02 03:04:05.5")
     (True, False)
-    """
-    is_usual = _TIMESTAMP.fullmatch(text) is not None
-    return not is_usual and any(match["digits"] for match in _FRACTION.finditer(text))
-
-
-def is_impossible(text: str) -> bool:
-    """Tell whether a string has the form of a timestamp, but the calendar has no such time.
-
-    >>> is_impossible("2024-02-30"), is_impossible("2024-02-29"), is_impossible("2024-2-30")
+    >>> may_be_timestamp("2024-2-30"), may_be_timestamp("2024-02-30"), may_be_timestamp("now")
     (True, False, False)
     """
-    return bool(_TIMESTAMP.fullmatch(text)) and read_timestamp(text) is None
+    if _TIMESTAMP.fullmatch(text):
+        return read_timestamp(text) is not None
+    has_fraction = any(match["digits"] for match in _FRACTION.finditer(text))
+    is_like_one = _LIKE_A_TIMESTAMP.fullmatch(text) is not None
+    return is_like_one and not has_fraction and not has_odd_zone(text)
+
+
+def has_odd_zone(text: str) -> bool:
+    """Tell whether a string has an offset from UTC that DuckDB ignores, after an unusual time.
+
+    >>> has_odd_zone("2026/01/02 03:04+01:00"), has_odd_zone("2026-01-02 03:04+01:00")
+    (True, False)
+    """
+    return _TIMESTAMP.fullmatch(text) is None and _ODD_ZONE.search(text) is not None
+
+
+_LIKE_A_TIMESTAMP = re.compile(
+    r"[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
+)
+"""Matches strings that DuckDB may read as times."""
+
+_ODD_ZONE = re.compile(r":\d+\s*[-+a-z]", re.IGNORECASE)
+"""Matches the start of a time zone after a time of day."""
+
+
+def read_odd_timestamp(text: str) -> np.datetime64 | None:
+    """Read a timestamp in another form than that of `read_timestamp`, as DuckDB reads it.
+
+    Return None if DuckDB cannot read it, or if it is infinite.
+
+    >>> read_odd_timestamp("2026/1/2"), read_odd_timestamp("2024-2-30")
+    (np.datetime64('2026-01-02T00:00:00.000000'), None)
+    """
+    if not may_be_timestamp(text):
+        return None
+    with calculator() as cursor:
+        row = cursor.execute("SELECT epoch_us(TRY_CAST(? AS TIMESTAMP))", [text]).fetchone()
+    return None if row is None or row[0] is None else np.datetime64(row[0], "us")
 
 
 def _check_zone(text: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.database.times import read_timestamp
+from deeplake_lite.query.database.times import read_odd_timestamp, read_timestamp
 from deeplake_lite.query.functions.base import Arg
 from deeplake_lite.query.functions.value_type import Type
 
@@ -68,6 +68,8 @@ def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
             "INTERVAL 2 HOUR, or pass a timedelta as a parameter."
         )
     timestamp = read_timestamp(text)
+    if timestamp is None:
+        timestamp = read_odd_timestamp(text)
     if timestamp is None:
         raise QueryTypeError(
             f"Times can only be compared with times, but {brief(text, 60)} is not a time. Write "

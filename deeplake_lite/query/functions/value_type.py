@@ -178,8 +178,6 @@ class Type:
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)
         """
-        if other == _NULL:
-            return True
         return self.is_number == other.is_number and (self.is_number or self.dtype == other.dtype)
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
@@ -208,10 +206,6 @@ class Type:
         sizes = ", ".join("?" if n is None else str(n) for n in self.shape)
         comma = "," if len(self.shape) == 1 else ""
         return f"{self.dtype} ({sizes}{comma})" if self.shape else self.dtype
-
-
-_NULL = Type("int8")
-"""Type of the constant NULL, which compares with values of any type, and of other small numbers."""
 
 
 def _shape_of(htype: Htype) -> Shape | None:

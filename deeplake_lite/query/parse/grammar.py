@@ -41,7 +41,7 @@ PARTS: dict[str, frozenset[str]] = {
     "ilike": frozenset({"this", "expression", "negate"}),
     "in": frozenset({"this", "expressions", "query", "field"}),
     "intersect": _SET,
-    "interval": frozenset({"this", "unit"}),
+    "interval": frozenset({"this", "unit", "fraction_in_string"}),
     "join": frozenset({"this", "kind", "method", "side", "on", "using"}),
     "like": frozenset({"this", "expression", "negate"}),
     "limit": frozenset({"expression", "limit_options"}),

@@ -42,6 +42,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     readable_path,
 )
 from deeplake_lite.query.bind.scalars.kinds import (
+    agree,
     as_json,
     as_list_of_json,
     as_part,
@@ -439,7 +440,7 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
     if is_json(value) and name in known.OF_CONDITIONS:
         return low.condition(value, scope)
-    if is_json(value) and name in known.OF_JSON | known.SEEKS:
+    if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
         return low.as_sql(as_part(settled(value, low, scope)), scope)
@@ -465,13 +466,14 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
     if name == "MAP":  # whose keys and values are independent of each other
         return args
     if name in known.OF_ONE_KIND:
+        args = _parse_quoted_times(name, args)
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
         values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
         values = [low.types.refined(a) for a in values]
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
         if any(a is not b for a, b in zip(values, floats, strict=True)):
             args = floats
-    kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
+    kinds, seeks = [_kind_of_list(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
     items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
     is_sought = any(map(is_json, args)) or mixes_json(*items)
@@ -480,14 +482,28 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
             as_list_of_json(a, low, scope)
             if listed
             else _as_json_item(a, low, scope)
-            if seeks
+            if seeks or (name in known.RESIZES and at == 2)
             else a
-            for a, listed in zip(args, lists, strict=True)
+            for at, (a, listed) in enumerate(zip(args, lists, strict=True))
         ]
     if not seeks:
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [parse_fraction(a) for a in args] if of_numbers else args
+
+
+def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
+    """Return arguments with quoted times parsed if the items of others are times."""
+    items = [item for at, a in enumerate(args) for item in _items(name, at, a)]
+    time = next((item for item in items if kind_of(item).name == "time"), None)
+    if time is None:
+        return args
+    return [agree(a, time) if isinstance(a, Constant) and not has_axes(a) else a for a in args]
+
+
+def _kind_of_list(value: Value) -> Kind:
+    """Return the kind of a value, also of a constant list that is JSON."""
+    return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
 def _items(name: str, at: int, value: Value) -> list[Value]:

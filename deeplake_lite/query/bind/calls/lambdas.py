@@ -29,7 +29,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
 from deeplake_lite.query.bind.scalars.list_order import bind_name
 from deeplake_lite.query.bind.scope import Parameter
 from deeplake_lite.query.parse.dialect import func, text_of
-from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Tensor, Value
+from deeplake_lite.query.values import ANY, JSON, Constant, Kind, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,6 +193,8 @@ def _list_and_lambda(
 
 def _kind_of_items(value: Value, name: str, e: exp.Expr) -> Kind:
     """Return the kind of a list's items. Raises QueryTypeError if it is unknown."""
+    if isinstance(value, Constant) and value.is_json:
+        return JSON
     if isinstance(value, Constant) and has_axes(value):
         items = [item for item in items_of(value) if not is_null_constant(item)]
         check_column(items)

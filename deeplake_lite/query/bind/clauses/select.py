@@ -177,7 +177,7 @@ class Binder:
         outermost : bool
             Whether its rows are the result, so that unchanged columns may be read later.
         bare : bool
-            Whether the result needs only comparable values, for an expression.
+            Whether digests of tensors are enough, for an expression.
         """
         with placed(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
@@ -303,7 +303,9 @@ class Binder:
             self._record_ungrouped(item, _nodes(value), keys, scope)
         if bare:
             values = {
-                n: Sql(comparable(v, low, scope), TENSOR if is_numpys(v) else kind_of(v))
+                n: Sql(comparable(v, low, scope), TENSOR)
+                if is_numpys(v)
+                else Sql(low.as_sql(v, scope), kind_of(v))
                 for n, v in values.items()
             }
         for clause in ("having", "qualify"):

@@ -82,6 +82,7 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
         [p.value for p in parts],
         lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
         items=tuple(parts),
+        is_json=is_json or any(isinstance(part.value, dict) for part in parts),
     )
 
 

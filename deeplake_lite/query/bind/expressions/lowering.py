@@ -35,6 +35,7 @@ from deeplake_lite.query.bind.expressions.forms import (
     as_truths,
     with_names_beside_texts,
     with_one_list_of_names,
+    with_types_of_nulls,
 )
 from deeplake_lite.query.bind.expressions.quantified import (
     compare_with_each,
@@ -54,6 +55,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     as_text,
     check_ordered,
     goes_as_json,
+    is_null_constant,
     is_numpys,
     kind_of,
     settled,
@@ -561,6 +563,7 @@ class Lowering:
         shown = self.shown(e)
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
+        tensors = with_types_of_nulls(tensors, [is_null_constant(a) for a in args])
         tensors = with_one_list_of_names(with_names_beside_texts(tensors))
         if entry.name in _LOGIC:
             tensors = [as_truths(tensor) for tensor in tensors]

@@ -9,6 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.forms import as_truths
 from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, agree, as_part, kind_of, settled
@@ -198,7 +199,7 @@ def index_tensor(
     def tree(part: exp.Expr | None) -> Tree | None:
         if part is None:
             return None
-        tensor = low.as_tensor(low.value(part, scope), text_of(part))
+        tensor = as_truths(low.as_tensor(low.value(part, scope), text_of(part)))
         env.update(tensor.env)
         return tensor.tree
 
@@ -235,7 +236,7 @@ def _index_list(
     def tree(part: exp.Expr | None) -> Tree | None:
         if part is None:
             return None
-        tensor = low.as_tensor(low.value(part, scope), text_of(part))
+        tensor = as_truths(low.as_tensor(low.value(part, scope), text_of(part)))
         env.update(tensor.env)
         return tensor.tree
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -23,8 +22,8 @@ from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.database.times import (
     check_microseconds,
     exact_timestamp,
-    has_odd_fraction,
-    is_impossible,
+    has_odd_zone,
+    may_be_timestamp,
 )
 from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
 from deeplake_lite.query.values import (
@@ -148,7 +147,7 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
         dtype = theirs.time_dtype
         moment = exact_timestamp(value.value, dtype)
-        if moment is None and dtype.startswith("datetime64"):
+        if moment is None and (dtype.startswith("datetime64") or has_odd_zone(value.value)):
             _check_moment(value.value)
         elif moment is None:
             check_microseconds(value.value)
@@ -175,15 +174,9 @@ def _lists_strings(value: Value) -> bool:
     return any(isinstance(v.value, str) or _lists_strings(v) for v in items_of(value))
 
 
-_LIKE_A_MOMENT = re.compile(
-    r"\s*[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
-)
-"""Matches strings that DuckDB may read as times; whether the day exists is left to DuckDB."""
-
-
 def _check_moment(text: str) -> None:
     """Refuse a string that is compared with times but is not a time. Raises QueryTypeError."""
-    if is_impossible(text) or has_odd_fraction(text) or not _LIKE_A_MOMENT.fullmatch(text):
+    if not may_be_timestamp(text):
         raise QueryTypeError(
             "A string compared with times must be a time, such as '2026-01-31' or "
             f"'2026-01-31T12:00:00', but it is {text!r:.60}."
