@@ -10,7 +10,7 @@
     ├── ExistsError (FileExistsError)       a name that is taken: choose another
     ├── OptionError (ValueError, TypeError) an invalid argument: pass another
     ├── RowIndexError (IndexError)          a row that does not exist: look at len()
-    ├── InvalidValueError (ValueError)      data that the schema refuses: fix the data
+    ├── InvalidValueError (ValueError)      data that the schema rejects: fix the data
     │   └── TooLargeError                   a value over the limits: raise them, or leave it out
     ├── QueryError (ValueError)             an invalid query: fix the query
     │   ├── QuerySyntaxError                a syntax error, with its line and column
@@ -168,7 +168,7 @@ class RowIndexError(LakeError, IndexError):
 
 
 class InvalidValueError(LakeError, ValueError):
-    """A value that the column's htype refuses.
+    """A value that the column's htype rejects.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def number_codecs() -> tuple[str, ...]:
 
 
 def is_image_codec(name: str) -> bool:
-    """Tell whether a codec writes image files. Raises NotFoundError for an unknown name.
+    """Return whether a codec writes image files. Raises NotFoundError for an unknown name.
 
     >>> is_image_codec("png"), is_image_codec("zstd")
     (True, False)

@@ -19,7 +19,7 @@ MAX_BYTES = 1 << 31
 """Maximum size of one decoded image in bytes, whatever the limits: 2 GiB, as for any cell.
 
 Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. In
-addition, each codec refuses a file of a few kilobytes that claims more pixels than it can hold."""
+addition, each codec rejects a file of a few kilobytes that claims more pixels than it can hold."""
 
 _WAY_OUT = " Fetch it again."
 

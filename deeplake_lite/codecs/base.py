@@ -1,7 +1,7 @@
 """Base classes of codecs, which convert one sample to bytes and back.
 
 `encode` turns an array into bytes, and `decode` turns bytes into an array. For image files, `probe`
-reads shape and dtype from the header and refuses files that are not whole. A codec knows nothing of
+reads shape and dtype from the header and rejects files that are not whole. A codec knows nothing of
 htypes and rows.
 """
 
@@ -119,7 +119,7 @@ class ImageCodec(Codec):
         """
 
     def keeps_numbers(self, data: bytes) -> bool:  # noqa: ARG002 (most formats do)
-        """Tell whether `decode` returns the stored numbers, neither stretched nor inverted.
+        """Return whether `decode` returns the stored numbers, neither stretched nor inverted.
 
         Like the methods below, this takes only files that `probe` has accepted.
         """
@@ -134,7 +134,7 @@ class ImageCodec(Codec):
         return ""
 
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
-        """Tell whether `decode` returns fewer bits per channel than a file has."""
+        """Return whether `decode` returns fewer bits per channel than a file has."""
         return False
 
     def decode_small(
@@ -154,6 +154,6 @@ class ImageCodec(Codec):
         return self.decode(data, shape, dtype)
 
     def matches(self, data: Buffer) -> bool:
-        """Tell whether `data` begins like a file of this format."""
+        """Return whether `data` begins like a file of this format."""
         head = data if isinstance(data, bytes) else bytes(memoryview(data)[:16])
         return head.startswith(self.magic)

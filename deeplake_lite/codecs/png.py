@@ -209,12 +209,12 @@ class Png(PillowCodec):
 
 
 def _has_transparent_colour(image: ImageFile) -> bool:
-    """Tell whether one colour is transparent; with 16 bits, Pillow does not say which one."""
+    """Return whether one colour is transparent; with 16 bits, Pillow does not say which one."""
     return "transparency" in image.info and "16" not in str(image.tile[0].args)
 
 
 def _is_interlaced(data: bytes) -> bool:
-    """Tell whether the rows come in seven passes."""
+    """Return whether the rows come in seven passes."""
     return data[28] == 1
 
 

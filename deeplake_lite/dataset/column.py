@@ -262,7 +262,7 @@ def _names_of(htype: Htype) -> Sequence[str] | None:
 
 
 def _have_one_shape(values: list[Any]) -> bool:
-    """Tell whether all values, and the items within each value, have the same shape."""
+    """Return whether all values, and the items within each value, have the same shape."""
     try:
         return len(set(map(np.shape, values))) <= 1
     except ValueError:  # NumPy raises it for a list whose items differ in length

@@ -60,7 +60,7 @@ def repeat(question: Question, most_rows: int | None = None) -> View:
 
 
 def has_own_functions() -> bool:
-    """Tell whether the user has registered functions that queries may call."""
+    """Return whether the user has registered functions that queries may call."""
     from deeplake_lite.query.functions.user import OWN
 
     return bool(OWN)

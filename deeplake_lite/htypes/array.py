@@ -161,7 +161,7 @@ class Array(Htype):
             return as_array(value, self.dtype, self.shape, self._dtypes)
         try:
             axes = _axes_of(value)
-        except (ValueError, RecursionError):  # badly nested lists, which `as_array` refuses
+        except (ValueError, RecursionError):  # badly nested lists, which `as_array` rejects
             axes = 1
         array = as_array(value, self.dtype, (None,) * axes, self._dtypes)
         if array.ndim > MOST_ANY_AXES:

@@ -119,7 +119,7 @@ def as_array(value: Any, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDAr
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Tell whether a shape matches the wanted one, in which None stands for any size.
+    """Return whether a shape matches the wanted one, in which None stands for any size.
 
     >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
     (True, False, False)
@@ -228,7 +228,7 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
 
 
 def holds_text(values: Iterable[Any]) -> bool:
-    """Tell whether any of the values is a str or bytes."""
+    """Return whether any of the values is a str or bytes."""
     return any(issubclass(kind, str | bytes) for kind in set(map(type, values)))
 
 
@@ -295,7 +295,7 @@ def _wrap_object(value: Any) -> NDArray[Any]:
 
 
 def _is_array(kind: type) -> bool:
-    """Tell whether values of a type are arrays, of any library."""
+    """Return whether values of a type are arrays, of any library."""
     return not issubclass(kind, np.generic) and (hasattr(kind, "__array__") or is_column(kind))
 
 
@@ -371,7 +371,7 @@ def _to_float(number: Decimal) -> float | Decimal:
 
 
 def _all_are(kinds: Iterable[type], *those: type) -> bool:
-    """Tell whether each type is one of those; a NumPy duration does not count as an integer."""
+    """Return whether each type is one of those; a NumPy duration does not count as an integer."""
     return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 

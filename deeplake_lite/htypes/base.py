@@ -72,7 +72,7 @@ class Htype(Facets):
         Whether a cell may be None.
     default : object, optional
         Value of cells that an append leaves out. Without one, a nullable column gets null, and any
-        other column refuses the append.
+        other column rejects the append.
 
     Raises
     ------
@@ -169,7 +169,7 @@ class Htype(Facets):
         return False
 
     def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types that store files use it)
-        """Tell whether stored cells are files that `other` reads as the same values."""
+        """Return whether stored cells are files that `other` reads as the same values."""
         return False
 
     def values_from(self, of: Htype, values: Any) -> Any:
@@ -361,7 +361,7 @@ class Htype(Facets):
         try:
             if not is_list or not _holds_mask(block, deep=not takes_none):
                 return block
-        except RecursionError:  # a list that contains itself, which the type refuses
+        except RecursionError:  # a list that contains itself, which the type rejects
             return block
         return [_unmask(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
@@ -435,7 +435,7 @@ def _as_numpy(default: Any) -> Any:
 
 
 def _fits_json(default: Any) -> bool:
-    """Tell whether a default can be stored in the JSON of a schema."""
+    """Return whether a default can be stored in the JSON of a schema."""
     try:
         json.dumps(to_json(default), allow_nan=False)
     except TypeError:
@@ -444,7 +444,7 @@ def _fits_json(default: Any) -> bool:
 
 
 def is_null(kind: type) -> bool:
-    """Tell whether a Python type is that of None or of pandas' NA.
+    """Return whether a Python type is that of None or of pandas' NA.
 
     >>> is_null(type(None)), is_null(int)
     (True, False)
@@ -465,7 +465,7 @@ def pasted(htype: Htype) -> str:
 
 
 def is_nan(value: Any) -> bool:
-    """Tell whether a value is a float that is NaN."""
+    """Return whether a value is a float that is NaN."""
     return isinstance(value, float | np.floating) and value != value
 
 
@@ -494,7 +494,7 @@ def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _holds_mask(values: Any, *, deep: bool) -> bool:
-    """Tell whether a list has a masked array; with `deep`, at any depth."""
+    """Return whether a list has a masked array; with `deep`, at any depth."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -603,5 +603,5 @@ def _show_short(value: Any) -> str:
 
 
 def _is_strings(value: Any) -> bool:
-    """Tell whether a field is a non-empty tuple of strings, which is written as a list."""
+    """Return whether a field is a non-empty tuple of strings, which is written as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

@@ -43,7 +43,7 @@ class ClassLabel(Htype):
     Notes
     -----
     Booleans stand for the classes 0 and 1 of a column with two names, or without names. Elsewhere,
-    and in rows of several classes, they are refused: to convert a vector with True for each class
+    and in rows of several classes, they are rejected: to convert a vector with True for each class
     of a row, use ``np.flatnonzero``. A row of several classes keeps their order, and may contain a
     class more than once, like the objects in an image.
 
@@ -230,7 +230,7 @@ class ClassLabel(Htype):
         return numbers
 
     def _check_no_booleans(self, values: Any) -> None:
-        """Refuse booleans where they may be one-hot: True for each class that a row has."""
+        """Reject booleans where they may be one-hot: True for each class that a row has."""
         if self.takes_truth:
             return
         row = _find_boolean(values)
@@ -320,7 +320,7 @@ def _find_boolean(values: Sequence[Any] | NDArray[Any]) -> int | None:
 
 
 def _is_boolean(value: Any) -> bool:
-    """Tell whether a value is a boolean of Python, NumPy or PyTorch, without axes."""
+    """Return whether a value is a boolean of Python, NumPy or PyTorch, without axes."""
     if isinstance(value, bool | np.bool_):
         return True
     return getattr(value, "ndim", 1) == 0 and str(value.dtype) in ("bool", "torch.bool")

@@ -40,7 +40,7 @@ class Embedding(Htype):
 
     Notes
     -----
-    NaN and infinity are refused, since one such vector spoils every ranking that includes it.
+    NaN and infinity are rejected, since one such vector spoils every ranking that includes it.
 
     Examples
     --------

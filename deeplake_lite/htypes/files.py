@@ -36,7 +36,7 @@ def scheme_of(source: str) -> str | None:
 
 
 def is_file_struct(value: Any) -> bool:
-    """Tell whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
+    """Return whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)
@@ -87,7 +87,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     source : str | PathLike
         Path or URL.
     permit : callable, optional
-        Called with every URL that a web server redirects to; raises to refuse it.
+        Called with every URL that a web server redirects to; raises to reject it.
 
     Raises
     ------

@@ -32,7 +32,8 @@ class Json(Htype):
     -----
     Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
     become numbers and lists, tuples become lists, keys become strings; two keys that become the
-    same string are refused. A lone None is null. NaN and infinity are refused, since JSON has none.
+    same string are rejected. A lone None is null. NaN and infinity are rejected, since JSON has
+    neither.
 
     Examples
     --------

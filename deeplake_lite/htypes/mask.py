@@ -335,7 +335,7 @@ class Mask(Htype):
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Tell whether class numbers mean the same in two types, as far as both have names.
+    """Return whether class numbers mean the same in two types, as far as both have names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True
@@ -354,7 +354,7 @@ def _indexed() -> ImageCodec:
 
 
 def _is_bool(value: Any) -> bool:
-    """Tell whether a value is an array of bool."""
+    """Return whether a value is an array of bool."""
     return isinstance(value, np.ndarray) and value.dtype == bool
 
 

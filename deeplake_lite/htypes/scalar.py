@@ -50,7 +50,7 @@ class Scalar(Htype):
     Notes
     -----
     Values are cast only if nothing is lost, except that a float column rounds numbers, integers
-    included (in float64, those beyond 2**53), to its precision. It refuses numbers that would
+    included (in float64, those beyond 2**53), to its precision. It rejects numbers that would
     become infinite. Times may be given as datetime, date, ISO 8601 string or datetime64; those with
     a time zone are converted to UTC. Times are stored as int64. NaT is null.
 
@@ -154,7 +154,7 @@ def check_dtype(dtype: Any) -> str:
 
 
 def is_time(dtype: str) -> bool:
-    """Tell whether values are stored as int64 and read as times."""
+    """Return whether values are stored as int64 and read as times."""
     return dtype.endswith("]")
 
 
@@ -173,7 +173,7 @@ def as_stored(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _is_nat(value: Any) -> bool:
-    """Tell whether a value is None, or NaT of NumPy or pandas."""
+    """Return whether a value is None, or NaT of NumPy or pandas."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     kind = type(value)

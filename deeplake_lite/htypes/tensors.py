@@ -21,7 +21,7 @@ from deeplake_lite.htypes.foreign import (
 
 
 def is_tensor(kind: type) -> bool:
-    """Tell whether values of a type are PyTorch tensors, parameters included.
+    """Return whether values of a type are PyTorch tensors, parameters included.
 
     >>> is_tensor(np.ndarray)
     False
@@ -39,7 +39,7 @@ def without_tensors(value: Any) -> Any:
     """
     try:
         return _convert(value) if "torch" in sys.modules and _holds_tensor(value) else value
-    except RecursionError:  # a list that contains itself, which the type refuses
+    except RecursionError:  # a list that contains itself, which the type rejects
         return value
 
 
@@ -50,7 +50,7 @@ def _convert(value: Any) -> Any:
 
 
 def _holds_tensor(value: Any) -> bool:
-    """Tell whether a value is a tensor, or a list that contains one."""
+    """Return whether a value is a tensor, or a list that contains one."""
     if not isinstance(value, list | tuple):
         return is_tensor(type(value))
     kinds = set(map(type, value))

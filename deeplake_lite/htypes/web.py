@@ -24,7 +24,7 @@ def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
     url : str
         An http or https URL.
     permit : callable, optional
-        Called with every URL that the server redirects to; raises to refuse it.
+        Called with every URL that the server redirects to; raises to reject it.
 
     Raises
     ------

@@ -85,7 +85,7 @@ def from_arrays(
     Notes
     -----
     An inferred type never rounds numbers: floats together with an integer that float64 cannot hold
-    are refused until a type is declared. A column that is declared as floats rounds them.
+    are rejected until a type is declared. A column that is declared as floats rounds them.
 
     Arrays of images become `Array` columns. To display and compress them as images, declare
     ``schema={"image": dl.Image("png")}``. ``schema={"label": "class_label"}`` makes classes of
@@ -214,7 +214,7 @@ class MemorySource:
         return inferred if declared is None else replace(declared, nullable=inferred.nullable)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds, in columns whose type was inferred."""
+        """Reject decimals that float64 rounds, in columns whose type was inferred."""
         for name in names:
             if isinstance(column := self.values[name], ArrowColumn):
                 column.check_unrounded(name)
@@ -306,7 +306,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Tell whether an item has one of the types; booleans and durations are not integers."""
+    """Return whether an item has one of the types; booleans and durations are not integers."""
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 
@@ -341,7 +341,7 @@ def _of_items(items: list[Any]) -> Htype:
 
 
 def _check_unrounded(items: list[Any]) -> None:
-    """Refuse integers and long floats that float64 would round. Raises SchemaError."""
+    """Reject integers and long floats that float64 would round. Raises SchemaError."""
     for item in items:
         if isinstance(item, int | np.integer) and abs(int(item)) > _EXACT:
             try:
@@ -361,7 +361,7 @@ def _check_unrounded(items: list[Any]) -> None:
 
 
 def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
-    """Tell whether a long float differs from its value in 64 bits for each part."""
+    """Return whether a long float differs from its value in 64 bits for each part."""
     return bool(number == number and np.complex128(number) != number)
 
 

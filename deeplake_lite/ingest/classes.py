@@ -21,7 +21,7 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def takes_class_numbers(htype: Htype) -> bool:
-    """Tell whether integers in a text file are class numbers, because no class has such a name.
+    """Return whether integers in a text file are class numbers, because no class has such a name.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
@@ -32,7 +32,7 @@ def takes_class_numbers(htype: Htype) -> bool:
 
 
 def check_class_numbers(values: Any, htype: Htype) -> None:
-    """Refuse ambiguous numbers: the name of one class, and the number of another.
+    """Reject ambiguous numbers: the name of one class, and the number of another.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _numbers_among(values: Any, wanted: set[int]) -> set[int]:
     """
     try:
         present = set(_numbers_in(without_tensors(values)))
-    except RecursionError:  # a list that contains itself, which the type refuses
+    except RecursionError:  # a list that contains itself, which the type rejects
         return set()
     return {number for number in wanted if number in present}
 

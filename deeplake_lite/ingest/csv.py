@@ -271,7 +271,7 @@ def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def written_as_json(htype: Htype) -> bool:
-    """Tell whether the values of a type are written as JSON in a CSV file.
+    """Return whether the values of a type are written as JSON in a CSV file.
 
     >>> from deeplake_lite.htypes import Boxes, ClassLabel, Image, Json, Text
     >>> [written_as_json(h) for h in (Json(), Boxes(), ClassLabel(["a"], multiple=True))]
@@ -288,7 +288,7 @@ def parse_values(values: Any, htype: Htype) -> Any:
     """Parse strings by a type: JSON, complex numbers, durations, timestamps of a coarse unit.
 
     An empty string becomes None. Strings that are not valid JSON remain strings, which the type
-    then refuses. A column of JSON would accept them, so there they become bytes. Values for other
+    then rejects. A column of JSON would accept them, so there they become bytes. Values for other
     types are returned unchanged.
 
     >>> from deeplake_lite.htypes import Boxes, Json
@@ -339,7 +339,7 @@ def _is_duration(htype: Htype) -> bool:
 
 
 def _is_coarse(htype: Htype) -> bool:
-    """Tell whether values are timestamps in a unit that Arrow does not have."""
+    """Return whether values are timestamps in a unit that Arrow does not have."""
     return htype.scalar in _COARSE
 
 
@@ -371,7 +371,7 @@ def _parse_duration(text: str, htype: Htype) -> Any:
 
 
 def _is_parsed(htype: Htype) -> bool:
-    """Tell whether `parse_values` makes the values from strings."""
+    """Return whether `parse_values` makes the values from strings."""
     return _is_complex(htype) or _is_coarse(htype) or _is_duration(htype)
 
 

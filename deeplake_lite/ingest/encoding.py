@@ -1,6 +1,6 @@
 """Checking and encoding a block of rows; bad rows are raised or skipped.
 
-A block is encoded column by column. If a column refuses a value and bad rows are to be skipped, it
+A block is encoded column by column. If a column rejects a value and bad rows are to be skipped, it
 is encoded row by row in threads, to find all bad rows at once.
 """
 

@@ -93,7 +93,7 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, Any]) 
 
 
 def is_compatible(declared: Htype, existing: Htype) -> bool:
-    """Tell whether the declared type of a column agrees with its existing type.
+    """Return whether the declared type of a column agrees with its existing type.
 
     Nulls and defaults do not matter, and the existing type may have more classes, or a mode for its
     images. ``"class_label"`` agrees with any classes.
@@ -114,7 +114,7 @@ def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Refuse a source that lacks a column without default, before anything is read."""
+    """Reject a source that lacks a column without default, before anything is read."""
     for f in ds.schema:
         if f.name not in columns:
             try:

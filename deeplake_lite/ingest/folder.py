@@ -177,7 +177,7 @@ def folder_source(
 
 
 def _check_label(label: str, own: Collection[str]) -> None:
-    """Refuse a name of labels that one of the folder's own columns has."""
+    """Reject a name of labels that one of the folder's own columns has."""
     if label in own:
         raise OptionError(
             f"label must be a new name, but a folder already has a column {label!r}. "
@@ -186,7 +186,7 @@ def _check_label(label: str, own: Collection[str]) -> None:
 
 
 def _check_types(own: Sequence[str], types: Mapping[str, Any]) -> None:
-    """Refuse a type of files for the folder's own columns of strings. Raises SchemaError."""
+    """Reject a type of files for the folder's own columns of strings. Raises SchemaError."""
     for name in own[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
@@ -269,7 +269,7 @@ class FolderSource:
         return frozenset() if self.table is None else self.table.without_file
 
     def _is_classes(self, column: Any) -> bool:
-        """Tell whether a column of the table can be classes: strings, or integers from 0 on."""
+        """Return whether a column of the table can be classes: strings, or integers from 0 on."""
         from deeplake_lite.ingest.labels import class_numbers
 
         return column.htype(classes=True).classes is not None or class_numbers(column)

@@ -105,7 +105,7 @@ class TableOptions:
         return types | {new: declared[new] for new in names.values() if new in declared}
 
     def takes_null(self, column: str) -> bool:
-        """Tell whether a column may have nulls; a new column without a declared type may."""
+        """Return whether a column may have nulls; a new column without a declared type may."""
         types = {**types_of(self.schema), **self.known}
         return column not in types or resolve(types[column]).nullable
 
@@ -181,7 +181,7 @@ def read_labels(
 
 
 def _check_is_csv(path: Path) -> None:
-    """Refuse a file of another format, whatever its name is. Raises InvalidValueError."""
+    """Reject a file of another format, whatever its name is. Raises InvalidValueError."""
     with reading(str(path)), pa.input_stream(str(path)) as stream:
         start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
     for name, begins in _OTHER_FORMATS.items():
@@ -289,7 +289,7 @@ class _Order:
 
 
 def class_numbers(column: ArrowColumn) -> bool:
-    """Tell whether a column has integers from 0 on, which may be class numbers."""
+    """Return whether a column has integers from 0 on, which may be class numbers."""
     array = column.array
     if not pa.types.is_integer(array.type) or array.null_count == len(array):
         return False

@@ -140,7 +140,7 @@ def types_of(schema: Types) -> Mapping[str, Any]:
 
 
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options to a function's docstring, check their values, and refuse unknown ones."""
+    """Add the options to a function's docstring, check their values, and reject unknown ones."""
     own = [n for n in inspect.signature(function).parameters if n != "options"]
     known = [*own, *Options.__annotations__]
 
@@ -161,7 +161,7 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_commit_every(commit_every: int | None, source: Source) -> None:
-    """Refuse `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
+    """Reject `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
     if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
             f"commit_every= needs a key for rows from {source.title}. Without a key, an "

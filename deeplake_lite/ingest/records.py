@@ -56,7 +56,7 @@ class Record:
         return asdict(self)
 
     def has_columns(self, columns: Sequence[str]) -> bool:
-        """Tell whether exactly these columns were ingested."""
+        """Return whether exactly these columns were ingested."""
         return list(self.columns) == list(columns)
 
     @property
@@ -133,7 +133,7 @@ class Records:
         return None
 
     def _counts(self, at: int) -> bool:
-        """Tell whether any row exists that an ingest has added up to one of its records.
+        """Return whether any row exists that an ingest has added up to one of its records.
 
         A record counts also if its ingest has added no rows, or if that is unknown since a vacuum.
         """

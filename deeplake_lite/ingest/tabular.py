@@ -70,7 +70,7 @@ class TabularSource:
         return {f.name: self._htype(f) for f in self.arrow}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds, in columns whose type was inferred."""
+        """Reject decimals that float64 rounds, in columns whose type was inferred."""
         for f in (self.arrow.field(name) for name in names):
             if exported_htype(f) is None and has_fractions(f.type):
                 row = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-"""Number of the state format. States of another format are refused."""
+"""Number of the state format. States of another format are rejected."""
 
 
 def state_of(

@@ -315,7 +315,7 @@ def leaves(tree: Tree) -> Iterator[Tree]:
 
 
 def calls_users(tree: Tree) -> bool:
-    """Tell whether a tree calls a user's function."""
+    """Return whether a tree calls a user's function."""
     own = isinstance(tree, Call) and tree.bound.lists
     below = tree.options if isinstance(tree, Choice) else children(tree)
     return own or any(map(calls_users, below))

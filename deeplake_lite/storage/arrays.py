@@ -340,7 +340,7 @@ class SlotArray:
         return await self.stored() + sum(map(len, self._appended))
 
     async def check(self) -> None:
-        """Refuse an array that is shorter than the document says, or has rows of another shape.
+        """Reject an array that is shorter than the document says, or has rows of another shape.
 
         A wrong number in the document could otherwise make a read allocate memory for rows that do
         not exist.
@@ -359,7 +359,7 @@ class SlotArray:
         self._is_checked = True
 
     async def check_length(self) -> None:
-        """Refuse an array whose length differs from the document. Raises DamagedError."""
+        """Reject an array whose length differs from the document. Raises DamagedError."""
         await self.check()
         await self._session.check_length(self.path, await self.stored())
 

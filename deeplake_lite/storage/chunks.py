@@ -50,7 +50,7 @@ def count_up(count: int) -> NDArray[np.int64]:
 
 
 def _is_cached(slots: NDArray[np.int64]) -> bool:
-    """Tell whether an array is a contiguous part of the cached one, without reading its numbers."""
+    """Return whether an array is a contiguous part of the cached one, without reading it."""
     return slots.base is _cached and slots.strides == _cached.strides
 
 
@@ -70,7 +70,7 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
 
 
 def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
-    """Tell whether slots are 0, 1, 2, …, without allocating an array of their length.
+    """Return whether slots are 0, 1, 2, …, without allocating an array of their length.
 
     >>> counts_up(np.array([0, 1, 2])), counts_up(np.array([1, 2, 0]))
     (True, False)

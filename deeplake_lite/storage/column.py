@@ -172,7 +172,7 @@ class Column(ABC):
         self.arrays["valid"] = array
 
     async def check(self) -> None:
-        """Refuse a column with fewer slots than the lake's document says. Raises DamagedError."""
+        """Reject a column with fewer slots than the lake's document says. Raises DamagedError."""
         await next(iter(self.arrays.values())).check()
 
     async def length(self) -> int:

@@ -60,7 +60,7 @@ def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
 
 
 def check_blosc(data: bytes | memoryview, size: int) -> None:
-    """Refuse a Blosc chunk that does not take up all of `data`, or does not unpack to `size` bytes.
+    """Reject a Blosc chunk that does not take up all of `data`, or does not unpack to `size` bytes.
 
     Raises
     ------

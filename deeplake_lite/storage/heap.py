@@ -320,7 +320,7 @@ class Heap:
         return out
 
     def _check_extents(self, extents: Extents) -> None:
-        """Refuse extents outside of the written bytes, before memory is allocated for them.
+        """Reject extents outside of the written bytes, before memory is allocated for them.
 
         Raises
         ------
@@ -507,7 +507,7 @@ class Heap:
         return TAIL_CHUNK if name == "tail" else self.chunk_bytes
 
     def _is_decoded(self, name: str) -> bool:
-        """Tell whether the chunks of an array are compressed, so that they must be read whole."""
+        """Return whether the chunks of an array are compressed, so that they must be read whole."""
         return name == "tail" or self.compressed
 
     async def _read_ranges(

@@ -242,7 +242,7 @@ class NestedColumn(Column):
 
 
 def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Tell, (n,) bool, which spans (first, count) lie within `length` items.
+    """Return, (n,) bool, which spans (first, count) lie within `length` items.
 
     >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
     [True, False, False, False]

@@ -205,7 +205,7 @@ class Rows:
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:
-        """Tell, (n,) bool, which of the slots from `start` on hold a row."""
+        """Return, (n,) bool, which of the slots from `start` on hold a row."""
         is_live = np.full(self.slots - start, self.order is None)
         if self.order is not None:
             is_live[self.order[self.order >= start] - start] = True
@@ -254,7 +254,7 @@ class Rows:
         return ids
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
-        """Tell whether a row has one of the ids, or may get it: whether its block is taken."""
+        """Return whether a row has one of the ids, or may get it: whether its block is taken."""
         taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 

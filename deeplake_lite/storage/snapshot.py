@@ -233,7 +233,7 @@ class Snapshot:
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]
     ) -> NDArray[np.bool_]:
-        """Tell, (n,) bool, which slots may have a changed cell, by the chunks that were written.
+        """Return, (n,) bool, which slots may have a changed cell, by the chunks that were written.
 
         Parameters
         ----------

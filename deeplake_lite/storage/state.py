@@ -66,7 +66,7 @@ class State:
     """Number of the group that holds the arrays; `optimize` writes the next."""
     revision: int = 0
     """Number of commits that led here. Without it, a merge that changes no row would change
-    nothing, and the engine refuses such a commit."""
+    nothing, and the engine rejects such a commit."""
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Number of the chunk after the last one taken, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
@@ -183,7 +183,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_seal(document: Mapping[str, Any], name: str) -> None:
-    """Refuse a JSON object that does not match its digest. Raises DamagedError."""
+    """Reject a JSON object that does not match its digest. Raises DamagedError."""
     try:
         sound = sealed(document)[DIGEST] == document.get(DIGEST)
     except (TypeError, ValueError, RecursionError):
@@ -235,7 +235,7 @@ def _paths_with_length(path: str, layout: Layout) -> set[str]:
 
 
 def _check_layout(name: str, layout: Layout) -> None:
-    """Refuse a layout whose cells would be larger than any column allows. Raises ValueError."""
+    """Reject a layout whose cells would be larger than any column allows. Raises ValueError."""
     if levels(layout) > DEEPEST:
         raise ValueError(f"column {name!r} has more than {DEEPEST} levels of sequences.")
     while isinstance(layout, Nested):

@@ -358,7 +358,7 @@ class Table(Snapshot):
             ) from error
 
     def shares_rows(self, tip: Table) -> bool:
-        """Tell whether `tip` has rows with ids of the pending rows, or has taken their blocks."""
+        """Return whether `tip` has rows with ids of the pending rows, or has taken their blocks."""
         added = run(self.rows.pending_ids())
         return bool(len(added)) and run(tip.rows.has_any(added))
 
@@ -407,7 +407,7 @@ class Table(Snapshot):
         return any(f.htype.nullable for f in self.schema if f.id == column)
 
     async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
-        """Tell whether the edits can be put onto `tip` without copying a cell.
+        """Return whether the edits can be put onto `tip` without copying a cell.
 
         Claims of writers may overlap: on an object store they begin at random, and a large
         transaction may outgrow its room. So the chunks themselves are looked for at the tip.
@@ -469,7 +469,7 @@ class Table(Snapshot):
         await session.set_attributes(self.state.to_json())
 
     def _is_in_use(self, path: str) -> bool:
-        """Tell whether a column still has the array whose length is recorded under `path`."""
+        """Return whether a column still has the array whose length is recorded under `path`."""
         owner = path.partition("/")[0]
         return owner != "rows" and any(f.id == owner for f in self.schema)
 
@@ -491,5 +491,5 @@ class Table(Snapshot):
 
 
 def _reads_as(theirs: Htype, ours: Htype) -> bool:
-    """Tell whether cells that were written as our type mean the same as theirs."""
+    """Return whether cells that were written as our type mean the same as theirs."""
     return theirs.nullable == ours.nullable and theirs.bare.continues(ours.bare)

@@ -282,7 +282,7 @@ class Browser(Display):
         Raises
         ------
         InvalidValueError
-            When the column refuses the value, or there is no class of that name.
+            When the column rejects the value, or there is no class of that name.
         LakeError
             When there is no such column, or no row is selected.
 

@@ -64,7 +64,7 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
 
 
 def check_row(text: str, base: View) -> None:
-    """Refuse a query by nearness to a row that is gone or has lost its vector.
+    """Reject a query by nearness to a row that is gone or has lost its vector.
 
     The vector would be null, and the order would mean nothing. Raises LakeError.
 
@@ -87,7 +87,7 @@ def check_row(text: str, base: View) -> None:
 
 
 def _has_vector(base: View, name: str, row_id: int) -> bool | None:
-    """Tell whether a browsed row has a value in a column; return None if there is no such row."""
+    """Return whether a browsed row has a value in a column; return None if there is no such row."""
     table: Any = base.rows.table
     if not getattr(table, "has_ids", True):
         return None

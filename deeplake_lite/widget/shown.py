@@ -124,7 +124,7 @@ class Shown:
         )
 
     def check_branch(self) -> None:
-        """Refuse edits if the dataset has moved to another branch. Raises UncommittedError.
+        """Reject edits if the dataset has moved to another branch. Raises UncommittedError.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://check-branch-doc", {"x": "int32"})

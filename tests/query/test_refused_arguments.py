@@ -22,7 +22,7 @@ def ds() -> dl.Dataset:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CHR(1114112)", "CHR refuses its arguments: Invalid UTF8 Codepoint 1114112"),
+        ("CHR(1114112)", "CHR rejects its arguments: Invalid UTF8 Codepoint 1114112"),
         ("NTILE(0) OVER (ORDER BY id)", "NTILE .* must be greater than zero"),
         ("TO_BASE(5, 1)", "TO_BASE .* between 2 and 36"),
         ("TIMEZONE('Nope', TIMESTAMP '2020-01-01')", "(TIMEZONE|AT TIME ZONE) .*Nope"),

@@ -28,10 +28,10 @@ CELLS = 20_000
 """Cells of the table of functions and types, of 119,000, that are drawn."""
 
 REFUSAL = re.compile(
-    r"\S[^:]* refuses its arguments: .+\. (Write other arguments|If values of some rows cause "
+    r"\S[^:]* rejects its arguments: .+\. (Write other arguments|If values of some rows cause "
     r"this, exclude these rows with a condition)\. Line \d+, column \d+:\n(.|\n)*\^"
 )
-"""Form of the messages that quote why a function refuses its arguments."""
+"""Form of the messages that quote why a function rejects its arguments."""
 
 SHORT = 20
 """Characters of an engine's message that may occur in ours by chance."""

@@ -1,7 +1,7 @@
 """Import of other libraries' tables and columns through Arrow's C interface.
 
 Names end at a NUL in that interface, and polars exports Python objects as their addresses in
-memory. Both are refused here, before anything is lost.
+memory. Both are rejected here, before anything is lost.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def polars_column(series: Any) -> pa.ChunkedArray:
 
 
 def is_wrong_table(data: Any) -> bool:
-    """Tell whether an object passed for rows is a single column, or a polars LazyFrame."""
+    """Return whether an object passed for rows is a single column, or a polars LazyFrame."""
     return is_column(type(data)) or _is_lazy(data)
 
 
@@ -98,7 +98,7 @@ _UNREADABLE = {
 
 
 def _check_polars(kind: Any, name: str | None) -> None:
-    """Refuse a polars type that Arrow does not have, also within lists and structs."""
+    """Reject a polars type that Arrow does not have, also within lists and structs."""
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(
@@ -109,7 +109,7 @@ def _check_polars(kind: Any, name: str | None) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name with a NUL: exporting one to Arrow makes polars abort the process."""
+    """Reject a name with a NUL: exporting one to Arrow makes polars abort the process."""
     if "\0" in name:
         raise InvalidValueError(
             f"names must not contain a NUL, but one is {brief(name)}. Rename the column or field."

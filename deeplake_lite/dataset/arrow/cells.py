@@ -206,7 +206,7 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 
 
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
-    """Refuse shapes that no value of the type can have. Raises DamagedError."""
+    """Reject shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
     if (htype.axes or ())[:1] == (None,):  # its size is free, so 0 leaves fewer shapes to check
         present[:, 0] = 0

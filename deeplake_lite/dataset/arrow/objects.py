@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
-    """Tell whether structs are tensors, as `to_arrow` writes those with several varying axes.
+    """Return whether structs are tensors, as `to_arrow` writes those with several varying axes.
 
     The type `of` decides: the one in the field's metadata, or the type of the column that takes the
     values. If it is not a type of arrays, the structs are objects, whatever their field names.
@@ -72,13 +72,13 @@ def _tensor(item: pa.StructScalar) -> Any:
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
         return python_value(item)
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
-    if numbers.null_count and flat.dtype.kind in "mM":  # None is refused, NaT would be taken
+    if numbers.null_count and flat.dtype.kind in "mM":  # the type rejects None, but not NaT
         flat = np.array([None if np.isnat(time) else time for time in flat], object)
     return flat.reshape(sizes)
 
 
 def _fits(sizes: list[int | None], count: int) -> bool:
-    """Tell whether an array of a shape has `count` numbers."""
+    """Return whether an array of a shape has `count` numbers."""
     whole = [size for size in sizes if size is not None and size >= 0]
     return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
 
@@ -109,7 +109,7 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _has_objects(kind: pa.DataType) -> bool:
-    """Tell whether a type contains maps or JSON, which Arrow returns as pairs and as strings."""
+    """Return whether a type contains maps or JSON, which Arrow returns as pairs and as strings."""
     if isinstance(kind, pa.JsonType):
         return True
     if isinstance(kind, pa.BaseExtensionType):

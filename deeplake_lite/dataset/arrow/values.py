@@ -147,7 +147,7 @@ def _lists(array: pa.Array, of: Htype | None) -> Any:
 
 
 def _has_tensors(kind: pa.DataType) -> bool:
-    """Tell whether the innermost items of nested lists are fixed-shape tensors."""
+    """Return whether the innermost items of nested lists are fixed-shape tensors."""
     inner = unwrapped(kind.value_type)
     return isinstance(inner, pa.FixedShapeTensorType) or (is_list(inner) and _has_tensors(inner))
 

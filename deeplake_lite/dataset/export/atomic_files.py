@@ -82,7 +82,7 @@ Free some space, or choose another place.
 
 
 def _check_target(path: Path) -> None:
-    """Refuse a path that is a folder, or whose folder does not exist. Raises StorageError."""
+    """Reject a path that is a folder, or whose folder does not exist. Raises StorageError."""
     if path.is_dir():
         raise StorageError(f"{str(path)!r} is a folder. Add the name of the file to write.")
     if not path.parent.is_dir():

@@ -225,5 +225,5 @@ def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, 
 
 
 def _names_folders(htype: Htype) -> bool:
-    """Tell whether folders can be named after the values of a type."""
+    """Return whether folders can be named after the values of a type."""
     return htype.sql in ("class", "text") or htype.scalar is not None

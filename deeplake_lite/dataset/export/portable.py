@@ -66,7 +66,7 @@ def read_all(view: View, label: str) -> dict[str, Cells]:
 
 
 def is_file(htype: Htype) -> bool:
-    """Tell whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
+    """Return whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
 
     >>> from deeplake_lite.htypes import Image
     >>> is_file(Image("jpeg")), is_file(Image("zstd"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Tell whether a table can hold the values of a type: any but files, pixels and arrays.
+    """Return whether a table can hold the values of a type: any but files, pixels and arrays.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))

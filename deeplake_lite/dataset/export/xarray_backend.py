@@ -100,7 +100,7 @@ class LakeBackend(BackendEntrypoint):
 
     @override
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Tell whether an object is a view, or the URL or path of a lake by its looks."""
+        """Return whether an object is a view, or the URL or path of a lake by its looks."""
         if isinstance(filename_or_obj, View):
             return True
         if not isinstance(filename_or_obj, str | os.PathLike):
@@ -220,7 +220,7 @@ def _filled(f: Field, cells: Any) -> NDArray[Any]:
 
 
 def _check_exact(f: Field, values: NDArray[Any]) -> None:
-    """Refuse integers that would be rounded, because columns with nulls become floats."""
+    """Reject integers that would be rounded, because columns with nulls become floats."""
     is_class = f.htype.classes is not None
     if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return

@@ -55,7 +55,7 @@ class _Other:
 
 
 def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
-    """Tell which values equal `other`, (n,) bool. None equals null, and nothing else does.
+    """Return which values equal `other`, (n,) bool. None equals null, and nothing else does.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Tell for which values `test` holds with `other`, (n,) bool; it never holds for nulls.
+    """Return for which values `test` holds with `other`, (n,) bool; it never holds for nulls.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _rank(side: Any) -> int:
 
 
 def _are_unordered(a: Any, b: Any) -> bool:
-    """Tell whether two JSON values have no order, such as true and 1, or two lists.
+    """Return whether two JSON values have no order, such as true and 1, or two lists.
 
     >>> _are_unordered(1, 2.5), _are_unordered(True, 1), _are_unordered([1], [2])
     (False, True, True)
@@ -195,7 +195,7 @@ def _as_python(value: Any) -> Any:
 
 
 def _has_other_names(classes: ClassLabel, other: Any) -> bool:
-    """Tell whether `other` is a column of strings or of other classes, to be compared by name."""
+    """Return whether `other` is a column of strings or of other classes, to be compared by name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -289,7 +289,7 @@ def _as_values(other: Any) -> tuple[Any, Any]:
 
 
 def _is_per_row(column: Column, values: Any, other: Any) -> bool:
-    """Tell whether `other` has one value per row."""
+    """Return whether `other` has one value per row."""
     if not isinstance(other, list | tuple | np.ndarray):
         return False
     if column.htype.sql == "json":  # a list may be a single JSON value
@@ -423,7 +423,7 @@ def _block(value: Any) -> Any:
 
 
 def _nulls(values: Any) -> NDArray[np.bool_]:
-    """Tell which values are null, (n,) bool."""
+    """Return which values are null, (n,) bool."""
     if isinstance(values, np.ndarray):
         nulls = np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim)))
         return np.asarray(nulls | np.isnat(values) if values.dtype.kind in "mM" else nulls, bool)
@@ -451,7 +451,7 @@ def _canonical(value: Any) -> str | None:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Tell whether two values are equal; lists are equal if their items are."""
+    """Return whether two values are equal; lists are equal if their items are."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):

@@ -102,7 +102,7 @@ def decode_row(
 
 
 def _is_large(cells: Cells) -> bool:
-    """Tell whether a cell is so large that decoding it in a thread of its own pays."""
+    """Return whether a cell is so large that decoding it in a thread of its own pays."""
     return isinstance(cells, RaggedCells) and memoryview(cells.buffers[0]).nbytes > LARGE_BYTES
 
 

@@ -263,7 +263,7 @@ class VirtualTable:
         return sizes_of(self.read([column], slots)[column])
 
     def valid(self, column: str, slots: Rows) -> NDArray[np.bool_] | None:
-        """Tell which cells are not null, (n,) bool; None if none is."""
+        """Return which cells are not null, (n,) bool; None if none is."""
         return self.read([column], slots)[column].valid
 
     def nbytes(self, column: str, slots: Rows) -> int:
@@ -310,7 +310,7 @@ def source_of(view: View, f: Field) -> tuple[Any, str]:
 
 
 def is_computed(view: View, f: Field) -> bool:
-    """Tell whether the rows of a column are computed each time they are read."""
+    """Return whether the rows of a column are computed each time they are read."""
     table = view.rows.table
     return isinstance(table, VirtualTable) and table.column(f.id).computed
 

@@ -169,7 +169,7 @@ def summarize(
 
 
 def _is_ordered(htype: Htype) -> bool:
-    """Tell whether a column holds one number, boolean or time per row; classes do not count."""
+    """Return whether a column holds one number, boolean or time per row; classes do not count."""
     layout = htype.layout
     if htype.classes is not None or not isinstance(layout, Dense) or layout.shape:
         return False

@@ -33,7 +33,7 @@ type Params = Sequence[Any] | Mapping[str, Any]
 def owned_params(params: Params) -> Params:
     """Return a query's parameters as a list or a dict of plain values that are copies.
 
-    Values that queries do not support stay as they are. They are refused when the query is bound,
+    Values that queries do not support stay as they are. They are rejected when the query is bound,
     where an error can show the place in the query.
 
     >>> owned_params((np.float32(0.5), range(2)))
@@ -229,7 +229,7 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
 
 
 def _is_finer(value: np.datetime64) -> bool:
-    """Tell whether a time has nanoseconds, which would be lost in microseconds."""
+    """Return whether a time has nanoseconds, which would be lost in microseconds."""
     return np.datetime_data(value.dtype)[0] == "ns" and int(value.astype(np.int64)) % 1000 != 0
 
 

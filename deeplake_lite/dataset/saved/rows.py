@@ -148,7 +148,7 @@ class DocumentReader:
 
     @staticmethod
     def _check_columns(names: Collection[str], known: Collection[str]) -> None:
-        """Refuse columns that do not exist. Raises DamagedError."""
+        """Reject columns that do not exist. Raises DamagedError."""
         if unknown := next((name for name in names if name not in known), None):
             raise DamagedError(
                 f"A saved view has a column {brief(unknown)}, which does not exist in its version. "
@@ -189,7 +189,7 @@ class DocumentReader:
 
 
 def check_document(name: str, document: Any, *, saved: bool) -> None:
-    """Refuse a document that does not describe a view.
+    """Reject a document that does not describe a view.
 
     The views that a query read may belong to other lakes, but the saved view itself may not.
 

@@ -261,7 +261,7 @@ def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -
 
 
 def _is_renumbered(old: Field, new: Field) -> bool:
-    """Tell whether one number may stand for two classes, because names differ at an index."""
+    """Return whether one number may stand for two classes, because names differ at an index."""
     old_classes, new_classes = old.htype.classes, new.htype.classes
     if old_classes is None or new_classes is None:
         return False
@@ -282,7 +282,7 @@ def _rows_with_changed_names(
 
 
 def _has_other_mode(old: Field, new: Field) -> bool:
-    """Tell whether images are read in another mode, which changes the shapes of cells."""
+    """Return whether images are read in another mode, which changes the shapes of cells."""
     before, after = old.htype.pixels, new.htype.pixels
     return before is not None and after is not None and before.mode != after.mode
 

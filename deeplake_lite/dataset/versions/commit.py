@@ -41,7 +41,7 @@ WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit
 
 
 def check_message(message: Any) -> None:
-    """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
+    """Reject a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
         raise InvalidValueError(
             f"A commit's message must be a string, but it is {brief(message)}. Use str(…)."
@@ -211,7 +211,7 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
 
 
 def _overwrites(handle: Handle, tip_id: str) -> bool:
-    """Tell whether writing the edits as they are would undo another writer's change.
+    """Return whether writing the edits as they are would undo another writer's change.
 
     This happens if a cell was written with its old value, and the other writer changed it. As in a
     merge, the cell does not count as changed by us, so the other writer's value must stay.

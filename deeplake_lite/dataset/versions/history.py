@@ -139,7 +139,7 @@ def _find_commit(repository: Repository, version: str | date) -> str:
 
 
 def _is_gone(repository: Repository, commit: str) -> bool:
-    """Tell whether a vacuum has deleted a commit, by asking the store and not the cache."""
+    """Return whether a vacuum has deleted a commit, by asking the store and not the cache."""
     try:
         next(repository.reopened().ancestry(commit))
     except NotFoundError:
@@ -217,7 +217,7 @@ def _in_utc(when: datetime) -> datetime:
 
 
 def check_new_name(repository: Repository, kind: str, name: str) -> Collection[str]:
-    """Refuse a name that is not valid or is taken; return the names of the branches.
+    """Reject a name that is not valid or is taken; return the names of the branches.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def check_branch(repository: Repository, name: str) -> str:
 
 
 def check_tag(repository: Repository, name: str) -> None:
-    """Refuse the name of a tag that does not exist. Raises VersionNotFoundError, DamagedError."""
+    """Reject the name of a tag that does not exist. Raises VersionNotFoundError, DamagedError."""
     known = tag_names(repository)
     if not isinstance(name, str) or name not in known:
         if isinstance(name, str):
@@ -286,7 +286,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
 
 
 def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
-    """Refuse a version that shares no history with a branch or tag, as it could not be merged.
+    """Reject a version that shares no history with a branch or tag, as it could not be merged.
 
     Such a version has expired, although its files may still exist. The caller protects the version
     with `keep_version`.

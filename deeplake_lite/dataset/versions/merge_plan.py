@@ -29,7 +29,7 @@ RESOLUTIONS = ("raise", "ours", "theirs")
 
 
 def check_resolution(on_conflict: str) -> None:
-    """Refuse values other than those of `Resolution`. Raises OptionError."""
+    """Reject values other than those of `Resolution`. Raises OptionError."""
     checks.choice("on_conflict", on_conflict, RESOLUTIONS)
 
 

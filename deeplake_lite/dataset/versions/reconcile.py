@@ -239,5 +239,5 @@ def _with_clashing_names(fields: list[Field]) -> list[Field]:
 
 
 def _wrote(changes: Changes, f: Field) -> bool:
-    """Tell whether a side has stored values in a column, for new rows or existing ones."""
+    """Return whether a side has stored values in a column, for new rows or existing ones."""
     return bool(len(changes.added) or len(changes.cells.get(f.id, NONE)))

@@ -221,7 +221,7 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
 
 
 def _look_alike(before: Content, after: Content) -> bool:
-    """Tell whether two previews show the same; False for cells that were not read.
+    """Return whether two previews show the same; False for cells that were not read.
 
     >>> _look_alike("1.7e+09", "1.7e+09"), _look_alike("a", "b"), _look_alike("…", "…")
     (True, False, False)

@@ -62,7 +62,7 @@ def _append(table: Table, data: Data | View, check: Check) -> None:
 
 
 def _is_own(view: View, handle: Handle) -> bool:
-    """Tell whether a view is the Dataset of the handle, which stands for all of its rows."""
+    """Return whether a view is the Dataset of the handle, which stands for all of its rows."""
     return getattr(view, "handle", None) is handle
 
 

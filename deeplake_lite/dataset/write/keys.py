@@ -166,7 +166,7 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
 
 
 def has_several_encodings(htype: Htype) -> bool:
-    """Tell whether equal values may be stored as different bytes.
+    """Return whether equal values may be stored as different bytes.
 
     >>> from deeplake_lite.htypes import Embedding, Image, Sequence
     >>> has_several_encodings(Sequence(Embedding(2))), has_several_encodings(Image())

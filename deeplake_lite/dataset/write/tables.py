@@ -181,7 +181,7 @@ def as_exported(values: Any, f: pa.Field) -> Any:
 
 
 def is_exported_as_names(of: Htype) -> bool:
-    """Tell whether values of a type are exported as strings: the names of their classes.
+    """Return whether values of a type are exported as strings: the names of their classes.
 
     >>> is_exported_as_names(from_config({"htype": "class_label"}))
     True

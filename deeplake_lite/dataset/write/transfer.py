@@ -90,7 +90,7 @@ def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) ->
 
 
 def _are_alike(of: Htype, to: Htype) -> bool:
-    """Tell whether two types are equal except for nullability and default."""
+    """Return whether two types are equal except for nullability and default."""
     return of.bare == to.bare
 
 

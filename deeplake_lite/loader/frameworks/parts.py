@@ -94,7 +94,7 @@ class Part:
         value = [v for v in value if v is not None]
         shapes = {np.shape(v) for v in value}
         if len({len(shape) for shape in shapes}) != 1:
-            return cls("text", (rows,))  # `arrays` will refuse such values
+            return cls("text", (rows,))  # `arrays` will reject such values
         is_fixed = [len(set(sizes)) == 1 for sizes in zip(*shapes, strict=True)]
         ragged = max((i + 1 for i, fixed in enumerate(is_fixed) if not fixed), default=0)
         inner = next(iter(shapes))[ragged:]

@@ -389,7 +389,7 @@ class SampleIterator:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where an iterator was. The dataset's next iterator starts at the first row.
 
-        Raises OptionError for a state that `TorchIterableDataset.load_state_dict` refuses.
+        Raises OptionError for a state that `TorchIterableDataset.load_state_dict` rejects.
         """
         self._progress, self._samples = self._share.check(state), None
         self._share.resumed = False

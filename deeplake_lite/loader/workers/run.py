@@ -183,7 +183,7 @@ class Run:
             raise LoaderError(CLOSED)
         try:
             self._start_tasks()
-        except RuntimeError:  # the pools refuse tasks if another thread is closing the loader
+        except RuntimeError:  # the pools reject tasks if another thread is closing the loader
             if self._stopped:
                 raise LoaderError(CLOSED) from None
             raise

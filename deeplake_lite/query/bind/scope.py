@@ -193,7 +193,7 @@ class Scope:
         return error
 
     def check_word(self, word: str, meaning: str, column: str, other: str) -> None:
-        """Refuse a keyword that is also the name of a column here.
+        """Reject a keyword that is also the name of a column here.
 
         Parameters
         ----------

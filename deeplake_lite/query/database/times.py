@@ -97,7 +97,7 @@ _FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASC
 
 
 def check_microseconds(text: str) -> None:
-    """Refuse a duration or a time of day that DuckDB would round to whole microseconds.
+    """Reject a duration or a time of day that DuckDB would round to whole microseconds.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _places(unit: str) -> int:
 
 
 def may_be_timestamp(text: str) -> bool:
-    """Tell whether DuckDB may read a string as a timestamp without changing it.
+    """Return whether DuckDB may read a string as a timestamp without changing it.
 
     Those in another form than that of `read_timestamp` must have neither a fraction, which DuckDB
     may round, nor an offset from UTC, which it ignores. Whether their day exists is left to DuckDB.
@@ -144,7 +144,7 @@ def may_be_timestamp(text: str) -> bool:
 
 
 def has_odd_zone(text: str) -> bool:
-    """Tell whether a string has an offset from UTC that DuckDB ignores, after an unusual time.
+    """Return whether a string has an offset from UTC that DuckDB ignores, after an unusual time.
 
     >>> has_odd_zone("2026/01/02 03:04+01:00"), has_odd_zone("2026-01-02 03:04+01:00")
     (True, False)
@@ -177,7 +177,7 @@ def read_odd_timestamp(text: str) -> np.datetime64 | None:
 
 
 def _check_zone(text: str) -> None:
-    """Refuse a timestamp whose time zone is not an offset. Raises QueryTypeError."""
+    """Reject a timestamp whose time zone is not an offset. Raises QueryTypeError."""
     match = _IN_ZONE.fullmatch(text)
     if match is not None:
         raise QueryTypeError(
@@ -208,7 +208,7 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
 
 
 def _fits(timestamp: np.datetime64, unit: str) -> bool:
-    """Tell whether a unit holds a timestamp exactly, or not at all because it is out of range."""
+    """Return whether a unit holds a timestamp exactly, or not at all because it is out of range."""
     try:
         return bool(timestamp.astype(unit) == timestamp)
     except OverflowError:
@@ -216,7 +216,7 @@ def _fits(timestamp: np.datetime64, unit: str) -> bool:
 
 
 def check_times(array: pa.Array, name: str) -> None:
-    """Refuse durations and timestamps that DuckDB would change; arrays of other types pass.
+    """Reject durations and timestamps that DuckDB would change; arrays of other types pass.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def check_times(array: pa.Array, name: str) -> None:
 
 
 def _check_finite(times: pa.Array, name: str) -> None:
-    """Refuse timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
+    """Reject timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
     counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
@@ -261,7 +261,7 @@ def _check_finite(times: pa.Array, name: str) -> None:
 
 
 def check_result(array: pa.Array) -> None:
-    """Refuse times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
+    """Reject times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
 
     Raises
     ------

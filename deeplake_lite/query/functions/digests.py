@@ -149,7 +149,7 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _holds(dtype: np.dtype[Any], array: NDArray[Any]) -> bool:
-    """Tell whether a dtype holds the numbers of an array exactly."""
+    """Return whether a dtype holds the numbers of an array exactly."""
     if dtype.kind == "u" and not (array.dtype.kind == "i" and (array >= 0).all()):
         return False
     with np.errstate(all="ignore"):

@@ -251,12 +251,12 @@ def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any],
 
 
 def _is_strings(arg: Arg) -> bool:
-    """Tell whether an argument is a constant list of strings: ``['a', 'b']``."""
+    """Return whether an argument is a constant list of strings: ``['a', 'b']``."""
     return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim != 0
 
 
 def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
-    """Tell whether a comparison holds; it does not for null or for values without an order."""
+    """Return whether a comparison holds; it does not for null or for values without an order."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):

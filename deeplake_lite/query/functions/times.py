@@ -39,7 +39,7 @@ def as_times(arg: Arg, other: Arg) -> Arg:
         return arg
     parts = [_part(value, arg, beside) for value in values.flat]
     if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
-        return arg  # the comparison refuses it
+        return arg  # the comparison rejects it
     times = _in_one_unit(parts, arg).reshape(values.shape)
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
@@ -90,7 +90,7 @@ def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
 
 
 def _is_same(part: Any, converted: Any) -> bool:
-    """Tell whether a time is unchanged in another unit, in which it may have overflowed."""
+    """Return whether a time is unchanged in another unit, in which it may have overflowed."""
     return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 

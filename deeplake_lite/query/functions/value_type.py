@@ -173,7 +173,7 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def is_like(self, other: Type) -> bool:
-        """Tell whether both are numbers, or both are of one other dtype, such as strings.
+        """Return whether both are numbers, or both are of one other dtype, such as strings.
 
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)
@@ -181,7 +181,7 @@ class Type:
         return self.is_number == other.is_number and (self.is_number or self.dtype == other.dtype)
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
-        """Tell whether a value with this dtype and shape has the type.
+        """Return whether a value with this dtype and shape has the type.
 
         >>> Type("float32", (None, 4)).admits("float32", (7, 4))
         True

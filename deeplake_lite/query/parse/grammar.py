@@ -87,7 +87,7 @@ _WORDS = {
 
 
 def check_parts(tree: exp.Query, text: str) -> None:
-    """Refuse parts of a query that the parser reads, but that are not part of the language.
+    """Reject parts of a query that the parser reads, but that are not part of the language.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def _parts(term: exp.Expr) -> list[exp.Expr]:
 
 
 def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
-    """Return the error for half a surrogate pair in a query, which is shown with a substitute."""
+    """Return the error for a lone surrogate in a query, which is shown with a substitute."""
     shown = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
     place = Place.at(shown, position)
     wanted = f"Expected Unicode text, got half a surrogate pair, {text[position]!a}"
@@ -114,7 +114,7 @@ def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
 
 
 def _check_start(text: str) -> None:
-    """Refuse a text that is not one query, before parsing it. Raises QuerySyntaxError."""
+    """Reject a text that is not one query, before parsing it. Raises QuerySyntaxError."""
     ends = groupby(Lakes().tokenize(text), lambda token: token.token_type is TokenType.SEMICOLON)
     statements = [list(tokens) for is_end, tokens in ends if not is_end]
     if len(statements) != 1:

@@ -47,12 +47,12 @@ class ColumnCache:
         return array
 
     def holds(self, key: tuple[Any, ...]) -> bool:
-        """Tell whether an array is cached."""
+        """Return whether an array is cached."""
         with self._lock:
             return key in self._arrays
 
     def has_room(self, nbytes: int) -> bool:
-        """Tell whether an array of this size would be cached."""
+        """Return whether an array of this size would be cached."""
         return nbytes <= self._limit // 2
 
     def clear(self) -> None:

@@ -233,7 +233,7 @@ class _Query:
             return self._call(lambda: self._fetch_table(text, grows=grows))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-                _database.cache_clear()  # after such an error, DuckDB refuses all further queries
+                _database.cache_clear()  # after such an error, DuckDB rejects all further queries
             ours = self._translate(error)
             if ours is self._raised:  # its cause is the error of a user's function: keep that
                 raise ours from ours.__cause__
@@ -396,7 +396,7 @@ def _too_large() -> QueryError:
 
 
 def _grows(sql: exp.Expr) -> bool:
-    """Tell whether the result of a statement may be much larger than its sources."""
+    """Return whether the result of a statement may be much larger than its sources."""
     calls = (call.name.upper() in _MULTIPLIES for call in sql.find_all(exp.Anonymous))
     return sql.find(exp.Join) is not None or any(calls)
 

@@ -142,7 +142,7 @@ class Source:
         return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
 
     def is_cached(self, f: Field) -> bool:
-        """Tell whether `scalar` would return a column without reading."""
+        """Return whether `scalar` would return a column without reading."""
         return not self.table.uncommitted and CACHE.holds(self._key(f, "scalar"))
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
@@ -275,7 +275,7 @@ class Source:
             return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
-        """Tell whether any value is NaN or infinite, as an array that can be cached."""
+        """Return whether any value is NaN or infinite, as an array that can be cached."""
         statistics = None if self.table.uncommitted else self.table.statistics(f.id)
         if statistics is not None:  # bounds only widen, so an overwritten NaN counts, too
             (low, high), nans = statistics[0].T, statistics[1][:, 1]
@@ -387,7 +387,7 @@ def kind_of(htype: Htype) -> Kind | None:
 
 
 def _has_files(htype: Htype) -> bool:
-    """Tell whether cells are image files, or lists of them, of a codec that has several dtypes.
+    """Return whether cells are image files, or lists of them, of a codec that has several dtypes.
 
     >>> from deeplake_lite.htypes import Image, Link, Sequence
     >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]

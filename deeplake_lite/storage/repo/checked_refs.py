@@ -134,7 +134,7 @@ class CheckedRefs:
                 raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
 
     def check(self, ref: str) -> None:
-        """Refuse a branch or tag that is lost, or whose version differs from its writer's note.
+        """Reject a branch or tag that is lost, or whose version differs from its writer's note.
 
         Raises
         ------
@@ -218,7 +218,7 @@ class CheckedRefs:
         return f"names version {tip}, but its writer left it at {note.version}"
 
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
-        """Tell whether only commits to this very branch lie between the noted version and `tip`.
+        """Return whether only commits to this very branch lie between the noted version and `tip`.
 
         Commits that carry no branch or no identity count as its own.
         """

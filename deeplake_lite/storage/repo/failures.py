@@ -68,7 +68,7 @@ def translated() -> Iterator[None]:
     DamagedError
         When an object that a version refers to is missing or cannot be read.
     StorageError
-        When the store refuses: disk full, no permission, no network.
+        When a request to the store fails: disk full, no permission, no network.
     ForkedError
         When this process is a fork of one that had used the engine.
     """

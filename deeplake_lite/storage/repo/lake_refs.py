@@ -38,7 +38,7 @@ def tag_ref(name: str) -> str:
 
 
 def is_pin(name: str) -> bool:
-    """Tell whether a branch is temporary: a pin, or an announced vacuum."""
+    """Return whether a branch is temporary: a pin, or an announced vacuum."""
     return name.startswith((PIN, VACUUM))
 
 
@@ -80,7 +80,7 @@ def made_at(name: str) -> datetime | None:
 
 
 def may_delete(name: str, begun: datetime | None) -> bool:
-    """Tell whether a branch announces a running vacuum that may delete objects from `begun` on.
+    """Return whether a branch announces a running vacuum that may delete objects from `begun` on.
 
     Without `begun`, objects may be of any age.
 
@@ -111,7 +111,7 @@ def link_name(older: str, later: str) -> str:
 
 
 def is_link(name: str) -> bool:
-    """Tell whether a branch is a link."""
+    """Return whether a branch is a link."""
     return name.startswith(LINK)
 
 

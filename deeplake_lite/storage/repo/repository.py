@@ -200,7 +200,7 @@ class Repository:
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Tell whether there is a repository at `url`. Nothing is created."""
+        """Return whether there is a repository at `url`. Nothing is created."""
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
@@ -241,7 +241,7 @@ class Repository:
         return files
 
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
-        """Refuse pipes and devices in the place of files that the engine is about to open.
+        """Reject pipes and devices in the place of files that the engine is about to open.
 
         The engine would wait for a pipe for ever, and Ctrl-C would not end that.
 
@@ -256,7 +256,7 @@ class Repository:
                 check_regular(folder / "refs" / ref / "ref.json")
 
     def _check_identity(self, snapshot_id: str) -> None:
-        """Refuse a snapshot file that holds another version. The engine does not check this.
+        """Reject a snapshot file that holds another version. The engine does not check this.
 
         On an object store this takes another request, so it is done only if every read is checked.
 
@@ -275,7 +275,7 @@ class Repository:
             )
 
     def _check_refs(self) -> None:
-        """Refuse pipes and devices in the place of any branch or tag. The engine lists them all.
+        """Reject pipes and devices in the place of any branch or tag. The engine lists them all.
 
         Raises
         ------
@@ -288,7 +288,7 @@ class Repository:
                     check_regular(folder / "refs" / name / "ref.json")
 
     def _check_objects(self) -> None:
-        """Refuse pipes and devices among the files that a vacuum reads or deletes.
+        """Reject pipes and devices among the files that a vacuum reads or deletes.
 
         Raises
         ------
@@ -323,7 +323,7 @@ class Repository:
         """Move a branch to a version that has no name yet, if all of its chunks exist.
 
         The version is pinned before its chunks are looked for: see the module's docstring. If it is
-        refused, no branch ever names it.
+        rejected, no branch ever names it.
 
         Raises
         ------
@@ -452,7 +452,7 @@ class Repository:
         return {*self.branches().values(), *self.tags().values()}
 
     def _check_whole(self, snapshot_id: str) -> None:
-        """Refuse a version of which a vacuum has deleted a part. Those with names are trusted.
+        """Reject a version of which a vacuum has deleted a part. Those with names are trusted.
 
         Raises
         ------
@@ -654,7 +654,7 @@ class Repository:
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
-            self.tip(name)  # if the store refuses, the engine writes that to its log only
+            self.tip(name)  # if the store fails to, the engine only writes that to its log
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check the permission to delete "
                 "files in the lake's refs/, then try again."
@@ -786,7 +786,7 @@ class Repository:
         return diff.updated_chunks
 
     def check_histories(self) -> None:
-        """Refuse damaged histories of branches and tags. The engine would follow a circle for ever.
+        """Reject damaged histories of branches and tags. The engine would follow a circle for ever.
 
         Raises
         ------
@@ -876,7 +876,7 @@ class Repository:
         ------
         StorageError
             When it cannot be created, or something else is in its place. A symbolic link is
-            refused, too: writers would create and delete files in a folder elsewhere.
+            rejected, too: writers would create and delete files in a folder elsewhere.
         """
         folder = local_folder(self.url)
         assert folder is not None, "only a local lake has one"

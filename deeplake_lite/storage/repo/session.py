@@ -265,7 +265,7 @@ class Session:
             await self._objects.delete(key)
 
     async def has(self, key: str) -> bool:
-        """Tell whether there is something under `key`."""
+        """Return whether there is something under `key`."""
         with self._engine():
             return bool(await self._objects.exists(key))
 
@@ -274,7 +274,7 @@ class Session:
         return int((await self._metadata(path))["shape"][0])
 
     async def check_length(self, path: str, length: int) -> None:
-        """Refuse an array that has another length along its first axis.
+        """Reject an array that has another length along its first axis.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Session:
         await self._metadata(path, length)
 
     async def check_shape(self, path: str, shape: tuple[int, ...]) -> None:
-        """Refuse an array that is shorter than `shape` along its first axis, or has other axes.
+        """Reject an array that is shorter than `shape` along its first axis, or has other axes.
 
         Raises
         ------
@@ -515,7 +515,7 @@ class Session:
         LostChunksError
             When chunks that were written long ago do not exist any more.
         StorageError
-            When the store refuses, or its reply is lost. The commit may have succeeded all the
+            When the store rejects it, or its reply is lost. The commit may have succeeded all the
             same.
         DamagedError
             When the branch is not where its last writer left it. A commit would hide that.

@@ -50,7 +50,7 @@ the engine's threads may still be busy with the others."""
 
 
 def check_replaceable(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder for a new lake, unless it holds a lake that may be overwritten.
+    """Reject a folder for a new lake, unless it holds a lake that may be overwritten.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
     DamagedError
         When an object that a version refers to is missing.
     StorageError
-        When the store refuses: disk full, no permission, no network.
+        When a request to the store fails: disk full, no permission, no network.
     ForkedError
         When this process is a fork of one that had used the engine.
     """

@@ -25,7 +25,7 @@ MOST_COMPARED = 4096
 
 
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
-    """Refuse edits after which rows would not have one class for each mark.
+    """Reject edits after which rows would not have one class for each mark.
 
     Rows whose counts already differ, both in the lake and with the earlier edits, are not checked.
 

@@ -88,7 +88,7 @@ class Editing:
     # ---- staging
 
     def stage(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Stage all edits of a request, or none if one is refused."""
+        """Stage all edits of a request, or none if one is rejected."""
         ds = self._dataset()
         edits = [e for part in fields.parts(request, "edits") for e in self._parser.edits(ds, part)]
         check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
@@ -141,7 +141,7 @@ class Editing:
         self._host.tell({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
-        """Refuse an action that would lose staged edits. Raises UncommittedError."""
+        """Reject an action that would lose staged edits. Raises UncommittedError."""
         if len(self.staged):
             raise UncommittedError(
                 f"{len(self.staged):,} edits are staged. Before {purpose}, commit them with "
@@ -228,7 +228,7 @@ class Editing:
         self._host.tell({"type": "note", "text": text})
 
     def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
-        """Refuse a draft whose boxes or classes do not fit the staged ones.
+        """Reject a draft whose boxes or classes do not fit the staged ones.
 
         Conflicts with the lake are not checked here, because the commit reports them.
         """

@@ -50,7 +50,7 @@ def to_cell(f: Field, value: Any) -> Cell:
     Raises
     ------
     InvalidValueError
-        When the column refuses the value.
+        When the column rejects the value.
     SchemaError
         When values of the column cannot be edited in the page.
 
@@ -147,7 +147,7 @@ def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def check_known(f: Field, value: Cell) -> None:
-    """Refuse a class that does not exist. Raises InvalidValueError with the nearest names.
+    """Reject a class that does not exist. Raises InvalidValueError with the nearest names.
 
     >>> from deeplake_lite.schema import Schema
     >>> label = Schema.build({"label": ClassLabel(["seven", "ten"])})["label"]
@@ -226,7 +226,7 @@ def to_page(htype: Htype, value: Any) -> Any:
 
 
 def is_long(value: Any) -> bool:
-    """Tell whether a value is a string that is too long for an input of the page."""
+    """Return whether a value is a string that is too long for an input of the page."""
     return isinstance(value, str) and len(value) > MOST_LETTERS
 
 

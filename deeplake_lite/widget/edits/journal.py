@@ -206,7 +206,7 @@ def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]
 
 
 def _is_written_elsewhere(path: Path) -> bool:
-    """Tell whether a browser of another process has a file locked."""
+    """Return whether a browser of another process has a file locked."""
     if path in _LIVE:
         return False
     lock = filelock.FileLock(path.with_suffix(".lock"))

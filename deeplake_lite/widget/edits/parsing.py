@@ -85,7 +85,7 @@ class EditParser:
         return positions
 
     def _check_id(self, positions: Positions, row_id: str | None) -> None:
-        """Refuse an edit of a row that has moved since the page showed it. Raises LakeError."""
+        """Reject an edit of a row that has moved since the page showed it. Raises LakeError."""
         if row_id is None:
             return
         now = self._host.shown.ids(positions)

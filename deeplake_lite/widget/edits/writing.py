@@ -173,7 +173,7 @@ def target(schema: Schema, field_id: str, column: str) -> Field | None:
 
 
 def is_target(f: Field, field_id: str, column: str) -> bool:
-    """Tell whether edits belong to a column: by id, or by name for a new column of tags."""
+    """Return whether edits belong to a column: by id, or by name for a new column of tags."""
     return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 

@@ -289,7 +289,7 @@ def _parts(tree: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
 
 
 def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
-    """Tell whether a condition may be a part of a facet's choice."""
+    """Return whether a condition may be a part of a facet's choice."""
     match tree:
         case exp.GTE() | exp.LT():
             return same(tree.left, facet) and _is_end(tree.right, kind)
@@ -309,7 +309,7 @@ def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
 
 
 def _is_end(tree: exp.Expr, kind: FacetKind) -> bool:
-    """Tell whether a range of a facet may end here: at a number, or at a time as a string."""
+    """Return whether a range of a facet may end here: at a number, or at a time as a string."""
     return kind in _RANGES and _is_constant(tree) and tree.is_string == (kind == "times")
 
 
@@ -344,7 +344,7 @@ def _values(part: exp.Expr) -> Iterator[Any]:
 
 
 def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
-    """Tell whether conditions have at most one lower and one upper end."""
+    """Return whether conditions have at most one lower and one upper end."""
     return all(len(ends) <= 1 for ends in _ends(parts))
 
 

@@ -101,7 +101,7 @@ def extremes(view: View, facet: Facet) -> tuple[Any, Any] | None:
 
 
 def _exceeds_page(f: Field) -> bool:
-    """Tell whether a column may have times outside `TIMES`, which nanoseconds never reach."""
+    """Return whether a column may have times outside `TIMES`, which nanoseconds never reach."""
     return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 

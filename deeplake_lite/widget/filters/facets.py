@@ -156,7 +156,7 @@ class Facets:
 
 
 def _is_constant(facet: dict[str, Any]) -> bool:
-    """Tell whether all rows have the same number."""
+    """Return whether all rows have the same number."""
     return facet.get("only") is not None
 
 
@@ -199,7 +199,7 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
 
 
 def _same_rows(a: View, b: View) -> bool:
-    """Tell whether two views certainly have the same rows; staged edits make that uncertain."""
+    """Return whether two views certainly have the same rows; staged edits make that uncertain."""
     return a is b or (
         a.rows.table is b.rows.table
         and len(a) == len(b)

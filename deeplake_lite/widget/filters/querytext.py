@@ -150,7 +150,7 @@ def condition_of(text: str) -> exp.Expr:
 
 
 def takes_conditions(text: str, columns: Sequence[str]) -> bool:
-    """Tell whether a condition on the source's columns can stand in the query's own WHERE.
+    """Return whether a condition on the source's columns can stand in the query's own WHERE.
 
     >>> takes_conditions("SELECT x WHERE x > 1 ORDER BY y", ["x", "y"])
     True
@@ -166,7 +166,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
 
 
 def is_source(text: str) -> bool:
-    """Tell whether a query can be a subquery of another one.
+    """Return whether a query can be a subquery of another one.
 
     >>> is_source("SELECT * LIMIT 3"), is_source("SELECT * SAMPLE BY MAX_WEIGHT(x = 1: 2)")
     (True, False)
@@ -175,13 +175,13 @@ def is_source(text: str) -> bool:
 
 
 def _is_of_a_query(tree: exp.Select) -> bool:
-    """Tell whether FROM has a subquery."""
+    """Return whether FROM has a subquery."""
     source = tree.args.get("from_")
     return source is not None and isinstance(source.this, exp.Subquery)
 
 
 def _means_another(item: exp.Expr, columns: Sequence[str]) -> bool:
-    """Tell whether an item of SELECT gives the name of a column to something else."""
+    """Return whether an item of SELECT gives the name of a column to something else."""
     return (
         isinstance(item, exp.Alias)
         and item.alias in columns
@@ -222,7 +222,7 @@ def inner_of(text: str) -> str | None:
 
 
 def same(a: exp.Expr, b: exp.Expr) -> bool:
-    """Tell whether two expressions are equal, regardless of how their names are quoted.
+    """Return whether two expressions are equal, regardless of how their names are quoted.
 
     >>> same(condition_of('"x" = 1'), condition_of("dataset.x = 1"))
     True

@@ -41,7 +41,7 @@ def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
 
 
 def is_drawable(htype: Htype) -> bool:
-    """Tell whether values can be drawn as images.
+    """Return whether values can be drawn as images.
 
     These are images, masks, arrays with two or three axes, and values that their type plots.
 
@@ -59,7 +59,7 @@ def is_drawable(htype: Htype) -> bool:
 
 
 def draws_itself(htype: Htype) -> bool:
-    """Tell whether a type draws its values itself, such as a signal as a plot."""
+    """Return whether a type draws its values itself, such as a signal as a plot."""
     return htype.browser.kind == "image" and htype.pixels is None
 
 

@@ -157,7 +157,7 @@ LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
 
 
 def _same_vectors(before: View, now: View, name: str) -> bool:
-    """Tell whether two versions of the browsed view have the same rows and the same vectors."""
+    """Return whether two versions of the browsed view have the same rows and the same vectors."""
     a, b = before.rows.table, now.rows.table
     if not (isinstance(a, Table) and isinstance(b, Table)) or name not in before.columns:
         return False
@@ -171,7 +171,7 @@ def _same_vectors(before: View, now: View, name: str) -> bool:
 
 
 def is_vector(htype: Htype) -> bool:
-    """Tell whether a column can have a map: an embedding, or any vector of floats.
+    """Return whether a column can have a map: an embedding, or any vector of floats.
 
     >>> from deeplake_lite.htypes import Embedding, Scalar
     >>> is_vector(Embedding(4)), is_vector(Scalar("float32"))

@@ -111,6 +111,6 @@ def _offers(view: View) -> Iterator[dict[str, str]]:
 
 
 def _scores(htype: Htype, width: int) -> bool:
-    """Tell whether vectors of a width may be scores of the classes."""
+    """Return whether vectors of a width may be scores of the classes."""
     names = names_of(htype)
     return bool(names) and len(names) == width

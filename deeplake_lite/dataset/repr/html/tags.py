@@ -1,6 +1,6 @@
 """Building blocks of a page: escaping, elements, thumbnails, the size limit, the fallback to text.
 
-Everything is `Html`, a string that is already escaped; mypy refuses a plain string in its place.
+Everything is `Html`, a string that is already escaped; mypy rejects a plain string in its place.
 All information is in elements and attributes that the usual sanitisers let through. The style
 sheet only adds looks.
 """

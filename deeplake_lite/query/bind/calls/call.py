@@ -218,7 +218,7 @@ def _arguments(
 
 
 def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Scope) -> bool:
-    """Tell whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
+    """Return whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
 
     ``x = 1`` is a comparison if it is the first argument, as in ``ANY(x = 1)``, or if x is a column
     and not a parameter that has a default.
@@ -237,7 +237,7 @@ def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Sco
 
 
 def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
-    """Tell whether an argument looks like an option, ``name = value``, of an unknown name."""
+    """Return whether an argument looks like an option, ``name = value``, of an unknown name."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
@@ -408,7 +408,7 @@ def _call_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Refuse bytes in functions that write strings, and parts of a struct without a name.
+    """Reject bytes in functions that write strings, and parts of a struct without a name.
 
     Raises
     ------
@@ -560,7 +560,7 @@ def _adapt_json(
 
 
 def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
-    """Refuse JSON in GREATEST and LEAST. Raises QueryTypeError."""
+    """Reject JSON in GREATEST and LEAST. Raises QueryTypeError."""
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
         raise QueryTypeError(
@@ -591,7 +591,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
         return TEXT
     if name in known.COUNTS:
         return NUMBER
-    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` refuses those of times
+    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects those of times
         return NUMBER.listed
     if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
         return extended

@@ -159,7 +159,7 @@ _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIM
 
 
 def _is_list(value: Value) -> bool:
-    """Tell whether a value is a list or a constant array."""
+    """Return whether a value is a list or a constant array."""
     if isinstance(value, Constant):
         return isinstance(value.value, list | np.ndarray)
     return isinstance(value, Sql) and value.kind.name == "list"

@@ -58,7 +58,7 @@ def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value
 
 
 def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
-    """Refuse a lambda outside of the functions that take one. Raises QueryError."""
+    """Reject a lambda outside of the functions that take one. Raises QueryError."""
     raise QueryError(
         "Lambdas must be arguments of LIST_TRANSFORM, LIST_FILTER or LIST_REDUCE, but this one is "
         f"not: {text_of(e)}. To get a key of JSON, write meta['key']."

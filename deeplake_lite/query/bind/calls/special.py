@@ -140,7 +140,7 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
 
 
 def is_sequence(value: Value) -> bool:
-    """Tell whether a value is a list: from a column of sequences, over a group, or of DuckDB's."""
+    """Return whether a value is a list: from a column of sequences, a group, or a DuckDB list."""
     if isinstance(value, Tensor) and value.plain is not None:
         return isinstance(value.plain.field.htype.layout, Nested)
     if isinstance(value, Tensor) and isinstance(value.tree, Grouped):
@@ -332,7 +332,7 @@ def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _refuse_data(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Refuse DATA(x, i), which gives the value of one row in Deep Lake. Raises QueryTypeError."""
+    """Reject DATA(x, i), which gives the value of one row in Deep Lake. Raises QueryTypeError."""
     x, row = [*map(text_of, e.expressions), "x", "i"][:2]
     raise QueryTypeError(
         f"To get the value of one row, write a subquery instead of {text_of(e)}: (SELECT {x} FROM "

@@ -141,7 +141,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
-    """Tell whether a query is the same operation, so that both are parts of one chain."""
+    """Return whether a query is the same operation, so that both are parts of one chain."""
     ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
@@ -318,7 +318,7 @@ def _add_numbers(
 
 
 def _check_kinds(label: str, names: list[KindName]) -> None:
-    """Refuse columns that no type holds together. Raises QueryTypeError."""
+    """Reject columns that no type holds together. Raises QueryTypeError."""
     for name, other in (names, names[::-1]):
         if name in ("bytes", "time", "list") and other not in (name, "any"):
             if name != "bytes" and other == "text":

@@ -60,7 +60,7 @@ def read_from(
 
 
 def _reads(tree: exp.Select, source: Source) -> bool:
-    """Tell whether a SELECT without FROM needs rows, which one with only constants does not."""
+    """Return whether a SELECT without FROM needs rows, which one with only constants does not."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}

@@ -1,7 +1,7 @@
 """Conversion of tensors to one form, so that one column can hold them or they can be compared.
 
 Classes get one list of names, and numbers one dtype. Boxes of different units or formats are
-refused.
+rejected.
 """
 
 from __future__ import annotations
@@ -188,13 +188,13 @@ def _named(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def _is_labels(type_: Type) -> bool:
-    """Tell whether values are class labels or lists of them."""
+    """Return whether values are class labels or lists of them."""
     of = type_.items.of if type_.items is not None else type_
     return of.classes is not None or (of.items is not None and _is_labels(of))
 
 
 def _has_classes(type_: Type) -> bool:
-    """Tell whether values are class labels, or masks whose classes have names."""
+    """Return whether values are class labels, or masks whose classes have names."""
     return (type_.is_mask and bool(type_.names)) or _is_labels(type_)
 
 
@@ -247,7 +247,7 @@ def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
 
 
 def _check(what: str, types: Sequence[Type], text: str) -> None:
-    """Refuse tensors that no column can hold together. Raises QueryTypeError."""
+    """Reject tensors that no column can hold together. Raises QueryTypeError."""
     shown = " and ".join(map(str, types))
     of_items = [
         t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
@@ -411,7 +411,7 @@ def _converted(
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
-    """Tell whether a dtype holds a constant: integers exactly, and floats if they stay finite."""
+    """Return whether a dtype holds a constant: integers exactly, and floats if they stay finite."""
     if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
     if dtype.kind in "fc" and value.dtype.kind in "iu":

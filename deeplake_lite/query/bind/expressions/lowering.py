@@ -650,7 +650,7 @@ def _list_type(item: Kind) -> Type:
 
 
 def _is_span(kind: Kind) -> bool:
-    """Tell whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
+    """Return whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
     dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
 

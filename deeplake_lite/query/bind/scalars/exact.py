@@ -137,7 +137,7 @@ def _dtype_of(value: Value) -> str:
 
 
 def _has_axes(value: Value) -> bool:
-    """Tell whether a value is a tensor with axes, which is not compared with strings."""
+    """Return whether a value is a tensor with axes, which is not compared with strings."""
     return isinstance(value, Tensor) and not value.is_scalar
 
 
@@ -199,7 +199,7 @@ def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr]
 
 
 def _is_between_floats(number: Decimal, nearest: float) -> bool:
-    """Tell whether a number must be treated as lying between two floats."""
+    """Return whether a number must be treated as lying between two floats."""
     is_fraction = number.copy_abs() < _HELD["float64"]
     return number.is_finite() and not is_fraction and Decimal(nearest) != number
 
