@@ -88,7 +88,7 @@ def test_a_lake_is_not_made_among_other_objects(options, endpoint, overwrite):
     client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
                           aws_access_key_id="key", aws_secret_access_key="secret")  # fmt: skip
     client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
-    with pytest.raises(dl.ExistsError, match="created in an empty place"):
+    with pytest.raises(dl.ExistsError, match="created at an empty location"):
         dl.create("s3://lakes/photos", {"x": "int32"}, storage_options=options, overwrite=overwrite)
     found = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
     assert [thing["Key"] for thing in found] == ["photos/readme.txt"]

@@ -1,8 +1,8 @@
 """Base classes of codecs, which convert one sample to bytes and back.
 
 `encode` turns an array into bytes, and `decode` turns bytes into an array. For image files, `probe`
-reads shape and dtype from the header and rejects files that are not whole. A codec knows nothing of
-htypes and rows.
+reads shape and dtype from the header and rejects incomplete files. A codec knows nothing of htypes
+and rows.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class ImageCodec(Codec):
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         """Return shape and dtype from the header alone, checking that the file has its end.
 
-        Raises InvalidValueError for bytes that have another format or are cut short, and
+        Raises InvalidValueError for bytes that have another format or are truncated, and
         TooLargeError for an image over the limits. Allocates no memory for pixels.
         """
 

@@ -197,7 +197,8 @@ class Column:
         cells = read_cells(view, f, in_brackets(index, len(view)))
         if not isinstance(cells, RaggedCells):
             raise SchemaError(
-                f"Column {self.name!r} has no encoded bytes, because its type is {f.htype!r}."
+                f"Column {self.name!r} has no encoded bytes, because its type is {f.htype!r}. Read "
+                f"its values: ds[{self.name!r}][:]."
             )
         return cells.buffers
 

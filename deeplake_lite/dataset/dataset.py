@@ -717,7 +717,7 @@ class Dataset(View):
         Returns
         -------
         Diff
-            Rows added and removed, cells changed, and changes of schema and metadata. It is false
+            Rows added and removed, cells changed, and changes of schema and metadata. It is falsy
             if the versions are equal.
 
         Raises
@@ -998,7 +998,7 @@ class Dataset(View):
         -------
         Report
             The version that was read, every damaged cell by column and row, and every damaged
-            version. It is true if no damage was found.
+            version. It is truthy if no damage was found.
 
         Raises
         ------

@@ -127,7 +127,7 @@ def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vac
         _check_spared_age_on_store(spared_age, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock(), contextlib.ExitStack() as working:
-        repository = repository.reopened()  # another vacuum may have cut the cached histories
+        repository = repository.reopened()  # past the cache: another vacuum may have run
         if not dry_run:
             working.enter_context(repository.announced(_earlier(now, spared_age)))
         _check_main_exists(repository)
@@ -313,7 +313,7 @@ def _earlier(now: datetime, age: timedelta) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a time in UTC, or the first or last UTC time if it lies outside that range.
+    """Return a time in UTC, or the first or last UTC time if it is outside that range.
 
     >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year

@@ -210,7 +210,7 @@ def _check_limits(limits: Any) -> None:
     """Reject values that are not `Limits`. Raises OptionError."""
     if not isinstance(limits, Limits):
         raise OptionError(
-            "limits must have the form dl.Limits(max_pixels=…, max_bytes=…), but it is "
+            "limits must be a dl.Limits, such as dl.Limits(max_pixels=10**9), but it is "
             f"{brief(limits, 80)}."
         )
 

@@ -112,7 +112,7 @@ def as_array(value: Any, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDAr
     array = value if type(value) is np.ndarray else _to_numpy(value, dtype, shape)
     array = with_numpys_dtype(array)
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
-        return np.zeros([size or 0 for size in shape], dtype)  # an empty list tells no rank
+        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has no certain rank
     if not fits(array.shape, shape):
         raise _wrong_shape(value, array, dtype, shape)
     return cast(array, dtype, dtypes)

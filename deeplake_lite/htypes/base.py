@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 type Check = Literal["header", "full"]
 """How thoroughly files are checked: by header and end only, or by decoding them."""
 
-_MAX_ITEMS = 5  # of a list that str() writes in full
-_MAX_CHARACTERS = 80  # of a field that str() writes
+_MAX_ITEMS = 5  # items of the longest list that str() writes in full
+_MAX_CHARACTERS = 80  # characters of the longest field that str() writes
 
 
 @dataclass(frozen=True)

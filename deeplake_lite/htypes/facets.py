@@ -221,7 +221,7 @@ class Facets(ABC):
         value : object
             One decoded value, never None.
         allow : tuple of str
-            Roots that files may lie under.
+            Roots that may contain files.
         """
         return value
 

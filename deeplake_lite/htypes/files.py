@@ -104,7 +104,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         elif scheme == "file":
             data = Path(local_path(text)).read_bytes()
         elif scheme in ("http", "https"):
-            from deeplake_lite.htypes.web import read_web  # 30 ms, and rarely needed
+            from deeplake_lite.htypes.web import read_web  # takes 30 ms, and is rarely needed
 
             data = read_web(text, permit)
         else:
@@ -128,7 +128,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
 
 def _read_store(url: str) -> bytes:
     """Read a URL through fsspec."""
-    import fsspec  # 30 ms, and rarely needed
+    import fsspec  # takes 30 ms, and is rarely needed
 
     try:
         with fsspec.open(url, "rb") as file:

@@ -1,4 +1,4 @@
-"""The type of images, stored as the files that they came in.
+"""The type of images, stored as image files.
 
 Steps for a value: a path or URL is read; a file in the column's codec is checked and stored
 unchanged; any other file, array or Pillow image is decoded to pixels and encoded.
@@ -436,7 +436,7 @@ class Image(Htype):
             raise
         except InvalidValueError as error:
             raise DamagedError(
-                f"An image does not decode: {error.finding}. Restore the image from a backup."
+                f"An image cannot be decoded: {error.finding}. Restore the image from a backup."
             ) from error
         if header.shape[:2] != shape[:2]:
             raise DamagedError(
@@ -452,7 +452,7 @@ class Image(Htype):
             return self._codec_of(data)
         except InvalidValueError as error:
             raise DamagedError(
-                f"An image does not decode: {error.finding}. Restore the image from a backup."
+                f"An image cannot be decoded: {error.finding}. Restore the image from a backup."
             ) from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

@@ -125,5 +125,5 @@ def parse_json(data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], An
         return json.loads(data, object_pairs_hook=None if of_pairs is dict else of_pairs)
     except (ValueError, RecursionError) as error:
         raise DamagedError(
-            f"A JSON value does not parse: {error}. Fix it, or restore it from a backup."
+            f"A JSON value cannot be parsed: {error}. Fix it, or restore it from a backup."
         ) from error

@@ -127,7 +127,7 @@ class Keypoints(Htype):
             else:
                 difference, hint = "also have a visibility", "Remove it: points[..., :2]"
             raise InvalidValueError(
-                f"points must have {self.dims} dims, but these {difference}. {hint}."
+                f"each point must have {self.dims} numbers, but these points {difference}. {hint}."
             )
         if not self.names or not of.names or self.names == of.names:
             return values

@@ -293,9 +293,9 @@ class Mask(Htype):
             wrong = (numbers >= len(self.names)) & (numbers != _VOID) | (numbers < 0)
             if wrong.any():
                 raise InvalidValueError(
-                    f"a mask of {len(self.names)} classes must hold 0 to {len(self.names) - 1}, or "
-                    f"{_VOID} for no class, but it holds {numbers[wrong][0]}. Declare more names, "
-                    "or map the numbers."
+                    f"a mask of {len(self.names)} classes must contain 0 to {len(self.names) - 1}, "
+                    f"or {_VOID} for no class, but it contains {numbers[wrong][0]}. Declare more "
+                    "names, or map the numbers."
                 )
         return self._codec.encode(np.ascontiguousarray(numbers)), numbers.shape
 
@@ -364,6 +364,7 @@ def _zeros_and_ones(value: Any) -> NDArray[np.bool_]:
     if masks.size and (masks.min() < 0 or masks.max() > 1):
         bad = masks[(masks < 0) | (masks > 1)][0]
         raise InvalidValueError(
-            f"an instance mask must be bool (or 0 and 1), but it holds {bad}. Compare first: x > 0."
+            f"an instance mask must be bool (or 0 and 1), but it contains {bad}. Compare first: "
+            "x > 0."
         )
     return masks.astype(bool)

@@ -259,7 +259,7 @@ def _palette(image: ImageFile) -> tuple[str, bytes] | None:
 def is_turned_tiff(image: Image) -> bool:
     """Return whether an image was opened from a TIFF file with an EXIF orientation.
 
-    Pillow turns such an image while it loads, or loses the orientation, so that only the file tells
+    Pillow turns such an image while it loads, or loses the orientation, so that only the file shows
     which way is up.
     """
     from PIL.ImageFile import ImageFile

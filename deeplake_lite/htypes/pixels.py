@@ -121,5 +121,5 @@ def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:
         raise InvalidValueError(
-            f"the {source.name.upper()} does not decode: {error.finding}. Fetch it again."
+            f"the {source.name.upper()} cannot be decoded: {error.finding}. Fetch it again."
         ) from error

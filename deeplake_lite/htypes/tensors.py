@@ -80,8 +80,9 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
         return np.asarray(wide.numpy())
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise InvalidValueError(
-            f"a tensor must have values that NumPy reads, but it is of {value.dtype} on device "
-            f"{str(value.device)!r}, {value.layout}. Pass it as an array: x.numpy(force=True)."
+            f"a tensor must have values that NumPy can read, but its dtype is {value.dtype}, its "
+            f"device {str(value.device)!r} and its layout {value.layout}. Pass it as an array: "
+            "x.numpy(force=True)."
         ) from error
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from http.client import HTTPMessage
     from typing import IO
 
-_SECONDS = 60  # that a server may stay silent
+_SECONDS = 60  # how long a server may stay silent
 
 
 def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:

@@ -52,7 +52,7 @@ _FORMATS: Any = {"float_kind": str, "complex_kind": str}
 
 
 def digest_of(data: bytes) -> str:
-    """Return what tells long values apart that are not written out; nothing for short ones."""
+    """Return a digest that distinguishes long values, which are shortened; empty for short ones."""
     return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
 
 
@@ -85,7 +85,7 @@ def item_in_words(of: Htype, item: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number and what it counts.
+    """Return a number with its noun.
 
     >>> counted(1, "class"), counted(1000, "class"), counted(2, "point")
     ('1 class', '1,000 classes', '2 points')
@@ -94,5 +94,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a noun as it goes with a number."""
+    """Return a noun in the form that agrees with a number."""
     return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")

@@ -169,7 +169,7 @@ class MemorySource:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but they have {listed}. Cut or fill them."
+                f"Columns must have the same length, but they have {listed}. Truncate or pad them."
             )
         return cls(values, key, types, title)
 
@@ -270,7 +270,7 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values must not be nested so deeply, but they are: {brief(present)}. Flatten them."
+            f"values must be nested less deeply, but they are {brief(present)}. Flatten them."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 
@@ -287,7 +287,7 @@ def _of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
         text: Htype = Text() if dtype.kind == "U" else Bytes()
         return Sequence(text) if shape else text
     if dtype.kind not in "biufcmM":
-        raise SchemaError(f"there is no type for dtype {dtype}.")
+        raise SchemaError(f"no column type can store dtype {dtype}.")
     return Array(dtype.name, shape) if shape else Scalar(dtype.name)
 
 
@@ -306,7 +306,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Return whether an item has one of the types; booleans and durations are not integers."""
+    """Return whether an item has one of the types; booleans and durations are no integers."""
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 

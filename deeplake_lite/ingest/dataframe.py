@@ -108,6 +108,6 @@ def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
     for name in names:
         if names.count(name) > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but there is {name!r} twice. Rename one."
+                f"Column names must be unique, but {name!r} occurs twice. Rename one."
             )
     return {name: frame.iloc[:, i] for i, name in enumerate(names)}

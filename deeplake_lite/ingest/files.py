@@ -76,7 +76,7 @@ def _digest(text: str) -> str:
 
 
 def are_same_files(a: str, b: str) -> bool:
-    """Return whether two fingerprints have a file or the given path in common.
+    """Return whether two fingerprints share a file, or were made from the same path.
 
     >>> are_same_files("f1.a1-00", "f1.a2.a3-11"), are_same_files("f1.a1-00", "f2.a2-00")
     (True, False)

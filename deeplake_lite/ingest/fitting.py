@@ -114,7 +114,7 @@ def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Reject a source that lacks a column without default, before anything is read."""
+    """Reject a source that lacks a column which has no default, before anything is read."""
     for f in ds.schema:
         if f.name not in columns:
             try:

@@ -262,7 +262,7 @@ class _Order:
 
     @classmethod
     def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
-        """Look up the file names of a table; `takes_null` tells if images may be null.
+        """Look up the file names of a table; `takes_null` says whether images may be null.
 
         Raises
         ------

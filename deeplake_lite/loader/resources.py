@@ -95,7 +95,7 @@ class Resources:
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self.samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)
-        """How an epoch is cut into batches."""
+        """How an epoch is divided into batches."""
         self.shuffle = self.samples.choose_shuffle(options.shuffle)
         """How the rows are shuffled."""
         self._check_reserved_keys()
@@ -116,7 +116,7 @@ class Resources:
                 )
 
     def close(self) -> None:
-        """Stop threads and processes, and free the memory. What is needed again is created anew."""
+        """Stop threads and processes, and free the memory. Later uses create them anew."""
         # `cached_property` stores its value in `__dict__`: without it, the next access creates one.
         pool = self.__dict__.pop("pool", None)
         worker_pool = self.__dict__.pop("_worker_pool", None)
@@ -149,7 +149,7 @@ class Resources:
 
     @property
     def policy(self) -> BlockPolicy:
-        """How blocks of rows are held, known before any is read."""
+        """How blocks of rows stay in memory, known before any is read."""
         on_disk = self.options.cache == "disk"
         return BlockPolicy.of(self.samples, *self._limits, on_disk=on_disk)
 

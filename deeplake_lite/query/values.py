@@ -33,7 +33,7 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of a scalar: its SQL type, and what else is known about it."""
+    """The kind of a scalar: its SQL type, and further facts about it."""
 
     name: KindName = "any"
     """The general type."""
@@ -215,7 +215,7 @@ class Literal_:
 
     @property
     def _content(self) -> object:
-        is_array = isinstance(self.value, np.ndarray)  # whose repr omits the middle
+        is_array = isinstance(self.value, np.ndarray)  # its repr omits the middle
         return (self.type, self.value.tobytes()) if is_array else (self.type, repr(self.value))
 
 

@@ -157,7 +157,7 @@ class ArraySpec:
         return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
 
     def span(self, index: tuple[Any, ...]) -> tuple[int, int, Callable[[bytes, int], Any]]:
-        """Return the byte range of a row in which the elements of an index lie.
+        """Return the byte range of a row that contains the elements of an index.
 
         Returns
         -------
@@ -305,7 +305,7 @@ class SlotArray:
         self.path, self.spec = path, spec
         self._checksums, self._checked = checksums, checked and checksums is not None
         self._spilled_sums: dict[int, int] = {}  # checksums of chunks in the fork
-        self._new_sums: dict[int, int] = {}  # those, and of chunks that the last `write` wrote
+        self._new_sums: dict[int, int] = {}  # these, and those of chunks from the last `write`
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
         self._spilled, self._is_checked = False, False
@@ -661,8 +661,9 @@ class SlotArray:
     async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any]:
         """Return stored rows. Raises ValueError or RuntimeError when a chunk is damaged.
 
-        Chunks that lie wholly within the span are decoded straight into `out`, in several threads.
-        The others, and those that are to be cached, are decoded to arrays of their own and copied.
+        Chunks that are entirely within the span are decoded straight into `out`, in several
+        threads. The others, and those that are to be cached, are decoded to arrays of their own and
+        copied.
         """
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
@@ -717,7 +718,7 @@ class SlotArray:
         return self._appended[0]
 
     def _consolidate(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
-        """Join the updates to one pair of ascending slots and the last value of each; return it."""
+        """Merge the updates into one pair, ascending slots and their last values, and return it."""
         if len(self._updates) > 1:
             slots = np.concatenate([s for s, _ in self._updates])
             values = np.concatenate([v for _, v in self._updates])

@@ -28,7 +28,7 @@ from deeplake_lite.storage.frames import unzstd_within
 
 try:
     import resource
-except ImportError:  # on Windows, which maps no files here
+except ImportError:  # on Windows, where chunk files are not mapped
     resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:

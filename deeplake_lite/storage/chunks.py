@@ -148,7 +148,7 @@ def plan_reads(
     Returns
     -------
     reads : list of ChunkRead
-        Each non-empty cell that lies within one chunk is in exactly one of them.
+        Each non-empty cell within a single chunk is in exactly one of them.
     spanning : list of int
         Indices of the cells that cross the end of a chunk.
 

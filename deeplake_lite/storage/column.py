@@ -186,7 +186,7 @@ class Column(ABC):
         """Cancel the writes in progress, and wait until they have ended."""
 
     async def spill(self, claims: Claims) -> bool:
-        """Write large pending arrays before the commit; tell whether any was written."""
+        """Write large pending arrays before the commit; return whether any was written."""
         large = [a for a in self.spillable if await _pending_bytes(a) >= SPILL_BYTES]
         for array in large:
             await array.spill(await claims.fork())

@@ -90,7 +90,7 @@ class DenseColumn(Column):
         return None if self._stats is None else await self._stats.read()
 
     async def spill(self, claims: Claims) -> bool:
-        """Write large pending arrays before the commit; tell whether any was written.
+        """Write large pending arrays before the commit; return whether any was written.
 
         Rows that are written leave `pending_rows`, from which `write` computes the statistics at
         the commit, so those of these rows are computed here.

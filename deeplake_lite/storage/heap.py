@@ -257,7 +257,7 @@ class Heap:
         at = self._written * self.chunk_bytes + len(self._open)
         ends = at + np.cumsum(lengths)
         starts, end = ends - lengths, at + int(lengths.sum())
-        # All of these are offsets in the transaction's bytes; `at` is how far they are put away.
+        # All of these are offsets in the transaction's bytes; those before `at` are added already.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
             if self._first < 0:  # not before there is a full chunk: most transactions have none
@@ -339,7 +339,7 @@ class Heap:
             )
 
     async def settle(self, session: Session) -> Settled:
-        """Write the remaining bytes to `session`; return where pending bytes have gone.
+        """Write the remaining bytes to `session`; return the new addresses of pending bytes.
 
         The module's docstring has a drawing of both ways.
         """
@@ -573,7 +573,7 @@ class Settled:
     address: int
     """Byte of ``values`` that offset 0 of the transaction's bytes became."""
     remainder: int
-    """Offset of the first cell that went to the tail; all cells after it did, too."""
+    """Offset of the first cell in the tail; all cells after it are there, too."""
     tail: int
     """Byte of ``tail`` that the offset `remainder` became."""
 

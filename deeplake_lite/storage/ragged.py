@@ -1,6 +1,6 @@
 """Columns whose cells differ in size or are encoded.
 
-The bytes of the cells lie in a heap. Arrays with one entry per slot describe them:
+The bytes of the cells are in a heap. Arrays with one entry per slot describe them:
 
 ======================  =====  ==================================================================
 ``extents`` (slots, 2)  int64  start and length of the bytes in the heap

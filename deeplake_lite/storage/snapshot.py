@@ -181,7 +181,7 @@ class Snapshot:
         row = self.rows.position(slot)
         return DamagedError(
             f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
-            f"{self.repository.url!r}: only sound cells can be copied, but this one is damaged: "
+            f"{self.repository.url!r}: only intact cells can be copied, but this one is damaged: "
             f"{reason.rpartition('. ')[0] or reason}. Nothing was changed. List all damage with "
             "ds.verify(). Then restore the lake from a backup, or write these rows again or delete "
             f"them: ds.delete([{row}])."

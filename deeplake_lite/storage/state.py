@@ -61,7 +61,7 @@ class State:
     slots: int = 0
     """Number of slots, including those of deleted rows."""
     ordered: bool = True
-    """Whether row *i* lies in slot *i*; if not, the array ``rows/slot`` has the slots."""
+    """Whether row *i* is in slot *i*; if not, the array ``rows/slot`` has the slots."""
     generation: int = 0
     """Number of the group that holds the arrays; `optimize` writes the next."""
     revision: int = 0
@@ -129,7 +129,7 @@ class State:
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> State:
-        """Read a document of this format. A wrong document raises an error of any kind."""
+        """Read a document of this format. An invalid document may raise any exception."""
         schema = Schema.from_json(document["schema"])
         for column in schema:
             _check_layout(column.name, column.htype.layout)

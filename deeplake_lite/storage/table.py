@@ -447,7 +447,7 @@ class Table(Snapshot):
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
         await gather([*(c.write(session) for c in columns), self.rows.write(session)])
         # The ends are those after `write`: settling may have filled up one more chunk. A claim on
-        # an object store may lie before the end of a larger one that was committed meanwhile.
+        # an object store may begin before the end of a larger one that was committed meanwhile.
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
         by_path = {path: n for c in columns for path, n in (await c.lengths()).items()}

@@ -27,7 +27,7 @@ def _selection_of(value: Any, widget: Display) -> bytes:
 
 
 class Display(anywidget.AnyWidget):
-    """A widget that the page of the browser draws, and whose requests a dispatcher answers."""
+    """A widget that JavaScript draws on the page; a dispatcher answers the page's requests."""
 
     _esm = front_end.script("browser")
     _css = front_end.style()
@@ -72,7 +72,7 @@ class Display(anywidget.AnyWidget):
         """
         if not self._displays:
             raise LakeError(
-                "The browser cannot be frozen, because no cell shows it. Let a cell show it first."
+                "The browser cannot be frozen, because no cell shows it. Show it in a cell first."
             )
         html = self._strip(rows=rows, side=FROZEN_SIDE, most_bytes=FROZEN_BYTES)
         for display in self._displays:
@@ -121,7 +121,7 @@ class Display(anywidget.AnyWidget):
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
         """Log an error that the page reports."""
         message = str(request.get("message"))[:2000]
-        # Cutting may leave half of a surrogate pair, which cannot be encoded into a log file.
+        # Truncation may leave a lone surrogate, which cannot be written to a log file.
         text = message.encode("utf-8", "backslashreplace").decode()
         logger.error("The page of the browser failed: %s", text)
         return {}

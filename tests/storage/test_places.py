@@ -35,7 +35,9 @@ def test_options_that_a_store_does_not_have_are_refused(use, scheme, options):
     ],
 )
 def test_options_of_another_type_are_refused(use, url, options):
-    with pytest.raises(dl.OptionError, match=r"storage_options must be as .*_storage takes them"):
+    with pytest.raises(
+        dl.OptionError, match=r"storage_options must be valid arguments of .*_storage"
+    ):
         USES[use](url, storage_options=options)
 
 

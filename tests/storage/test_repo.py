@@ -40,7 +40,7 @@ def test_a_file_is_no_lake(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(LakeNotFoundError, match="There is no lake"):
         dl.open(str(tmp_path / "file"))
-    with pytest.raises(ExistsError, match=r"new or empty folder; .* holds files"):
+    with pytest.raises(ExistsError, match=r"new or empty folder; .* contains files"):
         dl.create(str(tmp_path / "file"), {"x": "int32"})
 
 
@@ -56,13 +56,13 @@ def test_a_url_of_another_kind_is_refused():
 
 def test_creating_over_a_lake_is_refused(tmp_path):
     dl.create(str(tmp_path / "lake"), {"x": "int32"})
-    with pytest.raises(ExistsError, match=r"holds a lake.*dl\.open"):
+    with pytest.raises(ExistsError, match=r"contains a lake.*dl\.open"):
         dl.create(str(tmp_path / "lake"), {"x": "int32"})
 
 
 def test_creating_over_other_files_is_refused_and_they_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ExistsError, match=r"new or empty folder; .* holds files"):
+    with pytest.raises(ExistsError, match=r"new or empty folder; .* contains files"):
         dl.create(str(tmp_path), {"x": "int32"})
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -169,7 +169,9 @@ class Refusing:
     ],
 )
 def test_whatever_the_store_refuses_is_an_error_of_ours(tmp_path, ask):
-    with pytest.raises(StorageError, match="The store refused: no space left on device"):
+    with pytest.raises(
+        StorageError, match="A request to the store failed: no space left on device"
+    ):
         ask(Repository(str(tmp_path), Refusing()))
 
 
@@ -190,7 +192,7 @@ def test_names_of_branches_and_tags_that_are_taken_say_so(make_lake):
         repository.create_branch("main", ds.version)
     repository.create_tag("v1", ds.version)
     repository.delete_tag("v1")
-    with pytest.raises(ExistsError, match="a tag is never free again"):
+    with pytest.raises(ExistsError, match="a tag cannot be reused"):
         repository.create_tag("v1", ds.version)
 
 
@@ -238,12 +240,12 @@ class Unreachable:
         raise KeyError(key)
 
     async def exists(self, key):
-        raise StorageError(f"The store refused: {key}.")
+        raise StorageError(f"A request to the store failed: {key}.")
 
 
 @pytest.mark.parametrize("ask", [lambda s: s.attributes(), lambda s: s.length("0/rows/id")])
 def test_metadata_that_cannot_be_fetched_does_not_count_as_absent(make_lake, monkeypatch, ask):
     session = make_lake({"x": "int32"}).handle.repository.writer("main")
     monkeypatch.setattr(session, "_objects", Unreachable())
-    with pytest.raises(StorageError, match="refused"):
+    with pytest.raises(StorageError, match="request to the store failed"):
         run(ask(session))

@@ -70,7 +70,7 @@ def test_the_next_to_open_finishes_a_replacement_that_was_killed(killed, n, colu
 def test_whoever_makes_a_lake_finds_the_one_that_was_being_replaced(killed):
     lake = killed(2)
     assert dl.exists(str(lake))
-    with pytest.raises(dl.ExistsError, match="holds a lake"):
+    with pytest.raises(dl.ExistsError, match="contains a lake"):
         make(lake, 3)
     make(lake, 3, overwrite=True)
     assert dl.open(str(lake))["x"][:].tolist() == [3]

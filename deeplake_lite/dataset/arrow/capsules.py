@@ -66,7 +66,7 @@ def is_wrong_table(data: Any) -> bool:
 
 
 def table_hint(data: Any) -> str:
-    """Return a hint about what to pass in place of a wrong table.
+    """Return a hint about the value to pass instead of an unsuitable table.
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))
@@ -94,7 +94,7 @@ _UNREADABLE = {
     "UInt128": "integers of 128 bits, which no column can store. Cast them with "
     "series.cast(pl.UInt64), or pl.String to store their digits",
 }
-"""Polars types that cannot be imported: what their values are, and a way out."""
+"""Polars types that cannot be imported, with a description of their values and a way out."""
 
 
 def _check_polars(kind: Any, name: str | None) -> None:

@@ -141,7 +141,7 @@ def _parse_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(
-            f"must be JSON, but {brief(text)} does not parse: {error}. To store it as a string, "
+            f"must be JSON, but {brief(text)} cannot be parsed: {error}. To store it as a string, "
             "cast the column: column.cast(pa.string())."
         ) from error
 

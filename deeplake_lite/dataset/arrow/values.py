@@ -74,7 +74,7 @@ def _expand(array: pa.Array) -> pa.Array:
 
 
 def _take(values: pa.Array, indices: pa.Array) -> pa.Array:
-    """Return the values at `indices`. Arrow cannot take from views, so these are cast first.
+    """Return the values at `indices`. Arrow cannot index its view types, so these are cast first.
 
     >>> _take(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
     ['b', None]

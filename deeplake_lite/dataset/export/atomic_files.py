@@ -47,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         if target.exists() and not target.is_file():  # a device or pipe cannot be replaced
             yield target
             return
-        # Renaming is atomic only within a file system, so the draft lies in the same folder.
+        # Renaming is atomic only within a file system, so the draft is in the same folder.
         draft = target.with_name(f".{token_hex(8)}.part")
         try:
             yield draft

@@ -191,7 +191,7 @@ def _choose_image(view: View, image: str | None) -> Field:
         return images[0]
     if not candidates:
         raise SchemaError(
-            "A folder is written from one column of files, but no column holds files. Write a "
+            "A folder is written from one column of files, but no column has files. Write a "
             "table instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or "
             "parquet."
         )

@@ -85,7 +85,7 @@ class TakenColumn:
         ]
         if not missing.any():
             return cells
-        # One null cell after the others stands for every missing row.
+        # All missing rows read the same null cell, which is appended to the others.
         null = self.htype.encode([None])
         at = np.full(len(rows), len(present))
         at[~missing] = np.arange(len(present))

@@ -223,7 +223,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         )
     if (half := checks.find_lone_surrogate(name)) is not None:
         raise InvalidValueError(
-            f"A view's name must be valid Unicode, but {brief(name)} has half a surrogate pair at "
+            f"A view's name must be valid Unicode, but {brief(name)} has a lone surrogate at "
             f"character {half}. Choose another name."
         )
     if not view.version:
@@ -249,8 +249,8 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         check_document(name, change[name], saved=True)
     except DamagedError as error:  # the document is as written, so only its depth can be wrong
         raise InvalidValueError(
-            f"A saved view may consist of at most {DEEPEST} queries of each other's results, but "
-            "this one has more. Materialize the result of one of them first."
+            f"A saved view may be a chain of at most {DEEPEST} queries, each over the result of "
+            "the one before, but this one has more. Materialize the result of one of them first."
         ) from error
     _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
@@ -331,7 +331,7 @@ def _write_once(
     overwrite: bool,
 ) -> None:
     if AUX not in repository.branches():
-        with contextlib.suppress(ExistsError):  # another process was faster
+        with contextlib.suppress(ExistsError):  # another process created it first
             repository.create_branch(AUX, first_version(repository))
     session = repository.writer(AUX)
     old = view_documents(repository, session)

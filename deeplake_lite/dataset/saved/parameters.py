@@ -191,7 +191,7 @@ def _json_object(value: dict[Any, Any]) -> Any:
     except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
             "A dict as a parameter must be a JSON object of strings, numbers, bools, None, lists "
-            f"and dicts, but it is {brief(value)}: {error}."
+            f"and dicts, but it is {brief(value)}: {error}. Convert its values first."
         ) from error
 
 

@@ -48,7 +48,7 @@ def check_message(message: Any) -> None:
         )
     if (half := find_lone_surrogate(message)) is not None:
         raise InvalidValueError(
-            f"A commit's message must be valid Unicode, but it has half a surrogate pair at "
+            f"A commit's message must be valid Unicode, but it has a lone surrogate at "
             f"character {half}. Replace it: message.encode(errors='replace').decode()."
         )
 

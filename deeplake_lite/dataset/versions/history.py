@@ -205,7 +205,7 @@ def _at_time(repository: Repository, when: datetime) -> str:
 def _in_utc(when: datetime) -> datetime:
     """Convert a time to UTC; it is local time unless it has a zone.
 
-    If the result would lie outside the calendar, the zone is replaced without a conversion.
+    If the result would be outside the calendar, the zone is replaced without a conversion.
 
     >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
     10
@@ -301,7 +301,7 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     named |= set(repository.tags().values())
     if snapshot_id in named:
         return
-    # A vacuum may have cut the histories that this process has cached.
+    # A vacuum may have truncated the histories that this process has cached.
     graph = Graph.read(repository.reopened(), [snapshot_id, *named])
     if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
         raise VersionNotFoundError(

@@ -155,7 +155,7 @@ class Reconciler:
     def _with_one_mode(
         self, f: Field, base: Htype | None, ours: Htype, theirs: Htype
     ) -> tuple[Htype, Htype]:
-        """Return the types with one mode, if both are of images, which are converted to it."""
+        """Return both types with the same mode if both are image types; images are converted."""
         modes = [h.pixels.mode if h and h.pixels else None for h in (base, ours, theirs)]
         plain = ours.with_mode(None), theirs.with_mode(None)
         if None in plain or modes[1] == modes[2]:

@@ -34,7 +34,7 @@ _SIDE_ROWS = 2  # added rows, and removed rows, that are shown next to changed o
 SEEN = 40
 """Number of characters of a cell that the HTML page of a diff shows in any case."""
 
-_FIELDS = 4  # that are shown of an added or removed row
+_FIELDS = 4  # columns that are shown of an added or removed row
 
 
 def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:

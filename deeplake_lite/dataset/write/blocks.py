@@ -69,7 +69,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for name, values in columns.items():
         if not is_sequence(values):
             raise InvalidValueError(
-                f"must get a sequence with one value per row, but it got {brief(values)}. For a "
+                f"must be a sequence with one value per row, but it is {brief(values)}. For a "
                 f"single row, write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
                 column=name,
             )

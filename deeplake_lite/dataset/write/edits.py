@@ -99,8 +99,8 @@ def _slots_of(table: Table, rows: Any, count: int) -> NDArray[np.int64]:
     positions = many_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
         raise InvalidValueError(
-            "An update must name each row once, but some positions are repeated. Leave out the "
-            "repetitions: np.unique(rows)."
+            "An update must name each row once, but some positions are repeated. Remove the "
+            "duplicates: np.unique(rows)."
         )
     return table.rows.at(positions)
 
@@ -278,7 +278,9 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     htype = table.schema[name].htype
     classes = htype.classes
     if classes is None:
-        raise SchemaError(f"Only a ClassLabel has classes, but column {name!r} is {htype}.")
+        raise SchemaError(
+            f"Only a ClassLabel has classes, but column {name!r} is {htype}. Choose another column."
+        )
     if not classes.names:
         raise SchemaError(
             f"Classes can only be added to a column that has class names, but column {name!r} has "

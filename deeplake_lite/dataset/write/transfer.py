@@ -136,7 +136,7 @@ def naming_types(of: Htype, to: Htype) -> Iterator[None]:
         if _are_alike(of, to):
             raise
         raise type(error)(
-            f"{error.args[0]} The values come from a column of type {of.bare}, and go to one of "
+            f"{error.args[0]} The values were copied from a column of type {of.bare} to one of "
             f"type {to.bare}.",
             column=error.column,
             row=error.row,

@@ -159,7 +159,7 @@ def _collate_of(key: str, collate: Any) -> Any:
 
 
 class JaxLoader(Loader):
-    """A loader of JAX arrays. It comes from `View.jax`.
+    """A loader of JAX arrays, created by `View.jax`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Conversion of batches to PyTorch tensors, and asynchronous copies of tensors to a GPU.
 
-A batch consists of dicts, lists and tuples, nested to any depth, of arrays and of values that no
-tensor can hold.
+A batch consists of dicts, lists and tuples, nested to any depth. Their leaves are arrays, and
+values that a tensor cannot store, such as strings.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def class_columns(resources: Resources) -> frozenset[str]:
 
 
 class TorchLoader(Loader):
-    """A loader of PyTorch tensors. It comes from `View.pytorch`.
+    """A loader of PyTorch tensors, created by `View.pytorch`.
 
     It has the methods ``state_dict`` and ``load_state_dict`` that torchdata, Lightning and
     Accelerate call, finds its rank under torch.distributed, and can be passed to ``Trainer.fit``.

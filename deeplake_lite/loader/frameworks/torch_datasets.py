@@ -175,7 +175,7 @@ class Samples(PyTorch):
 
 
 class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
-    """The rows of a view as a map-style dataset. It comes from `View.pytorch_dataset`.
+    """The rows of a view as a map-style dataset, created by `View.pytorch_dataset`.
 
     ``dataset[3]`` is a sample, a dict by column. A DataLoader requests all rows of a batch at once,
     so that they are read together.
@@ -211,9 +211,9 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 
 
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
-    """The rows of a view as an iterable dataset. It comes from `View.pytorch_dataset`.
+    """The rows of a view as an iterable dataset, created by `View.pytorch_dataset`.
 
-    The ranks and the workers of a DataLoader share the rows, so that each comes once. The epoch
+    The ranks and the workers of a DataLoader share the rows, so that each is used once. The epoch
     stays the same until `set_epoch` sets another.
 
     Examples

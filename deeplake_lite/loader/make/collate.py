@@ -86,8 +86,8 @@ def collate_samples(
 ) -> Any:
     """Return the results of a transform as a batch, key by key if they are mappings.
 
-    Values of one shape are stacked, and others become lists, unless `collate` says otherwise: one
-    way for all arrays, or a mapping of ways by key. JAX arrays and PyTorch tensors are collated as
+    By default, values of the same shape are stacked, and others become lists. `collate` names
+    another way for all arrays, or for each key. JAX arrays and PyTorch tensors are collated as
     NumPy arrays, but PyTorch tensors that are stacked by default stay tensors.
 
     Parameters

@@ -163,7 +163,7 @@ def _shapes(cells: Cells) -> list[Shapes]:
 
 
 def advice(error: Exception, name: str) -> str:
-    """Return what the user can do about an error in a column, besides leaving the row out."""
+    """Return advice about an error in a column, besides leaving the row out."""
     if isinstance(error, MisfitError):
         return (
             "If rows differ in channels, convert them with mode='RGB' or mode='L'. If they also "

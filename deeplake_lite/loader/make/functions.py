@@ -72,7 +72,7 @@ class Function:
         rng = {}
         if self._takes_rng:
             rng = {"rng": np.random.Generator(np.random.PCG64(sample_seed))}
-        if self.seeds:  # also with `rng`: functions of libraries may draw from the global ones
+        if self.seeds:  # even with `rng`: library functions may use the global generators
             seed_globals(sample_seed)
         return check_returned(self.option, self._seeded(sample_seed, epoch, value, **rng))
 
@@ -101,7 +101,7 @@ class Function:
             ) from error
 
     def advice(self, error: Exception) -> str:
-        """Return what the user can do about an error in this function."""
+        """Return advice about an error in this function."""
         if isinstance(error, LakeError):
             return f"Fix your function {self.name}."
         return f"Fix your function {self.name}; the traceback above shows the line."

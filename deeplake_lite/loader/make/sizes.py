@@ -171,7 +171,7 @@ def counts_pixels(htype: Htype) -> bool:
 
 
 def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
-    """Return coordinates that are multiplied by factors.
+    """Return coordinates multiplied by the given factors.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Scope:
         """Add a relation of FROM. Raises QueryError when its alias is taken."""
         if relation.alias in [r.alias for r in self.relations]:
             raise QueryError(
-                f"Sources in FROM must have different names, but {relation.alias!r} is there "
+                f"Sources in FROM must have different names, but {relation.alias!r} occurs "
                 f"twice. Write FROM {relation.alias} AS a JOIN {relation.alias} AS b."
             )
         self.relations.append(relation)

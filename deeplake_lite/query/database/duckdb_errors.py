@@ -82,7 +82,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
         (
             "Timestamps in nanoseconds cover the years 1677 to 2262, but one that is combined with "
-            "them or converted to them lies outside. CAST those in nanoseconds AS TIMESTAMP, which "
+            "them or converted to them is outside. CAST those in nanoseconds AS TIMESTAMP, which "
             "has microseconds."
         ),
     ),

@@ -86,7 +86,7 @@ def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.dat
     count = int(second.astype("M8[s]").astype(np.int64)) * 10**9 + int(fraction.ljust(9, "0"))
     if abs(count) >= 2**63 - 1:  # the last count of either sign is infinite in SQL
         raise QueryTypeError(
-            "A quoted time with more than six decimal places must lie in the years 1677 to 2262, "
+            "A quoted time with more than six decimal places must be in the years 1677 to 2262, "
             f"but it is {brief(text, 60)}. Write at most six decimal places."
         )
     return np.datetime64(count, "ns")
@@ -256,7 +256,7 @@ def _check_finite(times: pa.Array, name: str) -> None:
         timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
         raise QueryTypeError(
             f"{timestamp} is the first or last timestamp of its unit, which means infinity in SQL, "
-            f"but {name} has it. Store null for a missing time: ds.set_nullable(…)."
+            f"but {name} contains it. Store null for a missing time: ds.set_nullable(…)."
         )
 
 

@@ -100,7 +100,7 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     array([0. , 0.5])
     """
     if array.dtype.kind == "c":
-        # `+ 0` turns -0.0 into 0.0, and there is only one NaN.
+        # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaN become one.
         array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
         return array if array.imag.any() else _by_value(array.real)
     if array.dtype.kind == "f":

@@ -88,7 +88,7 @@ def _cast(x: Arg, type: str) -> Bound:
 
 @function("ROUND(x, decimals=0)", group=GROUP)
 def _round(x: Arg, decimals: int = 0) -> Bound:
-    """Nearest number with the given number of decimals; halves go to the even one."""
+    """Nearest number with the given number of decimals; halves are rounded to even."""
     numbers("ROUND", x)
     if type(decimals) is not int:
         raise ValueError(f"decimals must be an integer, but it is {brief(decimals)}")

@@ -81,7 +81,7 @@ def _reduction(
 ) -> None:
     """Register a reduction with ``axis``, whose argument passes a check.
 
-    `of_nothing` tells if it has a value without elements. A `decisive` truth value decides alone,
+    `of_nothing` says if it has a value without elements. A `decisive` truth value decides alone,
     even if others are null; if there is none, nulls are left out.
     """
 

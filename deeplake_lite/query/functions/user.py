@@ -205,7 +205,7 @@ class _Call:
         """Return a string. Raises InvalidValueError if UTF-8 cannot encode it."""
         if (half := checks.find_lone_surrogate(value)) is not None:
             raise self._invalid(
-                f"the string has half a surrogate pair at {half}, which UTF-8 cannot encode. "
+                f"the string has a lone surrogate at {half}, which UTF-8 cannot encode. "
                 "Replace it: value.encode(errors='replace').decode().",
                 row,
             )

@@ -191,7 +191,7 @@ class Lakes(DuckDB):
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
-            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's has another place for the order
+            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's puts ORDER BY elsewhere
         }
 
         def slice_sql(self, expression: exp.Slice) -> str:

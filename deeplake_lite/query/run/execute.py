@@ -52,7 +52,7 @@ NULLS_PASS = FunctionNullHandling.SPECIAL
 
 
 def _physical_memory() -> int:
-    """Return the size of the machine's memory in bytes, or 8 GiB if the system does not tell."""
+    """Return the size of the machine's memory in bytes, or 8 GiB if that is unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -291,7 +291,7 @@ class _Query:
 
         The message also names the function, if it has no better explanation of the error.
 
-        DuckDB does not tell which expression fails, so they are run one by one over the sources.
+        DuckDB does not say which expression fails, so they are run one by one over the sources.
         If there is a table `staged`, it takes the place of the source that it was filtered from.
         """
         complaint = gist(bare(error))

@@ -2,7 +2,7 @@
 
 A *pin* names a version for a while, so that no vacuum deletes it. On an object store, a vacuum
 *announces* itself by a branch while it runs. A *link* records that a version descends from an
-older one although a vacuum has cut the history between them.
+older one although a vacuum has deleted the history between them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def may_delete(name: str, begun: datetime | None) -> bool:
 
 
 def _at(milliseconds: str) -> datetime:
-    """Return the time that a hexadecimal number of milliseconds stands for."""
+    """Return the time for a hexadecimal number of milliseconds since the Unix epoch."""
     try:
         return datetime.fromtimestamp(int(milliseconds, 16) / 1000, UTC)
     except (OverflowError, ValueError, OSError):

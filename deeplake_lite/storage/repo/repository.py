@@ -185,7 +185,7 @@ class Repository:
                 and (folder.is_file() or any(folder.iterdir()))
             ):
                 raise LakeNotFoundError(
-                    f"There is no lake at {url!r}: it holds other files. Check the path."
+                    f"There is no lake at {url!r}, only other files. Check the path."
                 )
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
@@ -216,7 +216,7 @@ class Repository:
         return CheckedRefs(self)
 
     def checking(self) -> Repository:
-        """Return a handle to the same repository that compares every read with checksums."""
+        """Return a handle to the same repository that verifies the checksum of every read."""
         other = copy(self)
         other.checks_reads = True
         return other
@@ -270,7 +270,7 @@ class Repository:
             stored = self._repository.lookup_snapshot(snapshot_id)
         if stored.id != snapshot_id:
             raise DamagedError(
-                f"Version {snapshot_id} is damaged: version {stored.id} is in its place. Restore "
+                f"Version {snapshot_id} is damaged: its file contains version {stored.id}. Restore "
                 "the lake from a backup."
             )
 
@@ -347,8 +347,8 @@ class Repository:
                 ) from error
             if parent != before:
                 raise ConflictError(
-                    f"A commit must follow the branch's tip {before}, but a vacuum has cut the "
-                    "history before this one. Nothing was committed; commit again."
+                    f"A commit must follow the branch's tip {before}, but a vacuum has truncated "
+                    "the history before this one. Nothing was committed; commit again."
                 )
             try:
                 with translated():
@@ -363,8 +363,8 @@ class Repository:
         """Return a session based on a current or former tip of the branch, to collect chunks."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
-            # The branch has moved, but the engine makes writers only for tips of branches: pin the
-            # version, which is such a tip, for a moment.
+            # The branch has moved, but the engine creates writers only at the tip of a branch. So
+            # a branch is created at this version for a moment: a pin.
             with self.lock("pins"), self.pinned([snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()
@@ -442,7 +442,7 @@ class Repository:
         return other
 
     def forget_caches(self) -> None:
-        """Empty the caches of this handle, whose histories a vacuum has cut."""
+        """Empty the caches of this handle: a vacuum has truncated the cached histories."""
         with translated():
             self._repository = self._repository.reopen()
         self._newest_files = None
@@ -553,7 +553,7 @@ class Repository:
         return self._look_up_all(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
-        """Return the older versions from which versions with a cut history descend, by version."""
+        """Return, by version, the older versions that it descends from despite a lost history."""
         links: dict[str, set[str]] = {}
         for name in self.branch_names():
             if ends := link_ends(name):
@@ -732,8 +732,8 @@ class Repository:
             for s in cast("Iterator[compiled.SnapshotInfo]", history):
                 if s.id != expected or s.id in seen:
                     raise DamagedError(
-                        f"The history of {start} is damaged: version {s.id} is in the place of "
-                        f"{expected}{', and is there twice' if s.id in seen else ''}. Restore the "
+                        f"The history of {start} is damaged: version {s.id} replaces "
+                        f"{expected}{', and occurs twice' if s.id in seen else ''}. Restore the "
                         "lake from a backup."
                     )
                 seen.add(s.id)

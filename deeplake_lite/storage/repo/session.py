@@ -424,7 +424,7 @@ class Session:
     @property
     def _age(self) -> float:
         """Seconds since this session, or the oldest one merged into it, was begun."""
-        # By the clock that says more: one may be set back, the other may stop during sleep.
+        # The larger age counts: one clock may be set back, the other may stop during sleep.
         begun, monotonic = self._begun
         return max(time.time() - begun, time.monotonic() - monotonic)
 

@@ -3,7 +3,7 @@
 The engine is asynchronous, and users are not. Coroutines run in one event loop, in a thread of its
 own (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, which
 Python raises in the calling thread at any point: the work must then be cancelled and must have
-ended before the call returns, or it would go on writing behind the user's back.
+ended before the call returns, or it would keep writing behind the user's back.
 """
 
 from __future__ import annotations

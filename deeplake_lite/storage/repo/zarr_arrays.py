@@ -41,12 +41,12 @@ async def set_attributes(store: IcechunkStore, attributes: Mapping[str, Any]) ->
 
 @contextlib.contextmanager
 def _translated(place: str) -> Iterator[None]:
-    """Raise Zarr's errors about a store that contradicts the metadata document as DamagedError."""
+    """Convert Zarr's errors to DamagedError: the store contradicts the metadata document."""
     try:
         yield
     except BaseZarrError as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The {place} cannot be written, because its place holds an object that the lake's "
+            f"The {place} cannot be written, because an object exists there that the lake's "
             f"metadata document does not list: {reason}. Restore the lake from a backup."
         ) from error

@@ -132,8 +132,8 @@ class Editing:
     def _report_dependents(self, edits: list[Edit]) -> None:
         listed = ", ".join(f"{e.column!r} {e.what}" for e in edits[:LISTED_DEPENDENTS])
         more = ", …" if len(edits) > LISTED_DEPENDENTS else ""
-        text = f"Boxes and their classes go together, so this was dropped too: {listed}{more}. "
-        self._host.tell({"type": "note", "text": f"{text}Undo brings all of it back."})
+        text = f"Boxes and classes must match, so these edits were dropped, too: {listed}{more}. "
+        self._host.tell({"type": "note", "text": f"{text}Undo restores all of them."})
 
     def discard(self) -> None:
         """Drop all staged edits for good."""
@@ -236,7 +236,7 @@ class Editing:
             check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
         except InvalidValueError as error:
             raise InvalidValueError(
-                f"The draft does not go with the edits that are staged here: {error.args[0]} "
+                f"The draft contradicts the edits that are staged here: {error.args[0]} "
                 "Commit or discard the staged edits first, with w.commit('…') or w.discard(), then "
                 "restore the draft, which stays."
             ) from None

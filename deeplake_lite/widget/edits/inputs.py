@@ -238,7 +238,7 @@ def check_compatible(f: Field, source: Field) -> None:
     same_places = f.htype.coordinates == source.htype.coordinates
     if not source.htype.browser.editable or not same_places:
         raise SchemaError(
-            f"Column {f.name!r} is {f.htype}, which does not take the values of column "
+            f"Column {f.name!r} is {f.htype}, which does not accept the values of column "
             f"{source.name!r}, {source.htype}. Change it in Python with ds.update(rows, {{…}})."
         )
 

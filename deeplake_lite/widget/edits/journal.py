@@ -10,7 +10,7 @@ Each browser with staged edits has a file in the user's state folder, in a folde
 
 The file is removed when its edits are committed or discarded. A file that is left is a draft, which
 browsers of the same lake and branch offer to restore. Edits whose rows are gone stay in the draft.
-A lock tells drafts of browsers that have ended from files that other kernels still write.
+A lock distinguishes drafts of browsers that have ended from files that other kernels still write.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Journal:
         self._header = _header(url, branch)
 
     def write(self, line: dict[str, Any]) -> bool:
-        """Append a line; tell whether there was room for it.
+        """Append a line; return whether there was room for it.
 
         Raises OSError if the file cannot be written, and TypeError for values that JSON lacks.
         """
@@ -174,7 +174,7 @@ class Draft:
         try:
             with open(os.open(part, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w") as file:
                 file.write("".join(f"{json.dumps(line)}\n" for line in lines))
-            self._release()  # which removes the old file
+            self._release()  # this removes the old file
             part.replace(self.path)
         except OSError:
             _unlink(part)
@@ -239,7 +239,7 @@ def _read(path: Path) -> Draft | None:
 
 
 def _replay(line: str, staged: Staged) -> bool:
-    """Repeat the step of a line; tell whether the line could be read."""
+    """Repeat the step of a line; return whether the line could be read."""
     try:
         match json.loads(line):
             case {"do": "add", "edits": edits}:

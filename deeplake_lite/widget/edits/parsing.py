@@ -271,7 +271,7 @@ def _what(f: Field, value: Any) -> str:
     """
     new = inputs.new_classes(f.htype, [value])
     value = _join(value) if isinstance(value, list) else value
-    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like no value
+    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like missing ones
     text = value if is_clear else writing.describe(f.htype, value)
     return f"→ {text}{' (new class)' if new else ''}"
 

@@ -95,7 +95,7 @@ def filtered(
     others = [c for i, c in enumerate(old) if i not in own]
     new = [condition_for(expression, kind, choice)] if choice else []
     if new and _matching_conditions(others, expression, kind):
-        new = [f"({new[0]})"]  # parentheses tell it from the conditions that users wrote
+        new = [f"({new[0]})"]  # parentheses set it apart from users' conditions
     conditions = [*others[:at], *new, *others[at:]]
     return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
 

@@ -1,6 +1,6 @@
 """Edits of a single clause in the text of a query, which leave the rest as users wrote it.
 
-The tokens of the text tell where clauses stand; the syntax tree tells what they mean. A query that
+The tokens of the text show where clauses are; the syntax tree shows their meaning. A query that
 groups or limits rows, or has several SELECTs, cannot take a further condition on its rows. It
 becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
@@ -68,7 +68,7 @@ def words(text: str) -> Iterator[Word]:
 def clause(text: str, kind: str) -> tuple[int, int, int]:
     """Return the start of a clause, the start of its body, and its end.
 
-    All three are the place where the clause would stand if the query has none.
+    If the query has no such clause, all three are the position to insert it at.
 
     >>> text = "SELECT * WHERE x > 1 ORDER BY x"
     >>> start, body, end = clause(text, "WHERE")
@@ -100,7 +100,7 @@ def with_clause(text: str, kind: str, body: str) -> str:
     start, _, end = clause(text, kind)
     new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_comment = "--" in before.rpartition("\n")[2]  # which would swallow the clause
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # it would swallow the clause
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 

@@ -1,4 +1,4 @@
-"""Cards, which stand for rows without an image in the grid, and short descriptions of values."""
+"""Cards, which the grid shows for rows without an image, and short descriptions of values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def caption(htype: Htype, value: Any) -> dict[str, Any]:
     {'t': 'tulip', 'c': 1}
     """
     if isinstance(value, Exception):
-        return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
+        return {"t": "cannot be read", "c": None, "damaged": f"{value!s:.200}"}
     fields: dict[str, Any] = {"t": words(htype, value), "c": None}
     if htype.classes is not None and value is not None:
         if htype.item is None:
@@ -60,7 +60,7 @@ def words(htype: Htype, value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, Exception):
-        return f"does not read: {value!s:.200}"
+        return f"cannot be read: {value!s:.200}"
     if is_tags(htype) and (item := _item_of(htype)) is not None:
         return short_text(", ".join(str(words(item, part)) for part in value))
     if htype.target is not None:
@@ -74,7 +74,7 @@ def words(htype: Htype, value: Any) -> str | None:
 
 
 def card(htype: Htype, value: Any) -> dict[str, Any]:
-    r"""Return the card that stands in place of an image.
+    r"""Return the card that is shown instead of an image.
 
     >>> from deeplake_lite.htypes import Json, Text
     >>> card(Json(), {"a": 1})["text"]

@@ -1,6 +1,6 @@
 """Progress messages for long requests, sent at most every `SECONDS`.
 
-Notebook hosts drop messages that come too fast.
+Notebook hosts drop messages that arrive too fast.
 """
 
 from __future__ import annotations

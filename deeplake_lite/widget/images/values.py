@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[Any]:
     """Return a column's values at the given rows, without following links.
 
-    If a value cannot be read, the exception stands in its place. Halving the rows until a single
+    If a value cannot be read, the exception takes its place. Halving the rows until a single
     one fails finds the damaged ones.
 
     >>> import deeplake_lite as dl, numpy as np

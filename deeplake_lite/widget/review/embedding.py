@@ -97,7 +97,7 @@ def scaled(numbers: Points, exponent: int) -> Points:
 class Axes:
     """The two principal axes of some vectors.
 
-    Vectors are scaled first, so that those of the sample lie within ±1.
+    Vectors are scaled first, so that those of the sample are within ±1.
 
     Examples
     --------

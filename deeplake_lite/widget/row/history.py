@@ -118,7 +118,7 @@ def _words(table: Table, f: Any, slot: int) -> str | None:
         cells = table.read([f.id], np.array([slot]))[f.id]
         value = with_none(decode_block(f.htype, cells, follow=False))[0]
     except Exception as error:
-        return f"does not read: {error!s:.200}"
+        return f"cannot be read: {error!s:.200}"
     text = None if value is None else f.htype.to_words(value)
     return cards.words(f.htype, value) if text is None else text
 

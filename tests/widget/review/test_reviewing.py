@@ -209,7 +209,7 @@ def test_a_row_that_is_not_among_those_browsed_has_no_neighbours_there(lake, pag
         shown = page(base)
         shown.w.query = f"SELECT * FROM '{lake.url}'"
         message = shown.fails("neighbours", p=9, column="vector")["message"]
-        assert "row 9 is of another version or view" in message
+        assert "row 9 belongs to another version or view" in message
 
 
 ABOUT_ONE_ROW = {

@@ -178,7 +178,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if args.options:
         named = ", ".join(args.options)
         raise QueryTypeError(
-            f"{name} does not take {named} for scalars, but the call is {text_of(e)}."
+            f"{name} does not take {named} for scalars, but the call is {text_of(e)}. Leave "
+            f"{named} out."
         )
     return _call_scalars(low, name, args, e, scope)
 
@@ -408,7 +409,7 @@ def _call_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Reject bytes in functions that write strings, and parts of a struct without a name.
+    """Reject bytes as arguments of functions that return strings, and unnamed fields of a struct.
 
     Raises
     ------
@@ -463,7 +464,7 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
 
     If one of them is JSON, all become JSON.
     """
-    if name == "MAP":  # whose keys and values are independent of each other
+    if name == "MAP":  # its keys and values are independent of each other
         return args
     if name in known.OF_ONE_KIND:
         args = _parse_quoted_times(name, args)
@@ -570,7 +571,7 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
 
 
 _COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
-"""Aggregates that only tell equal values from different ones."""
+"""Aggregates that only distinguish equal values from different ones."""
 
 _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 """Functions that take numbers, by DuckDB's names."""
@@ -591,7 +592,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
         return TEXT
     if name in known.COUNTS:
         return NUMBER
-    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects those of times
+    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects times
         return NUMBER.listed
     if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
         return extended
@@ -609,7 +610,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         like = args[known.LIKE_ARGUMENT[name]]
         kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)
-        if kind.name in ("json", "class"):  # which become strings
+        if kind.name in ("json", "class"):  # these become strings
             return TEXT
         if kind.name == "time":  # the result is in microseconds
             return TIME

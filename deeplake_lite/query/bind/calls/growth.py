@@ -381,8 +381,8 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} must be checked beforehand, but its arguments are too long "
-        "expressions for that. Name them in a subquery: FROM (SELECT … AS x)."
+        f"The length of {text_of(e)} must be checked beforehand, but its arguments are expressions "
+        "too long for that. Name them in a subquery: FROM (SELECT … AS x)."
     )
 
 

@@ -280,7 +280,7 @@ def _add_parameters(
 
 
 def _list_at(depth: int) -> exp.Identifier:
-    """Return the SQL name of the list that the lambda at a depth is applied to."""
+    """Return the SQL name of the list to which the lambda at the given depth is applied."""
     return exp.to_identifier(f"lake_l{depth}")
 
 

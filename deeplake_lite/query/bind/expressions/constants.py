@@ -167,7 +167,7 @@ def _encodable(text: str) -> str:
     """Return a string that UTF-8 can encode. Raises QueryTypeError for a lone surrogate."""
     if (half := find_lone_surrogate(text)) is not None:
         raise QueryTypeError(
-            f"A string parameter must be valid Unicode, but {text!a:.60} has half a surrogate pair "
+            f"A string parameter must be valid Unicode, but {text!a:.60} has a lone surrogate "
             f"at position {half}. Decode it with errors='replace'."
         )
     return text

@@ -413,7 +413,7 @@ class Lowering:
         except (QueryError, NotFoundError) as error:
             add_place(error, self.text, e)
             raise
-        if isinstance(result, Sql) and result.kind == ANY:  # as for most functions of lists
+        if isinstance(result, Sql) and result.kind == ANY:  # ask DuckDB for the type
             return self.types.refined(result)
         return result
 
@@ -425,7 +425,7 @@ class Lowering:
                 self.starts.setdefault(value.text, begins)
         nodes: list[exp.Expr] = [value.node] if isinstance(value, Sql) else []
         if isinstance(value, Constant) and isinstance(value.value, list):
-            with suppress(QueryTypeError):  # numbers too large for SQL, which are only compared
+            with suppress(QueryTypeError):  # the list may have numbers too large for SQL
                 nodes = [value.node] if len(value.value) <= _MANY else []
         if isinstance(value, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
             nodes = list(value.env.values())

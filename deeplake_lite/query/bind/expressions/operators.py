@@ -175,7 +175,8 @@ def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
     kind = kind_of(value).name
     if kind in ("bytes", "list"):
         raise QueryTypeError(
-            f"Arithmetic is for numbers, but {text_of(part)} is {WORDS[kind]}: {text_of(e)}."
+            f"Arithmetic needs numbers, but {text_of(part)} is {WORDS[kind]}: {text_of(e)}. "
+            "Compute with a number, such as LENGTH(x) or an item of a list."
         )
 
 

@@ -142,7 +142,7 @@ class Types:
             for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
                 select.set(clause, None)
         for window in whole.find_all(exp.Window):
-            window.set("alias", None)  # which refers to the clause WINDOW
+            window.set("alias", None)  # it refers to the clause WINDOW
         for column in list(whole.find_all(exp.Column)):
             if column.table:
                 type_ = self._column_type(column.table, column.name)

@@ -111,7 +111,7 @@ def _beside(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a fraction stands for when compared with a column of short floats.
+    """Return the float that a fraction means when compared with a column of float16 or float32.
 
     DuckDB would compare a number with an exponent, or with many digits, in 64 bits. Return None
     for whole numbers, for other columns, and for literals that DuckDB itself rounds to float32.

@@ -361,7 +361,7 @@ WORDS = {
 
 
 def _described(value: Value) -> str:
-    """Return what messages call a value: the name of its column, or the value of a constant."""
+    """Return a value as messages name it: by its column, or as a constant."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
     plain = value.plain
