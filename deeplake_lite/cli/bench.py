@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -72,7 +72,7 @@ def _load(loader: Loader, epochs: int) -> None:
                 bar.update(min(size, rows - number * size))
 
 
-def _document(loader: Loader, limit: Limit) -> dict[str, Any]:
+def _document(loader: Loader, limit: Limit) -> dict[str, object]:
     stats, best = loader.stats(), limit.samples_per_second
     return {
         "rows": loader.shares.n,

@@ -61,7 +61,7 @@ RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
 _LOCKS = [RLock() for _ in range(64)]
 
 
-def is_pillow(value: Any) -> bool:
+def is_pillow(value: object) -> bool:
     """Tell whether a value is a Pillow image.
 
     >>> is_pillow(b"")

@@ -35,11 +35,15 @@ from deeplake_lite.storage.repo import in_thread, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import EllipsisType
 
     from numpy.typing import NDArray
 
     from deeplake_lite.storage.checksums import Checksums
     from deeplake_lite.storage.repo import Session
+
+type Index = tuple[int | slice | EllipsisType, ...]
+"""The index of a part of a value."""
 
 type Slots = NDArray[np.int64]
 
@@ -156,7 +160,7 @@ class ArraySpec:
             return with_checksum(whole)
         return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
 
-    def span(self, index: tuple[Any, ...]) -> tuple[int, int, Callable[[bytes, int], Any]]:
+    def span(self, index: Index) -> tuple[int, int, Callable[[bytes, int], NDArray[Any]]]:
         """Return the byte range of a row in which the elements of an index lie.
 
         Returns
@@ -192,7 +196,7 @@ class ArraySpec:
         """
         return "/".join([path, "c", str(chunk), *["0"] * len(self.shape)])
 
-    def zarr_arguments(self, length: int) -> dict[str, Any]:
+    def zarr_arguments(self, length: int) -> dict[str, object]:
         """Return the arguments with which Zarr creates the array with `length` rows."""
         codecs = [CRC32C] if self.is_wide else [blosc_codec(), CRC32C]
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
@@ -400,7 +404,7 @@ class SlotArray:
             out[is_hit] = values[at[is_hit]]
         return out
 
-    async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> NDArray[Any] | None:
+    async def read_part(self, slots: Slots, index: Index) -> NDArray[Any] | None:
         """Return each row indexed with `index`, (n, *shape), reading only the bytes around it.
 
         Returns None if rows are compressed or pending, or if more than half of their bytes would be
@@ -418,7 +422,7 @@ class SlotArray:
         data = b"".join(part or b"" for part in parts)
         if len(data) != length * len(slots):
             return None  # a chunk is missing: the caller then reads whole rows, which says so
-        return cast("NDArray[Any]", view(data, len(slots)))
+        return view(data, len(slots))
 
     def append(self, values: NDArray[Any]) -> None:
         """Append pending rows, (n, *shape).

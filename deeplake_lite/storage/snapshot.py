@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.arrays import Index
     from deeplake_lite.storage.repo import Repository, Session
 
 
@@ -199,7 +200,7 @@ class Snapshot:
         assert isinstance(ragged, RaggedColumn), "only ragged columns are bytes"
         return run(ragged.read_flat(slots))
 
-    def part(self, column: str, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
+    def part(self, column: str, slots: Slots, index: Index) -> DenseCells | None:
         """Return each cell of a dense column indexed with `index`, reading only those bytes.
 
         Returns None if that is not possible or would save nothing.
