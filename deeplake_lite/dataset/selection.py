@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
-    from deeplake_lite.storage.arrays import Index
+    from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.repo import Repository
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
-from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Dense
-    from deeplake_lite.storage.arrays import Index
+    from deeplake_lite.storage.array_spec import Index
+    from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

@@ -47,7 +47,8 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError, StorageError, TooLargeError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache, room_for
+from deeplake_lite.storage.array_spec import room_for
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.few import few_pieces
 from deeplake_lite.storage.frames import unzstd

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.storage.arrays import Index
+    from deeplake_lite.storage.array_spec import Index
 
 type Rows = NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from deeplake_lite.dataset.repr.html import Tally
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.scalar import is_time
-from deeplake_lite.storage.arrays import INDEX_ROWS
+from deeplake_lite.storage.array_spec import INDEX_ROWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

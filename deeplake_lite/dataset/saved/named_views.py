@@ -42,7 +42,7 @@ from deeplake_lite.errors import (
     NotFoundError,
     OptionError,
 )
-from deeplake_lite.storage.arrays import ArraySpec
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table

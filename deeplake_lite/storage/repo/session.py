@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from icechunk import IcechunkStore
     from zarr import AsyncArray
 
-    from deeplake_lite.storage.arrays import ArraySpec
+    from deeplake_lite.storage.array_spec import ArraySpec
     from deeplake_lite.storage.chunk_files import ChunkFiles
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
