@@ -1,4 +1,4 @@
-"""A versioned dataset lake for deep learning, used from the notebook.
+"""A versioned dataset lake for deep learning, used from a notebook.
 
 >>> import deeplake_lite as dl
 >>> ds = dl.create("memory://first-lake", {"x": "int32", "name": "text"})

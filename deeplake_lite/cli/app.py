@@ -62,7 +62,7 @@ Exit codes:
   130  interrupted by Ctrl-C
 
 With --json, a command prints one JSON document. If it fails, that is {"error": "…"}.
-Row ids are strings, because they have more digits than JavaScript's numbers.
+Row ids are strings, because JavaScript's numbers cannot hold all their digits.
 """
 
 app = typer.Typer(

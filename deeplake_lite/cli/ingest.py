@@ -26,7 +26,8 @@ app.add_typer(group, name="ingest")
 On = Annotated[
     str | None,
     typer.Option(
-        help="Key column, to update rows whose key exists. By default, all rows are added."
+        help="Key column, to update rows whose key exists. By default, all rows are added, "
+        "unless the same file was ingested before."
     ),
 ]
 

@@ -38,7 +38,9 @@ def query(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Value of $NAME: JSON, or else a string."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("-n", "--limit", min=0, help="Most rows.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("-n", "--limit", min=0, help="Maximum number of rows.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print how the query ran.")] = False,

@@ -61,12 +61,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         is_lenient = isinstance(e, exp.TryCast)
         return Sql(as_condition(node) if is_lenient else as_exact_condition(node, text_of(e)), BOOL)
     is_text = to.this in exp.DataType.TEXT_TYPES
-    if to.this in _FINER and isinstance(value, Constant) and isinstance(value.value, str):
-        value = _with_all_digits(value, e)
-    if to.this in _MOMENTS and isinstance(value, Constant) and isinstance(value.value, str):
-        # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
-        moment = exact_timestamp(value.value, "datetime64[ns]")
-        value = value if moment is None else constant(moment)
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        value = _read_time(value, e)
     node = as_text(value, low, scope) if is_text else low.as_sql(value, scope)
     if to.this in _COARSE:
         node = floor_to_microseconds(node, value)
@@ -117,6 +113,21 @@ _FINER = {
 """Patterns of the strings that have more digits than a type of times can hold."""
 
 _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*\s*(us|micro)"
+
+
+def _read_time(value: Constant, e: exp.Cast) -> Constant:
+    """Return a constant string that is cast to a type of times, as a time if SQL would misread it.
+
+    Raises
+    ------
+    QueryTypeError
+        For a string with more digits than the type holds, or nanoseconds out of their range.
+    """
+    # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
+    moment = exact_timestamp(value.value, "datetime64[ns]") if e.to.this in _MOMENTS else None
+    if e.to.this in _FINER:
+        value = _with_all_digits(value, e)
+    return value if moment is None or value.value is None else constant(moment)
 
 
 def _with_all_digits(value: Constant, e: exp.Cast) -> Constant:
