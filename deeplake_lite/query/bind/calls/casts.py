@@ -118,32 +118,22 @@ _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*
 def _read_time(value: Constant, e: exp.Cast) -> Constant:
     """Return a constant string that is cast to a type of times, as a time if SQL would misread it.
 
+    TRY_CAST has null for a string with more digits than the type holds.
+
     Raises
     ------
     QueryTypeError
-        For a string with more digits than the type holds, or nanoseconds out of their range.
+        For such a string in CAST, and for nanoseconds out of their range.
     """
+    is_finer = re.search(_FINER.get(e.to.this, "$^"), value.value, re.ASCII | re.IGNORECASE)
+    if is_finer and isinstance(e, exp.TryCast):
+        return constant(None)
     # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
     moment = exact_timestamp(value.value, "datetime64[ns]") if e.to.this in _MOMENTS else None
-    if e.to.this in _FINER:
-        value = _with_all_digits(value, e)
-    return value if moment is None or value.value is None else constant(moment)
-
-
-def _with_all_digits(value: Constant, e: exp.Cast) -> Constant:
-    """Return a constant string that is cast to a type of times; TRY_CAST has null for others.
-
-    Raises
-    ------
-    QueryTypeError
-        For a string that has more digits than the type holds.
-    """
-    if not re.search(_FINER[e.to.this], value.value, re.ASCII | re.IGNORECASE):
-        return value
-    if isinstance(e, exp.TryCast):
-        return constant(None)
-    start, end = _too_fine(e.to)
-    raise QueryTypeError(f"{start}{brief(value.value, 60)}{end}")
+    if is_finer:
+        start, end = _too_fine(e.to)
+        raise QueryTypeError(f"{start}{brief(value.value, 60)}{end}")
+    return value if moment is None else constant(moment)
 
 
 def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
