@@ -16,7 +16,7 @@
     │   ├── QuerySyntaxError                a syntax error, with its line and column
     │   └── QueryTypeError                  an operation on values of the wrong type or shape
     ├── SchemaError (ValueError)            a schema that contradicts itself: fix the schema
-    ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
+    ├── ReadOnlyError (PermissionError)     a write to a fixed version: open a branch
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
     ├── LoaderError (RuntimeError)          a row that does not load: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
@@ -31,7 +31,7 @@ The warnings are not LakeErrors::
     UserWarning
     └── ReencodedWarning                    images that lost detail: append files, not pixels
 
-Messages state the rule, the value and the way out.
+Messages state the rule, the offending value and, if there is one, a fix.
 """
 
 from __future__ import annotations

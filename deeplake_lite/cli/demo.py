@@ -63,7 +63,7 @@ SCHEMA = {
 }
 
 
-def run_demo(folder: str | None, write: Callable[[str], Any]) -> dict[str, Any]:
+def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, object]:
     """Run all steps, write a line about each, and return a summary as JSON.
 
     Raises

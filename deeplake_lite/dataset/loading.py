@@ -150,7 +150,7 @@ class Loadable:
 
     @with_signature
     def pytorch(
-        self, batch_size: int, *, device: Any = None, **options: Unpack[LoaderOptions]
+        self, batch_size: int, *, device: object = None, **options: Unpack[LoaderOptions]
     ) -> TorchLoader:
         """Return a loader like `batches` that yields PyTorch tensors.
 
@@ -229,7 +229,7 @@ class Loadable:
 
     @with_signature
     def jax(
-        self, batch_size: int, *, sharding: Any = None, **options: Unpack[LoaderOptions]
+        self, batch_size: int, *, sharding: object = None, **options: Unpack[LoaderOptions]
     ) -> JaxLoader:
         """Return a loader like `batches` that yields JAX arrays.
 
@@ -291,7 +291,9 @@ class LoadableRows(Loadable):
     def pytorch_dataset(
         self, style: Literal["iterable"], **options: Unpack[IterableOptions]
     ) -> TorchIterableDataset: ...
-    def pytorch_dataset(self, style: str = "map", **options: Any) -> Any:
+    def pytorch_dataset(
+        self, style: str = "map", **options: Unpack[IterableOptions]
+    ) -> TorchDataset | TorchIterableDataset:
         """Return the rows as a PyTorch dataset, for use with your own DataLoader.
 
         Parameters

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def verify(handle: Handle) -> Report:
     return Report(handle.version, len(live), len(table.schema), damages)
 
 
-def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
+def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) -> Vacuumed:
     """Delete files that no version needs; see `Dataset.vacuum`."""
     dry_run = checks.flag("dry_run", dry_run)
     repository, now = handle.repository, datetime.now(UTC)
@@ -177,7 +177,7 @@ def _collect(
 def _explain(
     repository: Repository,
     plan: Expiry,
-    older_than: Any,
+    older_than: object,
     limit: datetime,
     now: datetime,
     spared_age: timedelta,
@@ -253,7 +253,7 @@ def _open_transactions(repository: Repository) -> list[Note]:
     return open_transactions(repository.writers_folder()) if local else []
 
 
-def _spared_age(spare: Any) -> timedelta:
+def _spared_age(spare: object) -> timedelta:
     """Return the age below which objects are spared. Raises OptionError.
 
     >>> _spared_age("90m")
@@ -267,8 +267,8 @@ def _spared_age(spare: Any) -> timedelta:
     return age
 
 
-def _check_spared_age_on_store(age: timedelta, spare: Any) -> None:
-    """Reject a short spared age on an object store, where transactions of others are not visible.
+def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
+    """Refuse a short spared age on an object store, where transactions of others are not visible.
 
     A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
     chunks still exist.
@@ -285,7 +285,7 @@ def _check_spared_age_on_store(age: timedelta, spare: Any) -> None:
         )
 
 
-def _cutoff(older_than: Any, now: datetime) -> datetime:
+def _cutoff(older_than: object, now: datetime) -> datetime:
     """Return the time before which versions expire.
 
     >>> now = datetime(2026, 1, 31, tzinfo=UTC)
@@ -326,7 +326,7 @@ def _in_utc(moment: datetime) -> datetime:
         return end.replace(tzinfo=UTC)
 
 
-def _parse_age(name: str, value: Any, example: str) -> timedelta:
+def _parse_age(name: str, value: object, example: str) -> timedelta:
     """Return the age that a string describes, capped at the longest timedelta.
 
     Raises

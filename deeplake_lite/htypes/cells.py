@@ -94,6 +94,9 @@ class NestedCells:
         return len(self.counts)
 
 
+type Values = Sequence[Any] | NDArray[Any]
+"""A block of decoded values, one per row; None, or a masked element, where null."""
+
 type Cells = DenseCells | RaggedCells | NestedCells
 
 

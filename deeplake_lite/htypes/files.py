@@ -35,8 +35,8 @@ def scheme_of(source: str) -> str | None:
     return match[0].lower() if match else None
 
 
-def is_file_struct(value: Any) -> bool:
-    """Return whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
+def is_file_struct(value: object) -> bool:
+    """Tell whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)

@@ -92,7 +92,7 @@ def _is_plain(column: Any) -> bool:
     return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())
 
 
-def _to_list(column: Any) -> list[Any]:
+def _to_list(column: Any) -> list[object]:
     """Return the values of a column as Python objects."""
     if hasattr(column, "to_pylist"):
         return arrow_scalars.python_values(column)
@@ -140,7 +140,7 @@ def without_arrow(values: Any) -> Any:
         return values
 
 
-def _unwrap(value: Any) -> Any:
+def _unwrap(value: Any) -> object:
     if isinstance(value, list | tuple):
         return [_unwrap(item) for item in value]
     if _is_one_of(type(value), _NULLS):

@@ -19,9 +19,9 @@ from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Buffer, Callable
 
-    from numpy.typing import NDArray
+    from deeplake_lite.htypes.cells import Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -64,20 +64,20 @@ class Json(Htype):
         return Browser("json", editable=True)
 
     @override
-    def to_words(self, value: Any) -> str:
+    def to_words(self, value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         buffers = each(values, _write)
         return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> Any:
         return parse_json(bytes(data))
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: object) -> str:
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
@@ -85,7 +85,7 @@ class Json(Htype):
         return parse_json(data, object_of)
 
     @override
-    def _plain_default(self, value: Any) -> Any:
+    def _plain_default(self, value: object) -> object:
         return self.decode_cells(self.encode([value]))[0]
 
 
@@ -94,7 +94,7 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def _write(value: Any) -> bytes:
+def _write(value: object) -> bytes:
     """Return one value as JSON."""
     try:
         check_keys(value)
@@ -107,7 +107,7 @@ def _write(value: Any) -> bytes:
         ) from error
 
 
-def _find_duplicate_key(value: Any) -> Exception | None:
+def _find_duplicate_key(value: object) -> Exception | None:
     """Return the error for a duplicate key in encoded JSON, which the cells of a CSV file are."""
     if isinstance(value, bytes):
         try:
@@ -119,7 +119,9 @@ def _find_duplicate_key(value: Any) -> Exception | None:
     return None
 
 
-def parse_json(data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
+def parse_json(
+    data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], object] = dict
+) -> Any:
     """Parse JSON. Raises DamagedError if the string is not valid JSON."""
     try:
         return json.loads(data, object_pairs_hook=None if of_pairs is dict else of_pairs)

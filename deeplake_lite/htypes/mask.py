@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.codecs.base import Codec
+    from deeplake_lite.htypes.cells import Values
 
 _VOID = 255  # marks pixels without a class, as in Pascal VOC and Cityscapes
 _DTYPES = ("uint8", "uint16", "int32")
@@ -133,7 +134,7 @@ class Mask(Htype):
             yield counted(len(self.names), "class")
 
     @override
-    def to_words(self, value: Any) -> None:
+    def to_words(self, value: NDArray[Any]) -> None:
         return None
 
     @property
@@ -148,7 +149,7 @@ class Mask(Htype):
         return _same_numbers(self, other)
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return masks with this type's class numbers; classes are matched by name.
 
         Raises
@@ -171,7 +172,7 @@ class Mask(Htype):
             return values
         return each(values, partial(self._renumber, of))
 
-    def _renumber(self, of: Mask, value: Any) -> NDArray[Any] | None:
+    def _renumber(self, of: Mask, value: object) -> NDArray[Any] | None:
         """Return a mask of another type with this type's numbers for the same names."""
         if value is None:
             return None
@@ -207,7 +208,7 @@ class Mask(Htype):
         return codecs.get("png", indexed=True)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         if self.kind == "instance":
             cells = each(values, self._encode_objects)
         else:
@@ -216,7 +217,7 @@ class Mask(Htype):
         shapes = as_recorded([shape for _, shape in cells], self.layout.ndim)
         return RaggedCells([data for data, _ in cells], shapes)
 
-    def _encode_objects(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
+    def _encode_objects(self, value: object) -> tuple[Buffer, tuple[int, ...]]:
         """Return stored bytes and shape of one row's binary masks."""
         masks = (
             as_array(value, "bool", (None, None, None))
@@ -300,7 +301,7 @@ class Mask(Htype):
         return self._codec.encode(np.ascontiguousarray(numbers)), numbers.shape
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
         if self.kind == "semantic":
             dtype = np.dtype(self.dtype)
             check_recorded(shape, (2,))
@@ -318,7 +319,7 @@ class Mask(Htype):
         return mask
 
     @override
-    def preview(self, value: Any) -> Picture | str:
+    def preview(self, value: NDArray[Any]) -> Picture | str:
         if self.kind == "semantic":
             return class_thumbnail(value)
         if not value.size:
@@ -328,7 +329,7 @@ class Mask(Htype):
         return class_thumbnail(np.where(small.any(axis=0), small.argmax(axis=0) + 1, 0))
 
     @override
-    def _plain_default(self, value: Any) -> Any:
+    def _plain_default(self, value: object) -> object:
         return plain(
             value if isinstance(value, list) else self.decode_cells(self.encode([value]))[0]
         )

@@ -61,8 +61,8 @@ RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
 _LOCKS = [RLock() for _ in range(64)]
 
 
-def is_pillow(value: Any) -> bool:
-    """Return whether a value is a Pillow image.
+def is_pillow(value: object) -> bool:
+    """Tell whether a value is a Pillow image.
 
     >>> is_pillow(b"")
     False

@@ -31,7 +31,7 @@ def is_tensor(kind: type) -> bool:
     )
 
 
-def without_tensors(value: Any) -> Any:
+def without_tensors(value: object) -> Any:
     """Return a value, or a nested list of values, with arrays for tensors.
 
     >>> without_tensors([1, [2]])
@@ -43,14 +43,14 @@ def without_tensors(value: Any) -> Any:
         return value
 
 
-def _convert(value: Any) -> Any:
+def _convert(value: object) -> object:
     if is_tensor(type(value)):
         return array_of(value)
     return [_convert(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _holds_tensor(value: Any) -> bool:
-    """Return whether a value is a tensor, or a list that contains one."""
+def _holds_tensor(value: object) -> bool:
+    """Tell whether a value is a tensor, or a list that contains one."""
     if not isinstance(value, list | tuple):
         return is_tensor(type(value))
     kinds = set(map(type, value))
@@ -107,7 +107,7 @@ _WIDER = ("uint8", "int8", "float32")
 """NumPy dtypes that hold those of other libraries, smallest first."""
 
 
-def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
+def _to_numpy(value: object) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ndarray):
         return text_objects(value) if value.dtype.kind == "T" else value
     if is_column(type(value)):

@@ -20,7 +20,7 @@ NUMBERS = 20_000
 """Numbers of an array that are written; of a longer one, the first and the last few."""
 
 
-def in_words(value: Any) -> str:
+def in_words(value: object) -> str:
     """Return an array with all digits of its numbers, and any other value as Python writes it.
 
     Numbers have the fewest digits from which their dtype reads the same one.
@@ -66,7 +66,7 @@ def quoted(text: str) -> str:
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
-def item_in_words(of: Htype, item: Any) -> str:
+def item_in_words(of: Htype, item: object) -> str:
     """Return an item of a list in words, "null" for None; lists of lists keep their brackets.
 
     >>> from deeplake_lite.htypes import Sequence, Text

@@ -59,7 +59,7 @@ LAKE_ROWS = 256
 
 @takes_options
 def from_arrays(
-    arrays: Mapping[str, Any], url: str, *, on: str | None = None, **options: Unpack[Options]
+    arrays: Mapping[str, object], url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
     """Ingest arrays and lists, one for each column, into a lake.
 
@@ -275,7 +275,7 @@ def infer_htype(values: Any) -> Htype:
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 
 
-def _is_null(value: Any) -> bool:
+def _is_null(value: object) -> bool:
     if isinstance(value, np.ma.MaskedArray):
         return bool(value.size and np.ma.getmaskarray(value).all())
     return value is None or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
@@ -402,7 +402,7 @@ def _takes(htype: Htype, values: Any) -> bool:
     return True
 
 
-def _as_timestamp(item: Any) -> Any:
+def _as_timestamp(item: object) -> object:
     """Return midnight for a date; return other values unchanged."""
     return datetime(item.year, item.month, item.day) if type(item) is date else item
 
@@ -519,7 +519,7 @@ def _with_decimals(values: Any) -> Any:
         return values  # NaN, or more digits than Arrow's decimals have
 
 
-def _series(name: str, values: Any) -> Any:
+def _series(name: str, values: object) -> object:
     """Return a pandas Series as an array of NumPy or Arrow, or as a list."""
     try:
         return series_values(values)
@@ -527,6 +527,6 @@ def _series(name: str, values: Any) -> Any:
         raise error.at(column=name) from None
 
 
-def _as_list(values: Any) -> Any:
+def _as_list(values: object) -> Any:
     """Return an array as a list; return other sequences unchanged."""
     return values.tolist() if isinstance(values, np.ndarray) else values

@@ -224,7 +224,7 @@ def class_label(texts: set[str | None]) -> ClassLabel:
     return ClassLabel(names, nullable=len(names) < len(texts))
 
 
-def values_of(array: pa.Array, htype: Htype) -> Any:
+def values_of(array: pa.Array, htype: Htype) -> object:
     """Return a column's values for `htype`; for classes and files, an empty string is null.
 
     >>> values_of(pa.array(["rose", ""]), ClassLabel(["rose"], nullable=True))

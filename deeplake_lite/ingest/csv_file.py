@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -159,7 +159,7 @@ class CsvFile:
     def _open(self, texts: Iterable[str]) -> arrow_csv.CSVStreamingReader:
         return arrow_csv.open_csv(self.path, **self._options(texts))
 
-    def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, Any]:
+    def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, object]:
         """Return Arrow's options. With threads, Arrow would not number the records it skips."""
         blank = self._blank_lines
         parsing = arrow_csv.ParseOptions(

@@ -102,7 +102,7 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
         return htype.encode(values[:], check=check)
 
 
-def _part(values: Any, row: int) -> Any:
+def _part(values: Any, row: int) -> object:
     """Return the values of a single row."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 

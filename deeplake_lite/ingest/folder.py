@@ -185,8 +185,8 @@ def _check_label(label: str, own: Collection[str]) -> None:
         )
 
 
-def _check_types(own: Sequence[str], types: Mapping[str, Any]) -> None:
-    """Reject a type of files for the folder's own columns of strings. Raises SchemaError."""
+def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
+    """Refuse a type of files for the folder's own columns of strings. Raises SchemaError."""
     for name in own[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
@@ -300,7 +300,7 @@ class FolderSource:
             stop += 1
         return stop
 
-    def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
+    def _values(self, files: list[str], start: int, stop: int) -> dict[str, object]:
         """Return the values of the given rows, by column; images are paths."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()

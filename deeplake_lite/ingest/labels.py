@@ -94,13 +94,13 @@ class TableOptions:
     known: Mapping[str, Htype] = field(default_factory=dict)
     """Types of the lake's columns."""
 
-    def types(self, names: Mapping[str, str]) -> dict[str, Any]:
+    def types(self, names: Mapping[str, str]) -> dict[str, object]:
         """Return the types of a table's columns by their new names; `names` has them by the old."""
         declared, known = types_of(self.schema), read_types(self.known)
         label = known.get(self.label)
         if label is not None and label.classes is not None:
             known[self.label] = ClassLabel()  # the table may have new classes
-        types = {new: known[new] for new in names.values() if new in known}
+        types: dict[str, object] = {new: known[new] for new in names.values() if new in known}
         types |= {new: declared[old] for old, new in names.items() if old in declared}
         return types | {new: declared[new] for new in names.values() if new in declared}
 
@@ -109,7 +109,7 @@ class TableOptions:
         types = {**types_of(self.schema), **self.known}
         return column not in types or resolve(types[column]).nullable
 
-    def rest(self, names: Mapping[str, str]) -> dict[str, Any]:
+    def rest(self, names: Mapping[str, str]) -> dict[str, object]:
         """Return the declared types of columns that are not in the table."""
         declared = types_of(self.schema)
         used = {old for old, new in names.items() if new not in declared}
@@ -219,25 +219,27 @@ def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, st
 def _columns(
     path: Path,
     names: Mapping[str, str],
-    types: Mapping[str, Any],
+    types: Mapping[str, object],
     known: Mapping[str, Htype],
     at: list[int],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the columns of a table by their new names, for the rows `at` in their order."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
     types_by_header = {old: types[new] for old, new in names.items() if new in types}
     classes = [old for old, type_ in types_by_header.items() if resolve(type_) == ClassLabel()]
     rows = csv_table(str(path), texts, classes).take(pa.array(at, pa.int64()))
-    columns: dict[str, Any] = {new: ArrowColumn.of(rows.column(old)) for old, new in names.items()}
+    columns: dict[str, object] = {
+        new: ArrowColumn.of(rows.column(old)) for old, new in names.items()
+    }
     declared = {old: type_ for old, type_ in types_by_header.items() if old not in classes}
     typed = _read_typed(path, declared, texts) if declared else {}
     return columns | {names[old]: [values[row] for row in at] for old, values in typed.items()}
 
 
 def _read_typed(
-    path: Path, types: Mapping[str, Any], named: Collection[str]
-) -> dict[str, list[Any]]:
+    path: Path, types: Mapping[str, object], named: Collection[str]
+) -> dict[str, list[object]]:
     """Return all values of columns with declared types. Raises InvalidValueError."""
     delimiter = delimiter_of(str(path))
     source = csv_source(path, columns=[*types], delimiter=delimiter, schema=types, named=named)

@@ -317,7 +317,7 @@ class Run:
         )
 
 
-def pick(values: Any, rows: list[int]) -> Any:
+def pick(values: Any, rows: list[int]) -> object:
     """Return the values of the given rows of an array or any sequence.
 
     >>> pick(["a", "b", "c"], [2, 0])

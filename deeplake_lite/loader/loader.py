@@ -191,7 +191,7 @@ class Loader:
             self._progress, self.resources.samples, self.shuffle, self.options.seed, self.shares
         )
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Continue after the samples that had been yielded when the state was taken.
 
         Raises

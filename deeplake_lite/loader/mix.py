@@ -149,7 +149,7 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
     return [(view, weight) for view, weight in pairs]
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     """Describe a value in an error message: views by their type, because their repr is long."""
     if isinstance(value, View):
         return f"a {type(value).__name__} alone"

@@ -130,7 +130,7 @@ class Resources:
         if readers is not None:
             readers.close()
 
-    def convert(self, batch: Any) -> Any:
+    def convert(self, batch: object) -> Any:
         """Return a batch with the framework's arrays. Called in the thread that made the batch."""
         return self.framework.convert(batch, self)
 

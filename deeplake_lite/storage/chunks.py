@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import batched, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[slice]]:
     return order, runs_of_equal(keys[order])
 
 
-def batches(items: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
+def batches[T](items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
     """Return an iterator over `items`, `size` at a time."""
     return batched(items, size)
 

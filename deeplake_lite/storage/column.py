@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeplake_lite.storage.arrays import SPILL_BYTES, ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
+from deeplake_lite.storage.arrays import SPILL_BYTES, SlotArray, Slots
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.repo import gather
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.storage.checksums import Checksums
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

@@ -47,7 +47,8 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError, StorageError, TooLargeError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache, room_for
+from deeplake_lite.storage.array_spec import room_for
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.few import few_pieces
 from deeplake_lite.storage.frames import unzstd
@@ -292,7 +293,7 @@ class Heap:
         if self._writes:
             await self.drain()
         self._check_extents(extents)
-        out: list[Any] = [b""] * len(extents)
+        out: list[Buffer] = [b""] * len(extents)
         if len(extents) == 1 and extents[0, 0] < PENDING:
             return [await self._read_one(int(extents[0, 0]), int(extents[0, 1]))]
         starts, lengths = extents[:, 0].copy(), extents[:, 1].copy()
@@ -420,7 +421,7 @@ class Heap:
             await self._writes.pop(0)
 
     async def _read_open(
-        self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Any]
+        self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Buffer]
     ) -> None:
         """Read pending cells that end in memory; turn the starts of the others into addresses.
 
@@ -439,7 +440,7 @@ class Heap:
             lengths[i] = 0
 
     async def _read_array(
-        self, name: str, starts: Extents, lengths: Extents, out: list[Any]
+        self, name: str, starts: Extents, lengths: Extents, out: list[Buffer]
     ) -> None:
         """Set the entries of `out` whose length is not 0, and leave the others alone."""
         size = self._chunk_size(name)

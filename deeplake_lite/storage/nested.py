@@ -21,7 +21,8 @@ import numpy as np
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import MANY_ROWS, ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
+from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Nested
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

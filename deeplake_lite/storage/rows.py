@@ -24,7 +24,7 @@ import numpy as np
 
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Damage
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.nested import item_slots
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.storage.arrays import SlotArray, Slots
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Place
     from deeplake_lite.storage.repo import Session
 else:

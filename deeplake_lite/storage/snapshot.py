@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.storage.arrays import MANY_ROWS, ChunkCache, Slots
+from deeplake_lite.storage.arrays import MANY_ROWS, Slots
 from deeplake_lite.storage.checksums import Checksums
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.layouts import make_column
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.repo import Repository, Session
 
 
@@ -199,7 +201,7 @@ class Snapshot:
         assert isinstance(ragged, RaggedColumn), "only ragged columns are bytes"
         return run(ragged.read_flat(slots))
 
-    def part(self, column: str, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
+    def part(self, column: str, slots: Slots, index: Index) -> DenseCells | None:
         """Return each cell of a dense column indexed with `index`, reading only those bytes.
 
         Returns None if that is not possible or would save nothing.

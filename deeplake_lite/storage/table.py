@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.arrays import ChunkCache, Slots
+    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Column, Staged
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Commit, Repository, Session
@@ -92,7 +94,7 @@ class Table(Snapshot):
         return bool(self.edits)
 
     @classmethod
-    def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
+    def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, object]) -> str:
         """Write the first version of a lake; return its snapshot id."""
         session = repository.writer("main")
         run(cls._blank(repository, session, State(schema, metadata=metadata))._flush_new(session))
@@ -285,19 +287,23 @@ class Table(Snapshot):
         """Add a column; `blocks` has cells for every slot, those of deleted rows included."""
         edits, _ = self._more_edits()
         schema = Schema((*self.schema, added))
-        self.state = self.state.with_(schema=schema).limited(self.repository.limits)
+        self.state = replace(self.state, schema=schema).limited(self.repository.limits)
         self._new.add(added.id)
         for cells in blocks:
             run(self._append({added.id: cells}))
         run(self._drain([added.id]))
         edits.document = True
 
-    def set_document(self, **changes: Any) -> None:
-        """Change fields of the document, ``schema`` or ``metadata``."""
+    def set_document(
+        self, *, schema: Schema | None = None, metadata: Mapping[str, object] | None = None
+    ) -> None:
+        """Change fields of the document; None leaves one unchanged."""
         edits, _ = self._more_edits()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
-        self.state = self.state.with_(**changes).limited(self.repository.limits)
+        state = self.state if schema is None else replace(self.state, schema=schema)
+        state = state if metadata is None else replace(state, metadata=metadata)
+        self.state = state.limited(self.repository.limits)
         for f in self.schema:
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
                 run(self._edited(f.id).make_nullable(f.htype))
@@ -307,7 +313,7 @@ class Table(Snapshot):
         edits, _ = self._more_edits()
         edits.restored = (version, older)
 
-    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, Any]) -> str:
+    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
         """Write the edits on top of the branch's tip; return the new snapshot's id.
 
         The caller holds the writers' lock and has made sure that nobody else changed the same
@@ -458,7 +464,8 @@ class Table(Snapshot):
         sums = {k: v for c in columns for k, v in c.new_checksums().items()}
         sums |= self.rows.new_checksums()
         await self.checksums.write(session, sums, table_rows)
-        self.state = self.state.with_(
+        self.state = replace(
+            self.state,
             heaps={**self.state.heaps, **heaps},
             lengths={**unchanged, **lengths},
             checksums=table_rows,

@@ -16,7 +16,7 @@ from numcodecs import Blosc, Zstd
 
 import deeplake_lite as dl
 from deeplake_lite.storage import frames, state
-from deeplake_lite.storage.arrays import ArraySpec, with_checksum
+from deeplake_lite.storage.array_spec import ArraySpec, with_checksum
 
 N = 2_000
 

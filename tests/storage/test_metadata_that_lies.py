@@ -251,6 +251,6 @@ def test_memory_that_there_is_not_is_our_error(make_lake, monkeypatch):
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr("deeplake_lite.storage.arrays.np.empty", full)
+    monkeypatch.setattr("deeplake_lite.storage.array_spec.np.empty", full)
     with pytest.raises(dl.TooLargeError, match="for which there is no memory"):
         ds["x"][:2]

@@ -60,13 +60,13 @@ def polars_column(series: Any) -> pa.ChunkedArray:
     return pa.chunked_array(series)
 
 
-def is_wrong_table(data: Any) -> bool:
-    """Return whether an object passed for rows is a single column, or a polars LazyFrame."""
+def is_wrong_table(data: object) -> bool:
+    """Tell whether an object passed for rows is a single column, or a polars LazyFrame."""
     return is_column(type(data)) or _is_lazy(data)
 
 
-def table_hint(data: Any) -> str:
-    """Return a hint about the value to pass instead of an unsuitable table.
+def table_hint(data: object) -> str:
+    """Return a hint about what to pass in place of a wrong table.
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))
@@ -78,11 +78,11 @@ def table_hint(data: Any) -> str:
     return f"Pass a column by its name: {{{brief(name)}: values}}."
 
 
-def _is_lazy(data: Any) -> bool:
+def _is_lazy(data: object) -> bool:
     return _is_polars(data) and type(data).__name__ == "LazyFrame"
 
 
-def _is_polars(values: Any) -> bool:
+def _is_polars(values: object) -> bool:
     return type(values).__module__.partition(".")[0] == "polars"
 
 
@@ -97,8 +97,8 @@ _UNREADABLE = {
 """Polars types that cannot be imported, with a description of their values and a way out."""
 
 
-def _check_polars(kind: Any, name: str | None) -> None:
-    """Reject a polars type that Arrow does not have, also within lists and structs."""
+def _check_polars(kind: object, name: str | None) -> None:
+    """Refuse a polars type that Arrow does not have, also within lists and structs."""
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(

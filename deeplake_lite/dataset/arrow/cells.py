@@ -57,7 +57,7 @@ def field_of(f: Field) -> pa.Field:
     return pa.field(f.name, kind, nullable=f.htype.nullable, metadata=metadata)
 
 
-def user_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
+def user_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
     """Return the metadata of a column or dataset as Arrow metadata."""
     return {METADATA: json.dumps(dict(metadata))} if metadata else {}
 

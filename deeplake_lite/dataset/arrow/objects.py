@@ -46,7 +46,7 @@ def item_of(of: Htype | None) -> Htype | None:
     return of.layout.item if of is not None and isinstance(of.layout, Nested) else None
 
 
-def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[object]:
     """Return arrays from structs of data and shape; a struct that does not fit stays a dict.
 
     No type of arrays takes a dict, so the type's error names its row.
@@ -60,7 +60,7 @@ def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return [_tensor(item) if item.is_valid else None for item in column]
 
 
-def _tensor(item: pa.StructScalar) -> Any:
+def _tensor(item: pa.StructScalar) -> object:
     data, shape = item["data"], item["shape"]
     if not (data.is_valid and shape.is_valid):
         return None
@@ -121,7 +121,7 @@ def _has_objects(kind: pa.DataType) -> bool:
     return kinds.is_struct(kind) and any(_has_objects(f.type) for f in kind)
 
 
-def _with_objects(value: Any, kind: pa.DataType) -> Any:
+def _with_objects(value: Any, kind: pa.DataType) -> object:
     """Return a value of an Arrow type with its maps as dicts and its JSON parsed."""
     if value is None or not _has_objects(kind):
         return value
@@ -136,7 +136,7 @@ def _with_objects(value: Any, kind: pa.DataType) -> Any:
     return [_with_objects(item, kind.value_type) for item in value]
 
 
-def _parse_json(text: str) -> Any:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
@@ -146,7 +146,7 @@ def _parse_json(text: str) -> Any:
         ) from error
 
 
-def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _dict(pairs: list[tuple[object, object]]) -> dict[object, object]:
     keys = [key for key, _ in pairs]
     if any(isinstance(key, dict | list) for key in keys):
         rule = "the keys of a map must be strings or numbers"

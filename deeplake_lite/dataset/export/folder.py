@@ -108,7 +108,7 @@ class _Files:
     digits: int
     """Number of digits of row numbers in file names."""
 
-    def cell(self, row: int, f: Field, value: Any) -> Any:
+    def cell(self, row: int, f: Field, value: Any) -> object:
         """Return the cell of the table for a value; write a file if it does not fit there."""
         if value is None or fits_table(f.htype):
             return table_cell(value, f.htype)

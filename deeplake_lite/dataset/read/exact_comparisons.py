@@ -53,7 +53,7 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     return a, b
 
 
-def nearest(value: Any, dtype: np.dtype[Any]) -> Any:
+def nearest(value: object, dtype: np.dtype[Any]) -> object:
     """Round a number with a fraction to a dtype of floats; return anything else as it is.
 
     It stands for the nearest number that a column of that dtype can hold, as in queries, where

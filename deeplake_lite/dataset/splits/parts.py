@@ -59,7 +59,7 @@ def split(
     by: str | None,
     group: str | None,
     seed: int,
-    names: Sequence[Any] = (),
+    names: Sequence[object] = (),
 ) -> list[Ints]:
     """Return the positions of each part, ascending; see `View.split`."""
     shares = _check_fractions(fractions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from deeplake_lite.dataset.versions.changes import NONE, Changes
 from deeplake_lite.dataset.versions.conflicts import Conflict, Unresolved, brief, brief_apart
@@ -44,14 +44,14 @@ class Reconciler:
         self.conflicts = list[Conflict]()
         """The conflicts so far."""
 
-    def choose(
+    def choose[T](
         self,
         kind: Literal["column", "metadata"],
         name: str,
         what: str,
-        values: tuple[Any, Any, Any],
+        values: tuple[object, T, T],
         key: tuple[str, ...],
-    ) -> Any:
+    ) -> T:
         """Merge (base, ours, theirs): return the changed value, or the winner's in a conflict."""
         base, ours, theirs = values
         base = UNKNOWN if key in self.unresolved.keys else base
@@ -68,10 +68,10 @@ class Reconciler:
         self,
         name: str,
         key: tuple[str, ...],
-        base: Mapping[str, Any] | None,
-        ours: Mapping[str, Any],
-        theirs: Mapping[str, Any],
-    ) -> dict[str, Any]:
+        base: Mapping[str, object] | None,
+        ours: Mapping[str, object],
+        theirs: Mapping[str, object],
+    ) -> dict[str, object]:
         """Merge metadata key by key. Without a base, the value of every key in it is unknown."""
         merged = {
             k: self.choose(
@@ -223,7 +223,7 @@ class Reconciler:
         return fields
 
 
-def _brief_pair(ours: Any, theirs: Any) -> tuple[str, str]:
+def _brief_pair(ours: object, theirs: object) -> tuple[str, str]:
     if ours is ABSENT:
         return "nothing", brief(theirs)
     return (brief(ours), "nothing") if theirs is ABSENT else brief_apart(ours, theirs)

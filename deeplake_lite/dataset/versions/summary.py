@@ -85,7 +85,7 @@ def _metadata_changes(
         yield SchemaChange("changed", owner, f"metadata {key}: {old} → {new}")
 
 
-def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[Any, Any]:
+def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tuple[object, object]:
     """Return two values as `plain` does, with more detail if the short forms would be equal.
 
     >>> from deeplake_lite.htypes import Array
@@ -100,7 +100,7 @@ def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[An
     return pair if None in words else cut_to_difference(str(words[0]), str(words[1]))
 
 
-def plain(value: Any, htype: Htype | None = None) -> Any:
+def plain(value: object, htype: Htype | None = None) -> Any:
     """Return a value as a cell of a table: a scalar, a string, None, or a short description.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence

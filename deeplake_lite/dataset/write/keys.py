@@ -17,7 +17,7 @@ from deeplake_lite.htypes.json import parse_json
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.column import Place
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.layouts import make_column

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -143,7 +143,7 @@ class MixShuffle:
         """Return the order of an epoch of `n` rows."""
         return MixOrder(n, seed, epoch, self.rows, self.weights, self.shuffles)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything that the order depends on, besides the seed and the epoch."""
         of = [shuffle.to_json() for shuffle in self.shuffles]
         return {"kind": self.kind, "weights": [float(w) for w in self.weights], "of": of}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Shuffling(Protocol):
         """Return the order of an epoch of `n` rows."""
         ...
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything that the order depends on, besides the seed and the epoch."""
         ...
 
@@ -125,7 +125,7 @@ class Shuffle:
             return BlockOrder(n, seed, epoch, self.block, self.window)
         return Order(n, seed, epoch)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything that the order depends on, besides the seed and the epoch."""
         return {"kind": self.kind, "block": self.block, "window": self.window}
 

@@ -383,7 +383,7 @@ def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] 
 
 
 _logic("AND", "Whether both are true, element by element.", np.logical_and, decisive=False)
-_logic("OR", "Whether one is true, element by element.", np.logical_or, decisive=True)
+_logic("OR", "Whether at least one is true, element by element.", np.logical_or, decisive=True)
 
 
 @function("NOT x", group=GROUP, name="NOT")

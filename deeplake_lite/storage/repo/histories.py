@@ -7,7 +7,7 @@ contents are not read here, but by `verify` of the version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
 from deeplake_lite.storage.chunk_files import manifests_of, read_manifest
@@ -106,7 +106,7 @@ class _Files:
     def __init__(self, folder: Path) -> None:
         self._folder, self._sound = folder, set[str]()  # names of undamaged manifests
 
-    def look_for(self, snapshot: dict[str, Any]) -> None:
+    def look_for(self, snapshot: dict[str, object]) -> None:
         """Read the manifests of a snapshot, and look for the chunk files that they name.
 
         Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from deeplake_lite.brief import brief
@@ -91,7 +91,7 @@ def forget(url: str) -> None:
         _memory.pop(url).cleanup()
 
 
-def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
+def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Storage:
     """Return the object store behind `url`.
 
     Raises
@@ -135,7 +135,7 @@ def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
 
 
 def _store(
-    open_store: Callable[..., Any], options: Mapping[str, Any], **place: str | None
+    open_store: Callable[..., object], options: Mapping[str, object], **place: str | None
 ) -> compiled.Storage:
     """Return a store with a user's options. Raises OptionError for those that are not valid."""
     known = [name for name in inspect.signature(open_store).parameters if name not in place]

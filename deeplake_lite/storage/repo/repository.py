@@ -116,7 +116,7 @@ class Repository:
     @classmethod
     @contextlib.contextmanager
     def creating(
-        cls, url: str, options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+        cls, url: str, options: Mapping[str, object] | None = None, *, overwrite: bool = False
     ) -> Iterator[Repository]:
         """Provide an empty repository for the first version of a lake.
 
@@ -156,7 +156,7 @@ class Repository:
             yield cls._create(str(staged), options)
 
     @classmethod
-    def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
+    def _create(cls, url: str, options: Mapping[str, object] | None) -> Repository:
         storage = storage_at(url, options)
         with translated():
             if compiled.PyRepository.exists(storage):
@@ -173,7 +173,7 @@ class Repository:
     def open(
         cls,
         url: str,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Repository:
         """Open the repository at `url`. Raises LakeNotFoundError if there is none."""
@@ -199,8 +199,8 @@ class Repository:
             return cls(url, compiled.PyRepository.open(storage), limits)
 
     @classmethod
-    def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Return whether there is a repository at `url`. Nothing is created."""
+    def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
+        """Tell whether there is a repository at `url`. Nothing is created."""
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def _check(
             )
 
 
-def _counts(staged: Staged, f: Field, ids: Ids, stored: list[Any]) -> list[int | None]:
+def _counts(staged: Staged, f: Field, ids: Ids, stored: list[object]) -> list[int | None]:
     """Return the number of marks or classes of each row; None for null and unreadable cells."""
     cells = to_cells(f.htype, [None if isinstance(cell, Exception) else cell for cell in stored])
     return [None if cell is None else len(cell) for cell in staged.after(f.id, ids, cells)]

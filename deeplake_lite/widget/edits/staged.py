@@ -107,7 +107,7 @@ class Staged:
         field_id: str,
         op: Op,
         ids: Ids,
-        value: Any,
+        value: object,
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:

@@ -46,7 +46,7 @@ def filtered(
     expression: str,
     kind: FacetKind,
     op: Op,
-    values: Sequence[Any],
+    values: Sequence[object],
     *,
     columns: Sequence[str],
     as_rows: bool = True,
@@ -121,7 +121,7 @@ def _takes_order(text: str) -> bool:
     return not any(tree.args.get(part) for part in ("limit", "offset", "clauses"))
 
 
-def order_of(text: str) -> dict[str, Any] | None:
+def order_of(text: str) -> dict[str, object] | None:
     """Return the expression and direction of a query's order, or None unless it has just one.
 
     >>> order_of("SELECT * ORDER BY x DESC")
@@ -138,7 +138,7 @@ def order_of(text: str) -> dict[str, Any] | None:
     return {"expression": item, "descending": False}
 
 
-def choice_of(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
+def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | None:
     """Return the choice of a facet in a query: values, or the ends of a range; None for all.
 
     >>> text = "SELECT * WHERE label IN ('a', 'b') AND x >= 2 AND LEN(s) > LEN(t)"
@@ -163,7 +163,7 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
     return values
 
 
-def condition_for(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
+def condition_for(expression: str, kind: FacetKind, values: Sequence[object]) -> str:
     """Format a choice as a condition.
 
     >>> condition_for("x", "numbers", [None, 3]), condition_for("s", "classes", ["it's", None])
@@ -190,8 +190,8 @@ def condition_for(expression: str, kind: FacetKind, values: Sequence[Any]) -> st
 
 
 def _next_choice(
-    text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[Any]
-) -> list[Any]:
+    text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[object]
+) -> list[object]:
     """Return the choice after an operation; an empty list chooses all rows."""
     if kind in _RANGES:
         ends = [] if op == "clear" else list(values)
@@ -216,7 +216,7 @@ def _next_choice(
     return [v for v in now if v not in values] + [v for v in values if v not in now]
 
 
-def _exact_number(end: Any) -> Any:
+def _exact_number(end: Any) -> object:
     """Return the number that Python sent to the page, which has only floats and strings.
 
     >>> _exact_number(1152921504606847000), _exact_number("9007199254740993")
@@ -330,7 +330,7 @@ def _constant(tree: exp.Expr) -> Any:
     return int(tree.name) if tree.name.isdigit() else number
 
 
-def _values(part: exp.Expr) -> Iterator[Any]:
+def _values(part: exp.Expr) -> Iterator[object]:
     """Yield the values that a part of a choice selects."""
     match part:
         case exp.In():
@@ -348,7 +348,7 @@ def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
     return all(len(ends) <= 1 for ends in _ends(parts))
 
 
-def _ends(parts: Sequence[exp.Expr]) -> tuple[list[Any], list[Any]]:
+def _ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
     """Return the lower ends and the upper ends in conditions."""
     lows, highs = [], []
     for part in parts:

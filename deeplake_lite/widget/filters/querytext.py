@@ -233,12 +233,12 @@ def same(a: exp.Expr, b: exp.Expr) -> bool:
 def _plain(tree: exp.Expr) -> str:
     """Format an expression with the names of columns unquoted and unqualified."""
 
-    def bare(node: Any) -> Any:
+    def bare(node: object) -> object:
         if isinstance(node, exp.Column):
             names = node.parts[1:] if node.parts[0].name in ("ds", "dataset") else node.parts
             names = names or node.parts
             return exp.Var(this="\0".join(part.name for part in names))
         return node
 
-    rule: Callable[[Any], Any] = bare
+    rule: Callable[[object], Any] = bare
     return text_of(tree.copy().transform(rule))

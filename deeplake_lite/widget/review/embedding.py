@@ -198,7 +198,7 @@ def umap(vectors: Points) -> Points:
         projection = umap_type(
             n_neighbors=min(15, len(vectors) - 1), random_state=0, metric="cosine"
         )
-        points: Any = projection.fit_transform(scaled(vectors, exponent_of(vectors)))
+        points: object = projection.fit_transform(scaled(vectors, exponent_of(vectors)))
     return np.asarray(points, np.float32)
 
 

@@ -86,7 +86,7 @@ def with_pictures[S](summary: S, *, room: int) -> S:
     return mapped
 
 
-def _map_pictures(value: Any, change: Callable[[Picture], Picture]) -> Any:
+def _map_pictures(value: object, change: Callable[[Picture], Picture]) -> Any:
     """Rebuild nested dataclasses and tuples with `change` applied to every image, in order."""
     if isinstance(value, Picture):
         return change(value)

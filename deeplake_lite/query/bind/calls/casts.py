@@ -61,24 +61,24 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         is_lenient = isinstance(e, exp.TryCast)
         return Sql(as_condition(node) if is_lenient else as_exact_condition(node, text_of(e)), BOOL)
     is_text = to.this in exp.DataType.TEXT_TYPES
-    if to.this in _FINER and isinstance(value, Constant) and isinstance(value.value, str):
-        value = _with_all_digits(value, e)
-    if to.this in _MOMENTS and isinstance(value, Constant) and isinstance(value.value, str):
-        # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
-        moment = exact_timestamp(value.value, "datetime64[ns]")
-        value = value if moment is None else constant(moment)
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        value = _read_time(value, e)
     node = as_text(value, low, scope) if is_text else low.as_sql(value, scope)
     if to.this in _COARSE:
         node = floor_to_microseconds(node, value)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else _kind_of_type(to)
-    if isinstance(value, Sql) and value.kind.name == "json" and is_text:
+    if isinstance(value, Sql) and value.kind.name == "json" and (is_text or to.this in _MOMENTS):
         node = json_text(value.node)
     if to.this in (exp.DType.ARRAY, exp.DType.LIST) and kind_of(value).name in ("text", "json"):
         node = check_list_of_text(node, e, scope.lengths)
+    _check_inner_times(to, low.types.refined(value), text_of(e.this))
+    is_string = kind_of(low.types.refined(value)).name in ("text", "json")
+    if to.this in _MOMENTS and is_string:
+        node = _in_utc(node, type(e))
     result = type(e)(this=node, to=to.copy())
-    if to.this in _FINER and kind_of(low.types.refined(value)).name in ("text", "json"):
+    if to.this in _FINER and is_string:
         return Sql(_exact(result), kind)
     return Sql(result, kind)
 
@@ -115,20 +115,77 @@ _FINER = {
 _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*\s*(us|micro)"
 
 
-def _with_all_digits(value: Constant, e: exp.Cast) -> Constant:
-    """Return a constant string that is cast to a type of times; TRY_CAST has null for others.
+def _read_time(value: Constant, e: exp.Cast) -> Constant:
+    """Return a constant string that is cast to a type of times, as a time if SQL would misread it.
+
+    TRY_CAST has null for a string with more digits than the type holds.
 
     Raises
     ------
     QueryTypeError
-        For a string that has more digits than the type holds.
+        For such a string in CAST, and for nanoseconds out of their range.
     """
-    if not re.search(_FINER[e.to.this], value.value, re.ASCII | re.IGNORECASE):
-        return value
-    if isinstance(e, exp.TryCast):
+    is_finer = re.search(_FINER.get(e.to.this, "$^"), value.value, re.ASCII | re.IGNORECASE)
+    if is_finer and isinstance(e, exp.TryCast):
         return constant(None)
-    start, end = _too_fine(e.to)
-    raise QueryTypeError(f"{start}{brief(value.value, 60)}{end}")
+    # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
+    moment = exact_timestamp(value.value, "datetime64[ns]") if e.to.this in _MOMENTS else None
+    if is_finer:
+        start, end = _too_fine(e.to)
+        raise QueryTypeError(f"{start}{brief(value.value, 60)}{end}")
+    return value if moment is None else constant(moment)
+
+
+def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
+    """Refuse a cast of strings within a list or struct to times, of which DuckDB drops digits.
+
+    Raises
+    ------
+    QueryTypeError
+        For such a cast.
+    """
+    inner = {one.this for one in to.find_all(exp.DataType) if one is not to}
+    if not inner & (_FINER.keys() | _MOMENTS) or not _may_hold_strings(value):
+        return
+    raise QueryTypeError(
+        f"Strings are cast to times one by one, but {text} is cast to a list, a struct or a map of "
+        "times. Cast each value, as in LIST_TRANSFORM(x, item -> CAST(item AS TIMESTAMP))."
+    )
+
+
+def _may_hold_strings(value: Value) -> bool:
+    """Return whether there may be strings among the items of a list or the values of a struct."""
+    if isinstance(value, Constant) and value.items:
+        return any(map(_may_hold_strings, value.items))
+    kind = kind_of(value)
+    while kind.item is not None:
+        kind = kind.item
+    parts = [part for _, part in kind.parts] or [kind]
+    return any(part.name in ("text", "json", "list") for part in parts)
+
+
+def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
+    """Return strings with the time in UTC in place of a time with an offset, which SQL ignores.
+
+    The fraction of a second is appended as it is, because TIMESTAMPTZ holds only microseconds.
+    """
+    text = exp.cast(node, "VARCHAR")
+    has_offset = func("regexp_matches", text, exp.Literal.string(_OFFSET))
+    seconds = func(
+        "regexp_replace", text.copy(), exp.Literal.string(_FRACTION), exp.Literal.string("")
+    )
+    zoned = cast(this=seconds, to=exp.DataType.build("TIMESTAMPTZ"))
+    plain = exp.cast(exp.cast(zoned, "TIMESTAMP"), "VARCHAR")
+    fraction = func("regexp_extract", text.copy(), exp.Literal.string(_FRACTION))
+    moved = exp.DPipe(this=plain, expression=fraction)
+    return exp.Case(ifs=[exp.If(this=has_offset, true=moved)], default=text.copy())
+
+
+_OFFSET = r":\d\d([.]\d*)?\s*[+-]\d"
+"""Pattern of a time with an offset from UTC."""
+
+_FRACTION = r"[.]\d+"
+"""Pattern of the fraction of a second."""
 
 
 def _too_fine(to: exp.DataType) -> tuple[str, str]:
