@@ -18,7 +18,7 @@
     ├── SchemaError (ValueError)            a schema that contradicts itself: fix the schema
     ├── ReadOnlyError (PermissionError)     a write to a fixed version: open a branch
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
-    ├── LoaderError (RuntimeError)          a row that does not load: fix it, or skip it
+    ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
     ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn it
     ├── FormatError (RuntimeError)          data of a newer release: upgrade
@@ -213,7 +213,7 @@ class QueryError(LakeError, ValueError):
 
 
 class QuerySyntaxError(QueryError):
-    """A query whose text does not parse.
+    """A query whose text cannot be parsed.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class QuerySyntaxError(QueryError):
     line: int = 1
     column: int = 1
     _text_and_reason: tuple[str, str] = ("", "")
-    """Text of the query, and the reason why it does not parse."""
+    """Text of the query, and the reason why it cannot be parsed."""
 
     @classmethod
     def at(cls, text: str, line: int, column: int, reason: str) -> QuerySyntaxError:
@@ -287,7 +287,7 @@ class ConflictError(LakeError, RuntimeError):
 
 
 class LoaderError(LakeError, RuntimeError):
-    """A row that does not decode, a transform that fails, or a worker process that died.
+    """A row that cannot be decoded, a transform that fails, or a worker process that died.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class ForkedError(LakeError, RuntimeError):
 
 
 class FormatError(LakeError, RuntimeError):
-    """An on-disk format that this release does not read."""
+    """An on-disk format that this release cannot read."""
 
 
 class StorageError(LakeError, OSError):

@@ -52,7 +52,7 @@ class Codec(ABC):
 
         `shape` and `dtype` are those that the lake recorded. A codec whose bytes have a header
         follows the header, which must agree with the shape; `()` stands for any shape. Raises
-        DamagedError if the bytes do not decode, before it allocates memory for more than `shape`.
+        DamagedError if `data` cannot be decoded, before it allocates memory for more than `shape`.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:

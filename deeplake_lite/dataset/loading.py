@@ -105,7 +105,7 @@ class Loadable:
             Number of workers, by default the number of cores, but at most 8 threads: more of them
             slow each other down. With 0, the calling thread does the work.
         on_error : {"raise", "skip"}
-            Whether to raise an error for a row that does not decode or for which the transform
+            Whether to raise an error for a row that cannot be decoded or for which the transform
             fails, or to skip the row and record it in `Loader.skipped`. Its batch then has fewer
             rows, or is padded with ``last="pad"``. A batch without any row left is omitted, so
             that its rank has fewer batches than the others.

@@ -268,7 +268,7 @@ def _spared_age(spare: object) -> timedelta:
 
 
 def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
-    """Refuse a short spared age on an object store, where transactions of others are not visible.
+    """Reject a short spared age on an object store, where transactions of others are not visible.
 
     A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
     chunks still exist.

@@ -68,6 +68,6 @@ class Metadata(MutableMapping[str, Any]):
 
 
 def _check_key(key: object, metadata: Mapping[str, object]) -> None:
-    """Refuse a key that does not exist. Raises NotFoundError."""
+    """Reject a key that does not exist. Raises NotFoundError."""
     if not isinstance(key, str) or key not in metadata:
         raise NotFoundError.named("metadata key", key, metadata)

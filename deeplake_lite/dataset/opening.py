@@ -191,7 +191,7 @@ def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Da
 
 
 def exists(url: str, *, storage_options: Mapping[str, object] | None = None) -> bool:
-    """Tell whether there is a lake at `url`."""
+    """Return whether there is a lake at `url`."""
     options = checks.mapping("storage_options", storage_options)
     return Repository.exists(checks.location("url", url), options)
 
@@ -207,7 +207,7 @@ def _check_roots(allow: object) -> tuple[str, ...]:
 
 
 def _check_limits(limits: object) -> None:
-    """Refuse values that are not `Limits`. Raises OptionError."""
+    """Reject values that are not `Limits`. Raises OptionError."""
     if not isinstance(limits, Limits):
         raise OptionError(
             "limits must be a dl.Limits, such as dl.Limits(max_pixels=10**9), but it is "

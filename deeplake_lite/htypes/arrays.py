@@ -228,7 +228,7 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
 
 
 def holds_text(values: Iterable[object]) -> bool:
-    """Tell whether any of the values is a str or bytes."""
+    """Return whether any of the values is a str or bytes."""
     return any(issubclass(kind, str | bytes) for kind in set(map(type, values)))
 
 

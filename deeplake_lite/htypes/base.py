@@ -437,7 +437,7 @@ def _as_numpy(default: object) -> object:
 
 
 def _fits_json(default: object) -> bool:
-    """Tell whether a default can be stored in the JSON of a schema."""
+    """Return whether a default can be stored in the JSON of a schema."""
     try:
         json.dumps(to_json(default), allow_nan=False)
     except TypeError:
@@ -467,7 +467,7 @@ def pasted(htype: Htype) -> str:
 
 
 def is_nan(value: object) -> bool:
-    """Tell whether a value is a float that is NaN."""
+    """Return whether a value is a float that is NaN."""
     return isinstance(value, float | np.floating) and value != value
 
 
@@ -498,7 +498,7 @@ def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _holds_mask(values: Values, *, deep: bool) -> bool:
-    """Tell whether a list has a masked array; with `deep`, at any depth."""
+    """Return whether a list has a masked array; with `deep`, at any depth."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -610,5 +610,5 @@ def _show_short(value: object) -> str:
 
 
 def _is_strings(value: object) -> TypeGuard[tuple[str, ...]]:
-    """Tell whether a field is a non-empty tuple of strings, which is written as a list."""
+    """Return whether a field is a non-empty tuple of strings, which is written as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

@@ -218,7 +218,7 @@ class Boxes(Htype):
 
 
 def _is_box(value: object) -> bool:
-    """Tell whether a value is a single box, rather than a list of boxes.
+    """Return whether a value is a single box, rather than a list of boxes.
 
     >>> _is_box([1, 2, 3, 4]), _is_box([[1, 2, 3, 4]]), _is_box(np.arange(4))
     (True, False, True)

@@ -232,7 +232,7 @@ class ClassLabel(Htype):
         return numbers
 
     def _check_no_booleans(self, values: Values) -> None:
-        """Refuse booleans where they may be one-hot: True for each class that a row has."""
+        """Reject booleans where they may be one-hot: True for each class that a row has."""
         if self.takes_truth:
             return
         row = _find_boolean(values)

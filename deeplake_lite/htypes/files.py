@@ -36,7 +36,7 @@ def scheme_of(source: str) -> str | None:
 
 
 def is_file_struct(value: object) -> bool:
-    """Tell whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
+    """Return whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)

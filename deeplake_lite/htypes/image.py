@@ -330,7 +330,7 @@ class Image(Htype):
                     except TooLargeError:
                         raise
                     except InvalidValueError:
-                        pass  # Pillow also reads files that are cut short
+                        pass  # Pillow also reads truncated files
             frames = frames_of(image)  # loading the pixels below would close the file
             notice = _bits_notice(image)
             pixels = pillow_pixels(image)
@@ -511,7 +511,7 @@ def _bits_notice(image: Pillow) -> str:
     try:
         codec = codecs.sniff(file)
         is_reduced = codec.reads_fewer_bits(file)
-    except InvalidValueError:  # Pillow also reads files that are cut short
+    except InvalidValueError:  # Pillow also reads truncated files
         return ""
     return reads_8_bits(f"the {codec.name.upper()} file of a Pillow image") if is_reduced else ""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def same_json(a: object, b: object) -> bool:
-    """Tell whether two values are the same JSON, which ``==`` does not.
+    """Return whether two values are the same JSON, which ``==`` does not.
 
     Numbers are compared by value, and objects regardless of the order of their keys, but true is
     not 1, and 0.0 is not -0.0. Values that JSON lacks, such as bytes in a default, are compared
@@ -56,7 +56,7 @@ def canonical_json(value: object) -> str:
 
 
 def check_keys(value: object) -> None:
-    """Refuse a dict with two keys that become the same string in JSON, losing a value.
+    """Reject a dict with two keys that become the same string in JSON, losing a value.
 
     Raises
     ------

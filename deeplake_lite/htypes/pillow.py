@@ -62,7 +62,7 @@ _LOCKS = [RLock() for _ in range(64)]
 
 
 def is_pillow(value: object) -> bool:
-    """Tell whether a value is a Pillow image.
+    """Return whether a value is a Pillow image.
 
     >>> is_pillow(b"")
     False
@@ -171,7 +171,7 @@ def frames_of(image: Image) -> int:
 
 
 def pillow_pixels(image: Image) -> NDArray[Any]:
-    """Return the pixels of an image, upright. Raises InvalidValueError if it does not load.
+    """Return the pixels of an image, upright. Raises InvalidValueError if it cannot be loaded.
 
     >>> from PIL import Image
     >>> pillow_pixels(Image.new("RGB", (4, 3))).shape

@@ -172,7 +172,7 @@ def as_stored(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _is_nat(value: object) -> bool:
-    """Tell whether a value is None, or NaT of NumPy or pandas."""
+    """Return whether a value is None, or NaT of NumPy or pandas."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     kind = type(value)

@@ -50,7 +50,7 @@ def _convert(value: object) -> object:
 
 
 def _holds_tensor(value: object) -> bool:
-    """Tell whether a value is a tensor, or a list that contains one."""
+    """Return whether a value is a tensor, or a list that contains one."""
     if not isinstance(value, list | tuple):
         return is_tensor(type(value))
     kinds = set(map(type, value))

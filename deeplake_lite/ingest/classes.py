@@ -32,7 +32,7 @@ def takes_class_numbers(htype: Htype) -> bool:
 
 
 def check_class_numbers(values: object, htype: Htype) -> None:
-    """Refuse ambiguous numbers: the name of one class, and the number of another.
+    """Reject ambiguous numbers: the name of one class, and the number of another.
 
     Raises
     ------

@@ -79,12 +79,12 @@ class FileNames:
         return None
 
     def is_whole(self, name: object, at: int) -> bool:
-        """Tell whether a value is a file's full name, including its suffix; a number never is."""
+        """Return whether a value is a file's full name, including its suffix; a number never is."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
     def are_all(self, values: Iterable[object]) -> bool:
-        """Tell whether every value names a file with its suffix, and every image is named."""
+        """Return whether every value names a file with its suffix, and every image is named."""
         names = [value for value in values if not is_empty(value)]
         files = [self.find(value) for value in names]
         if not {*range(self._images)}.issubset(files):
@@ -214,7 +214,7 @@ class _Candidate:
 
 
 def is_empty(name: object) -> bool:
-    """Tell whether a row of a table names no file.
+    """Return whether a row of a table names no file.
 
     >>> is_empty(None), is_empty(" "), is_empty(0)
     (True, True, False)

@@ -186,7 +186,7 @@ def _check_label(label: str, own: Collection[str]) -> None:
 
 
 def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
-    """Refuse a type of files for the folder's own columns of strings. Raises SchemaError."""
+    """Reject a type of files for the folder's own columns of strings. Raises SchemaError."""
     for name in own[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:

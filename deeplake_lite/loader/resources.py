@@ -90,7 +90,7 @@ class Resources:
         """Converts the batches."""
         options.check_columns(self.samples.fields)
         rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
-        # Several ranks need the same number of batches: otherwise some wait for ever in the
+        # Several ranks need the same number of batches: otherwise some wait forever in the
         # all-reduce of a batch that the others do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self.samples.epoch_rows
@@ -318,7 +318,8 @@ class Resources:
     def first_image(self, f: Field) -> NDArray[Any]:
         """Return the first image of a column of images, or of sequences of images.
 
-        Images that do not decode are ignored here. The batches that contain them raise the error.
+        Images that cannot be decoded are ignored here. The batches that contain them raise the
+        error.
         """
         samples = self.samples.only([f.name])
         first = spans(min(1, len(samples)), 1)  # nearly always enough, and rows may be large

@@ -120,7 +120,7 @@ RULES = {
     "Conditions": (
         "A condition has one boolean per row. Wrap a tensor in `ANY(…)` or `ALL(…)`. A number is "
         "true unless it is 0, including in JSON; JSON strings, lists and objects count as null, "
-        "and `CAST(x AS BOOLEAN)` refuses them."
+        "and `CAST(x AS BOOLEAN)` rejects them."
     ),
     "Division": (
         "`/` never rounds to an integer. For scalars, `//` and `%` round towards zero: `-7 // 3` "

@@ -277,7 +277,7 @@ def _swapped(name: Path | str) -> DamagedError:
 
 
 def check_regular(name: Path | str) -> None:
-    """Reject a directory, pipe or device where a file should be: opening one may block for ever.
+    """Reject a directory, pipe or device where a file should be: opening one may block forever.
 
     A missing file is not rejected here.
 
@@ -347,7 +347,7 @@ def read_file(name: str, most: int) -> bytes:
 
 
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file, or None if the file does not open. Raises DamagedError."""
+    """Return a range of a file, or None if the file cannot be opened. Raises DamagedError."""
     if name is None:
         return None
     if stop - start >= MAPPED_BYTES and (whole := _map(name)) is not None:

@@ -179,7 +179,7 @@ def sealed(document: Mapping[str, object]) -> dict[str, object]:
 
 
 def check_seal(document: Mapping[str, object], name: str) -> None:
-    """Refuse a JSON object that does not match its digest. Raises DamagedError."""
+    """Reject a JSON object that does not match its digest. Raises DamagedError."""
     try:
         sound = sealed(document)[DIGEST] == document.get(DIGEST)
     except (TypeError, ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """The requirements on every column type, as checks that the tests of a type call.
 
 Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for values that
-the type accepts, and `check_refuses` for values that it refuses.
+the type accepts, and `check_refuses` for values that it rejects.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def check_row(text: str, base: View) -> None:
 
 
 def _has_vector(base: View, name: str, row_id: int) -> bool | None:
-    """Tell whether a browsed row has a value in a column; return None if there is no such row."""
+    """Return whether a browsed row has a value in a column; return None if there is no such row."""
     table: ReadTable = base.rows.table
     if not getattr(table, "has_ids", True):
         return None

@@ -61,7 +61,7 @@ def polars_column(series: Any) -> pa.ChunkedArray:
 
 
 def is_wrong_table(data: object) -> bool:
-    """Tell whether an object passed for rows is a single column, or a polars LazyFrame."""
+    """Return whether an object passed for rows is a single column, or a polars LazyFrame."""
     return is_column(type(data)) or _is_lazy(data)
 
 
@@ -98,7 +98,7 @@ _UNREADABLE = {
 
 
 def _check_polars(kind: object, name: str | None) -> None:
-    """Refuse a polars type that Arrow does not have, also within lists and structs."""
+    """Reject a polars type that Arrow does not have, also within lists and structs."""
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(

@@ -89,7 +89,7 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     Raises
     ------
     InvalidValueError
-        For a map with a duplicate key and for JSON that does not parse, with the row. For a struct
+        For a map with a duplicate key and for invalid JSON, with the row. For a struct
         with two fields of the same name.
 
     Examples

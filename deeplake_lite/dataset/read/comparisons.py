@@ -169,7 +169,7 @@ def _rank(side: object) -> int:
 
 
 def _are_unordered(a: object, b: object) -> bool:
-    """Tell whether two JSON values have no order, such as true and 1, or two lists.
+    """Return whether two JSON values have no order, such as true and 1, or two lists.
 
     >>> _are_unordered(1, 2.5), _are_unordered(True, 1), _are_unordered([1], [2])
     (False, True, True)
@@ -196,7 +196,7 @@ def _as_python(value: Any) -> object:
 
 
 def _has_other_names(classes: ClassLabel, other: object) -> bool:
-    """Tell whether `other` is a column of strings or of other classes, to be compared by name."""
+    """Return whether `other` is a column of strings or of other classes, to be compared by name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -290,7 +290,7 @@ def _as_values(other: Any) -> tuple[object, object]:
 
 
 def _is_per_row(column: Column, values: object, other: object) -> bool:
-    """Tell whether `other` has one value per row."""
+    """Return whether `other` has one value per row."""
     if not isinstance(other, list | tuple | np.ndarray):
         return False
     if column.htype.sql == "json":  # a list may be a single JSON value
@@ -452,7 +452,7 @@ def _canonical(value: object) -> str | None:
 
 
 def _same(a: object, b: object) -> bool:
-    """Tell whether two values are equal; lists are equal if their items are."""
+    """Return whether two values are equal; lists are equal if their items are."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):

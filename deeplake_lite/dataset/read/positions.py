@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_position(index: Any) -> TypeGuard[SupportsIndex]:
-    """Tell whether an index selects a single row: an integer of Python, NumPy, PyTorch or JAX.
+    """Return whether an index selects a single row: an integer of Python, NumPy, PyTorch or JAX.
 
     >>> is_position(3), is_position(np.int64(3)), is_position(np.array(3))
     (True, True, True)

@@ -41,7 +41,7 @@ WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit
 
 
 def check_message(message: object) -> None:
-    """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
+    """Reject a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
         raise InvalidValueError(
             f"A commit's message must be a string, but it is {brief(message)}. Use str(…)."

@@ -236,7 +236,7 @@ def cells_nbytes(cells: Cells) -> int:
 
 
 def is_sequence(values: object) -> bool:
-    """Tell whether values may be one per row, as in a list, an array of one or more axes, a column.
+    """Return whether values may be one per row: a list, an array with at least one axis, a column.
 
     >>> is_sequence([1, 2]), is_sequence("two"), is_sequence(np.array(2))
     (True, False, False)
@@ -270,7 +270,7 @@ def _sliceable_values(name: str, values: object, of: Htype | None) -> object:
 
 
 def _is_columnar(data: object) -> bool:
-    """Tell whether data is organized by column: a dict, a table or a view, but not one column."""
+    """Return whether data is organized by column: a dict, a table or a view, but not one column."""
     if isinstance(data, Mapping | View):
         return True
     return isinstance(data, Tabular) and not is_wrong_table(data)

@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 26
 
 
 def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
-    """Yield the slots whose cells do not decode, with the reason. Files are not decoded.
+    """Yield the slots whose cells cannot be decoded, with the reason. Files are not decoded.
 
     Parameters
     ----------

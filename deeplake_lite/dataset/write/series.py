@@ -31,7 +31,7 @@ def is_series(values: Any) -> bool:
 
 
 def is_arrow(values: object) -> bool:
-    """Tell whether values are an Arrow column: an Array or a ChunkedArray, but not a table."""
+    """Return whether values are an Arrow column: an Array or a ChunkedArray, but not a table."""
     return hasattr(values, "to_pylist") and hasattr(values, "null_count")
 
 
@@ -112,7 +112,7 @@ def _with_none(value: object) -> Any:
 
 
 def is_missing(value: object, *, nan: bool = True) -> bool:
-    """Tell whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
+    """Return whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
 
     >>> [is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
     [True, True, False, False, False]

@@ -142,7 +142,7 @@ class Source:
         return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
 
     def is_cached(self, f: Field) -> bool:
-        """Tell whether `scalar` would return a column without reading."""
+        """Return whether `scalar` would return a column without reading."""
         return not self.table.uncommitted and self._key(f, "scalar") in CACHE
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:

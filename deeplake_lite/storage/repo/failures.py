@@ -39,7 +39,7 @@ WAYS_OUT = {
     errno.EMFILE: "Close some files, or raise the limit of open files (ulimit -n).",
     errno.ENFILE: "Close some files, or raise the limit of open files (ulimit -n).",
 }
-"""What to do about an error of the operating system, by its number."""
+"""Advice about an error of the operating system, by its number."""
 
 
 class MissingError(DamagedError):

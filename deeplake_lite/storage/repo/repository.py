@@ -200,7 +200,7 @@ class Repository:
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
-        """Tell whether there is a repository at `url`. Nothing is created."""
+        """Return whether there is a repository at `url`. Nothing is created."""
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
@@ -243,7 +243,7 @@ class Repository:
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
         """Reject pipes and devices in the place of files that the engine is about to open.
 
-        The engine would wait for a pipe for ever, and Ctrl-C would not end that.
+        The engine would wait for a pipe forever, and Ctrl-C would not end that.
 
         Raises
         ------
@@ -786,7 +786,7 @@ class Repository:
         return diff.updated_chunks
 
     def check_histories(self) -> None:
-        """Reject damaged histories of branches and tags. The engine would follow a circle for ever.
+        """Reject damaged histories of branches and tags. The engine would follow a cycle forever.
 
         Raises
         ------

@@ -88,7 +88,7 @@ class Editing:
     # ---- staging
 
     def stage(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Stage all edits of a request, or none if one is refused."""
+        """Stage all edits of a request, or none if one is rejected."""
         ds = self._dataset()
         edits = [e for part in fields.parts(request, "edits") for e in self._parser.edits(ds, part)]
         check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))

@@ -226,7 +226,7 @@ def to_page(htype: Htype, value: Any) -> object:
 
 
 def is_long(value: object) -> bool:
-    """Tell whether a value is a string that is too long for an input of the page."""
+    """Return whether a value is a string that is too long for an input of the page."""
     return isinstance(value, str) and len(value) > MOST_LETTERS
 
 

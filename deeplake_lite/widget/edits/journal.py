@@ -87,7 +87,7 @@ class Journal:
         self._header = _header(url, branch)
 
     def write(self, line: dict[str, object]) -> bool:
-        """Append a line; tell whether there was room for it.
+        """Append a line; return whether there was room for it.
 
         Raises OSError if the file cannot be written, and TypeError for values that JSON lacks.
         """

@@ -221,7 +221,7 @@ class Facets:
 
 
 def _is_constant(facet: FacetCounts) -> bool:
-    """Tell whether all rows have the same number."""
+    """Return whether all rows have the same number."""
     return facet.get("only") is not None
 
 

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class Card(TypedDict):
-    """What stands for a row or a value without an image."""
+    """The card that is shown for a row or a value without an image."""
 
     kind: str
     """``"null"``, ``"damaged"``, ``"table"``, or the form of a value, such as ``"text"``."""
     text: NotRequired[str | None]
-    """The value in words, or the reason why it does not read."""
+    """The value in words, or the reason why it cannot be read."""
     more: NotRequired[int]
     """Number of letters or lines that are left out."""
     numbers: NotRequired[list[float | None]]

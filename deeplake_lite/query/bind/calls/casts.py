@@ -137,7 +137,7 @@ def _read_time(value: Constant, e: exp.Cast) -> Constant:
 
 
 def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
-    """Refuse a cast of strings within a list or struct to times, of which DuckDB drops digits.
+    """Reject a cast of strings within a list or struct to times, of which DuckDB drops digits.
 
     Raises
     ------
