@@ -24,7 +24,7 @@ from deeplake_lite.dataset.versions.commit import TRIES
 from deeplake_lite.dataset.versions.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.write.contradictions import find_contradictions
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
-from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder
+from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder, vacuums
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
@@ -129,12 +129,12 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
     with repository.lock(), contextlib.ExitStack() as working:
         repository = repository.reopened()  # past the cache: another vacuum may have run
         if not dry_run:
-            working.enter_context(repository.announced(_earlier(now, spared_age)))
+            working.enter_context(vacuums.announced(repository, _earlier(now, spared_age)))
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
         _clear_dead(repository)
-        repository.unpin(now - ANNOUNCED_AGE)
+        vacuums.unpin(repository, now - ANNOUNCED_AGE)
         transactions = _open_transactions(repository)
         held = {
             *named_views.versions_needed(repository),
@@ -143,7 +143,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_earlier(now, spared_age), *starts])
-        with repository.pinned(held):
+        with vacuums.pinned(repository, held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
                 if not dry_run:
@@ -160,7 +160,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
 def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
     """Let versions expire, after recording the ancestors of the versions that stay."""
     repository.add_links(plan.links)
-    repository.expire(cutoff)
+    vacuums.expire(repository, cutoff)
     repository.drop_links(but=plan.links)
 
 
@@ -168,9 +168,9 @@ def _collect(
     repository: Repository, plan: Expiry, limit: datetime, *, dry_run: bool
 ) -> dict[str, int]:
     """Delete the objects older than `limit` that no version needs, or only count them."""
-    counts = Counter(repository.collect(limit, dry_run=dry_run))
+    counts = Counter(vacuums.collect(repository, limit, dry_run=dry_run))
     if dry_run and plan.expiring:
-        counts.update(repository.would_free(plan.expiring, plan.kept, limit))
+        counts.update(vacuums.would_free(repository, plan.expiring, plan.kept, limit))
     return dict(counts)
 
 

@@ -19,7 +19,7 @@ from deeplake_lite.errors import (
     VersionNotFoundError,
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles
-from deeplake_lite.storage.repo import Repository, Session, local_folder, run
+from deeplake_lite.storage.repo import Repository, Session, local_folder, run, vacuums
 from deeplake_lite.storage.state import FORMAT, KEY
 
 
@@ -115,7 +115,7 @@ def test_a_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
 def test_pins_keep_a_version_for_a_while_and_go(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     repository = Repository.open(ds.url)
-    with repository.pinned([ds.version]) as [name]:
+    with vacuums.pinned(repository, [ds.version]) as [name]:
         assert repository.tip(name) == ds.version
         assert name not in repository.branches()
     with pytest.raises(LakeError, match=name):
@@ -163,9 +163,9 @@ class Refusing:
         lambda r: r.delete_tag("t"),
         lambda r: list(r.ancestry("V")),
         lambda r: r.changed_chunks("V", "W"),
-        lambda r: r.unpin(datetime.now(UTC)),
-        lambda r: r.expire(datetime.now(UTC)),
-        lambda r: r.collect(datetime.now(UTC), dry_run=True),
+        lambda r: vacuums.unpin(r, datetime.now(UTC)),
+        lambda r: vacuums.expire(r, datetime.now(UTC)),
+        lambda r: vacuums.collect(r, datetime.now(UTC), dry_run=True),
     ],
 )
 def test_whatever_the_store_refuses_is_an_error_of_ours(tmp_path, ask):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.versions.viewed import is_viewed
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
-from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
+from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref, vacuums
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -275,7 +275,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
     """
     with contextlib.ExitStack() as held:
         try:
-            next(held.enter_context(repository.kept(snapshot_id)).ancestry(snapshot_id))
+            next(held.enter_context(vacuums.kept(repository, snapshot_id)).ancestry(snapshot_id))
         except NotFoundError as error:
             raise VersionNotFoundError(
                 "Only an existing version can be given a name, but a vacuum has deleted version "
