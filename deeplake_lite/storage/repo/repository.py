@@ -338,8 +338,8 @@ class Repository:
         """Return a session based on a current or former tip of the branch, to collect chunks."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
-            # The branch has moved, but the engine makes writers only for tips of branches: pin the
-            # version, which is such a tip, for a moment.
+            # The branch has moved, but the engine creates writers only at the tip of a branch. So
+            # a branch is created at this version for a moment: a pin.
             with self.lock("pins"), pinned(self, [snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()

@@ -129,7 +129,7 @@ def _tips(repository: Repository) -> set[str]:
 
 
 def _check_whole(repository: Repository, snapshot_id: str) -> None:
-    """Refuse a version of which a vacuum has deleted a part. Those with names are trusted.
+    """Reject a version of which a vacuum has deleted a part. Those with names are trusted.
 
     Raises
     ------
