@@ -16,12 +16,7 @@ from deeplake_lite.query.bind.calls import known
 from deeplake_lite.query.bind.calls.aggregates import not_positional, window_parts
 from deeplake_lite.query.bind.calls.special import is_sequence, unnest
 from deeplake_lite.query.bind.clauses import row_order
-from deeplake_lite.query.bind.clauses.endings import (
-    clauses,
-    limit,
-    order_by,
-    stop_early,
-)
+from deeplake_lite.query.bind.clauses.endings import clauses, limit, order_by, stop_early
 from deeplake_lite.query.bind.clauses.grouping import keys_of, over_group, resolve_item
 from deeplake_lite.query.bind.clauses.projection import Lowered, Projection
 from deeplake_lite.query.bind.clauses.sets import set_operation
@@ -34,15 +29,12 @@ from deeplake_lite.query.bind.expressions.lowering import Lowering
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, kind_of
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
-from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, as_source, func, text_of
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import as_source, func
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.tensors.trees import reads
-from deeplake_lite.query.values import (
-    TENSOR,
-    Sql,
-    Tensor,
-    Value,
-)
+from deeplake_lite.query.values import TENSOR, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     import datetime as dt

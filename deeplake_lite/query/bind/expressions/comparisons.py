@@ -17,22 +17,21 @@ from deeplake_lite.query.bind.expressions.digests import (
     with_comparable_digests,
 )
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import agree
+from deeplake_lite.query.bind.scalars.conversions import as_json, by_name, settled
 from deeplake_lite.query.bind.scalars.exact import beside_integers, equal_beside, number_of
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
 from deeplake_lite.query.bind.scalars.kinds import (
-    agree,
-    as_json,
-    by_name,
     goes_as_json,
     is_json,
     is_numpys,
     kind_of,
     lists_structs,
-    settled,
 )
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, with_units
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:

@@ -45,20 +45,17 @@ from deeplake_lite.query.bind.expressions.quantified import (
 from deeplake_lite.query.bind.expressions.types import HUGE, Types
 from deeplake_lite.query.bind.places import add_place, placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats, structs
+from deeplake_lite.query.bind.scalars.agreement import agree
+from deeplake_lite.query.bind.scalars.conversions import as_part, as_text, check_ordered, settled
 from deeplake_lite.query.bind.scalars.exact import beside_integers
 from deeplake_lite.query.bind.scalars.json_compare import compare_json
 from deeplake_lite.query.bind.scalars.json_values import as_condition
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
-    agree,
-    as_part,
-    as_text,
-    check_ordered,
     goes_as_json,
     is_null_constant,
     is_numpys,
     kind_of,
-    settled,
 )
 from deeplake_lite.query.bind.scalars.moments import (
     beside_coarser,
@@ -154,7 +151,6 @@ HANDLERS: dict[str, Handler] = {
 }
 """Functions that lower a node, by the node's key; other nodes are rebuilt over their parts."""
 
-
 _MANY = 200
 """Number of nodes from which on messages show only the beginning of an expression."""
 
@@ -194,7 +190,6 @@ REBUILT = frozenset(
     ]
 )
 """Nodes that DuckDB computes unchanged, over lowered parts."""
-
 
 _LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
 """Functions that take lists of truth values, some of which may be null."""

@@ -18,25 +18,23 @@ from deeplake_lite.query.bind.expressions import comparisons
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import (
+    check_bytes,
+    check_column,
+    parse_fractions,
+    unified,
+)
+from deeplake_lite.query.bind.scalars.conversions import as_json, as_part, as_text, by_name, settled
 from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
-    as_json,
-    as_part,
-    as_text,
-    by_name,
-    check_bytes,
-    check_column,
     has_axes,
     is_json,
     is_null_constant,
     is_numpys,
     kind_of,
     kind_of_two,
-    parse_fractions,
-    settled,
-    unified,
 )
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
@@ -46,7 +44,9 @@ from deeplake_lite.query.bind.scalars.moments import (
 )
 from deeplake_lite.query.database.times import check_microseconds
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.dialect import WORDY, as_list, func, text_of
+from deeplake_lite.query.parse.added_nodes import WORDY
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import as_list, func
 from deeplake_lite.query.values import (
     BOOL,
     BYTES,
