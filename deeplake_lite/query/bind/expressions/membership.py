@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import agree, check_bytes, check_pair
@@ -66,7 +67,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         for v in values
     )
     if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
-        return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
+        return Sql(_any([compare_scalars(exp.EQ, this, v, low, scope) for v in values]), BOOL)
     for value in values:
         agree(this, value)
     options = [agree(value, this) for value in values]

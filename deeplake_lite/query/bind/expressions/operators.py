@@ -14,9 +14,10 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls import growth
-from deeplake_lite.query.bind.expressions import comparisons
+from deeplake_lite.query.bind.expressions.comparisons import chained, compare_scalars
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.expressions.rebuilt import rebuild
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
     check_bytes,
@@ -230,7 +231,7 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
     values = [low.value(p, scope) for p in parts]
     if not any(map(has_axes, values)):
-        return low.generic(e, scope, NUMBER)
+        return rebuild(low, e, scope, NUMBER)
     for part, value in zip(parts, values, strict=True):
         tensor = low.as_tensor(value, text_of(part))
         if tensor.type.dtype != "bool" and isinstance(e, exp.BitwiseNot):
@@ -269,7 +270,7 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Lower LIKE or ILIKE, which see classes by their names."""
     if isinstance(e.this, exp.Like | exp.ILike):
-        raise comparisons.chained(e)
+        raise chained(e)
     pattern = low.value(e.expression, scope)
     if isinstance(pattern, Constant) and isinstance(pattern.value, str):
         _hint_at_glob(pattern.value, e)
@@ -343,7 +344,7 @@ def _with_or(e: exp.DPipe) -> str:
 
 def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
     """Lower LIKE … ESCAPE."""
-    return low.generic(e, scope, BOOL)
+    return rebuild(low, e, scope, BOOL)
 
 
 def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
@@ -356,7 +357,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
         test = (
             low.condition(when, scope)
             if subject is None
-            else low.compare(exp.EQ, subject, when, scope)
+            else compare_scalars(exp.EQ, subject, when, low, scope)
         )
         tests.append(test)
         results.append(low.value(branch.args["true"], scope))
@@ -424,7 +425,7 @@ def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
     parts = [low.value(p, scope) for p in e.expressions]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):
-        return low.generic(e, scope)
+        return rebuild(low, e, scope)
     return Constant(
         [p.value for p in constants],
         lambda: exp.Tuple(expressions=[p.node.copy() for p in constants]),
