@@ -19,7 +19,7 @@ from sqlglot import exp
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import NotFoundError, QueryError, shown_briefly
 from deeplake_lite.query.api import query
-from deeplake_lite.query.parse.dialect import AT
+from deeplake_lite.query.parse.added_nodes import AT
 from deeplake_lite.query.parse.parsing import parse
 
 if TYPE_CHECKING:

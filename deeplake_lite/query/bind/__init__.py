@@ -7,7 +7,7 @@ each kind of node.
 
 from __future__ import annotations
 
-from deeplake_lite.query.bind.calls.call import unknown_function
+from deeplake_lite.query.bind.calls.unknown_function import unknown_function
 from deeplake_lite.query.bind.clauses.select import Binder
 from deeplake_lite.query.bind.expressions.params import Params
 from deeplake_lite.query.bind.scope import SELF

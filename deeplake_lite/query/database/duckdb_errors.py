@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deeplake_lite.query.parse.dialect import OUR_ERROR
+from deeplake_lite.query.parse.duckdb_nodes import OUR_ERROR
 from deeplake_lite.query.parse.parsing import TOO_DEEP
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ LONGEST = 2_000
 """Maximum length of a message, in characters; the middle of a longer one is left out."""
 
 _DATE = "A date must be 'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
-
 
 _RULES: tuple[tuple[str, str], ...] = (
     (r"(?:timestamp|date|time) field value out of range: \"(.*?)\"", _DATE),

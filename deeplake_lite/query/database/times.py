@@ -19,7 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.database.calculator import calculator
-from deeplake_lite.query.parse.dialect import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import func, raises
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 """Microseconds in each of Arrow's coarser units."""
-
 
 _TIMESTAMP = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)(?P<finer>(?<=[.]\d{9})\d+)?"

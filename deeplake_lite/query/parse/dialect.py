@@ -19,9 +19,21 @@ from sqlglot.generator import Generator
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from deeplake_lite.errors import MissingPackageError
+from deeplake_lite.query.parse.added_nodes import (
+    AT,
+    CLAUSES,
+    UNGROUP,
+    WORDY,
+    WRITTEN,
+    Arrange,
+    Ellipsis,
+    Expand,
+    Sample,
+)
+from deeplake_lite.query.parse.clause_order import in_order, note_start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 _Parser: Any = DuckDB.parser_class
 _Generator: Any = DuckDB.generator_class
@@ -29,108 +41,19 @@ _Generator: Any = DuckDB.generator_class
 _PARSED_APART = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
 """Functions with keywords between their arguments."""
 
-AT = "at"
-"""Metadata key of a parameter: the position of its ``?`` in the text."""
-
-WRITTEN = "written"
-"""Metadata key of a type: its name as written."""
-
-WORDY = "wordy"
-"""Metadata key of a list that is written ARRAY[…], which may also mean an item of a column."""
-
 WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
 """Functions of ``condition: weight`` pairs."""
-
-UNGROUP = "ungroup"
-"""Argument of a SELECT node: the lists that UNGROUP BY splits into rows."""
-
-CLAUSES = "clauses"
-"""Argument of a SELECT node: the clauses after LIMIT, in the order written."""
-
-_CLAUSE_ORDER = (
-    (TokenType.WHERE,),
-    (TokenType.GROUP_BY,),
-    (TokenType.HAVING,),
-    (TokenType.WINDOW, TokenType.QUALIFY),
-    (TokenType.ORDER_SIBLINGS_BY,),
-    (TokenType.ORDER_BY,),
-    (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
-    (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
-)
-"""Tokens of clauses in the order in which a query must have them."""
-
 
 _BORROWED = (
     TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
 )  # fmt: skip
 """Tokens of clauses of other databases that stand for the clauses of this language."""
 
-
 _BEFORE_CALLS = {
     TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.GROUP_BY, TokenType.ORDER_BY,
     TokenType.DISTINCT,
 }  # fmt: skip
 """Tokens after which ALL may be a keyword; before a parenthesis, it is a function there."""
-
-
-NAMED = {"limit", "offset", "locks", "sample", "group"}
-"""Clauses that errors may refer to as a whole, so the place is their first word."""
-
-
-def _note_start(e: Any, first: Any) -> None:
-    """Record the position of an expression in the text, unless the parser has."""
-    if isinstance(e, exp.Expression):
-        e.meta.setdefault("start", first.start)
-
-
-def _in_order(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Wrap the parser of a clause, so that it rejects an earlier clause after this one."""
-    turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
-    earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
-
-    def parse_clause(parser: Any) -> Any:
-        # sqlglot has no public way to look at the next token.
-        first = parser._curr  # noqa: SLF001
-        name, clause = first.text.upper(), parse(parser)
-        parts = clause[1] if isinstance(clause[1], list) else [clause[1]]
-        for part in parts if clause[0] in NAMED else ():
-            _note_start(part, first)
-        if parser._match_set(earlier, advance=False):  # noqa: SLF001
-            word = parser._curr.text.upper()  # noqa: SLF001
-            parser.raise_error(f"{word} must come before {name}")
-        return clause
-
-    return parse_clause
-
-
-class Arrange(exp.Expression):
-    """``ARRANGE BY expr, …``: put rows with equal values next to each other."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
-
-
-class Sample(exp.Expression):
-    """``SAMPLE BY weight [REPLACE [TRUE | FALSE]] [LIMIT n | n PERCENT] [SEED n]``."""
-
-    arg_types: ClassVar[dict[str, bool]] = {
-        "this": True,
-        "replace": False,
-        "limit": False,
-        "percent": False,
-        "seed": False,
-    }
-
-
-class Expand(exp.Expression):
-    """``EXPAND BY before, after``: add the rows around each row."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"before": True, "after": True}
-
-
-class Ellipsis(exp.Expression):
-    """``...`` in a subscript."""
-
-    arg_types: ClassVar[dict[str, bool]] = {}
 
 
 def check_extensible(node: Callable[[], object]) -> None:
@@ -232,7 +155,7 @@ class Lakes(DuckDB):
             if token == TokenType.DOT
         }
         QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
-            token: _in_order(token, parser)
+            token: in_order(token, parser)
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
                 TokenType.ORDER_SIBLINGS_BY: lambda self: (UNGROUP, self._ungroup()),
@@ -408,7 +331,7 @@ class Lakes(DuckDB):
         def _parse_field(self, *args: Any, **kwargs: Any) -> Any:
             first = self._curr
             field = super()._parse_field(*args, **kwargs)
-            _note_start(field, first)
+            note_start(field, first)
             return field
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
@@ -518,70 +441,3 @@ def _is_bare_word(e: exp.Expr | None) -> bool:
 def text_of(e: exp.Expr) -> str:
     """Return an expression as a query writes it."""
     return e.sql(dialect=Lakes, unsupported_level=ErrorLevel.IGNORE)
-
-
-def func(name: str, *args: exp.Expr) -> exp.Expr:
-    """Return a call to a DuckDB function."""
-    return exp.Anonymous(this=name, expressions=list(args))
-
-
-OUR_ERROR = "deeplake_lite: "
-"""Beginning of the messages that a query makes DuckDB raise; users see the rest."""
-
-
-def raises(message: str, *more: exp.Expr) -> exp.Expr:
-    """Return a call with which DuckDB raises an error; its message joins a string and SQL.
-
-    >>> raises("There is no ", exp.column("x")).sql("duckdb")
-    "ERROR(CONCAT('deeplake_lite: There is no ', x))"
-    """
-    start = exp.Literal.string(OUR_ERROR + message)
-    return func("error", func("concat", start, *more) if more else start)
-
-
-def as_list(*items: exp.Expr) -> exp.Array:
-    """Return ``[a, b]``; a query is put in parentheses, lest sqlglot write ARRAY(SELECT …).
-
-    >>> as_list(exp.select("1").subquery()).sql("duckdb")
-    '[((SELECT 1))]'
-    """
-    return exp.Array(expressions=[exp.paren(i) if isinstance(i, exp.Query) else i for i in items])
-
-
-ITEM = exp.column("lake_item")
-"""The current item in the body of `each`."""
-
-
-def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return the list of `body` for each `ITEM` of the list `node`; NULL for NULL."""
-    listed = exp.Comprehension(
-        this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
-    )
-    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
-    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
-
-
-def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a balanced tree of AND or OR, whose depth is the logarithm of its length.
-
-    >>> terms = [exp.column("a") for _ in range(1024)]
-    >>> max(node.depth for node in paired(exp.Or, terms).walk())
-    11
-    """
-    while len(terms) > 1:
-        pairs = zip(terms[::2], terms[1::2], strict=False)
-        rest = terms[-1:] if len(terms) % 2 else []
-        terms = [*(kind(this=a, expression=b) for a, b in pairs), *rest]
-    return terms[0]
-
-
-def as_source(query: exp.Query, name: str) -> exp.Subquery:
-    """Return a query in parentheses with an alias, for FROM."""
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
-
-
-def select_from(items: Sequence[exp.Expr], query: exp.Query, name: str) -> exp.Select:
-    """Return ``SELECT items FROM (query) AS name``."""
-    select = exp.Select(expressions=list(items))
-    select.set("from_", exp.From(this=as_source(query, name)))
-    return select

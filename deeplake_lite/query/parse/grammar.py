@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.places import placed
-from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, text_of
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.dialect import text_of
 
 _OPERANDS = frozenset({"this", "expression", "expressions"})
 """Parts of nodes that `PARTS` does not list."""
@@ -76,7 +77,6 @@ PARTS: dict[str, frozenset[str]] = {
     "with": frozenset({"expressions", "recursive"}),
 }  # fmt: skip
 """Parts of nodes, by the node's key, if these are not only operands."""
-
 
 _WORDS = {
     ("limit", "expressions"): "LIMIT BY", ("limit", "this"): "LIMIT within a call",

@@ -13,7 +13,8 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
-from deeplake_lite.query.parse.dialect import Lakes, paired
+from deeplake_lite.query.parse.dialect import Lakes
+from deeplake_lite.query.parse.duckdb_nodes import paired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

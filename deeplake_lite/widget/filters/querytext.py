@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.query.parse.dialect import CLAUSES, Lakes, text_of
+from deeplake_lite.query.parse.added_nodes import CLAUSES
+from deeplake_lite.query.parse.dialect import Lakes, text_of
 from deeplake_lite.query.parse.parsing import parse
 
 if TYPE_CHECKING:

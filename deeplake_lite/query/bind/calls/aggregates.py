@@ -11,22 +11,16 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls import growth, known
 from deeplake_lite.query.bind.expressions.digests import digest_of_rows
+from deeplake_lite.query.bind.scalars.conversions import key_of, ordering
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
-from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, key_of, kind_of, ordering
+from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of
 from deeplake_lite.query.bind.scope import Aggregates, Scope
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers, image_numbers
 from deeplake_lite.query.functions.sums import wide_dtype
-from deeplake_lite.query.parse.dialect import func, text_of
-from deeplake_lite.query.values import (
-    NUMBER,
-    REAL,
-    Grouped,
-    Sql,
-    Tensor,
-    Value,
-    rename_keys,
-)
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
+from deeplake_lite.query.values import NUMBER, REAL, Grouped, Sql, Tensor, Value, rename_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,15 +12,18 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.growth import check_list_of_text
 from deeplake_lite.query.bind.expressions.constants import constant
+from deeplake_lite.query.bind.scalars.conversions import as_text
 from deeplake_lite.query.bind.scalars.json_values import (
     as_condition,
     as_exact_condition,
     json_text,
 )
-from deeplake_lite.query.bind.scalars.kinds import as_text, is_json, kind_of
+from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of
 from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.times import exact_timestamp
-from deeplake_lite.query.parse.dialect import WRITTEN, func, raises, text_of
+from deeplake_lite.query.parse.added_nodes import WRITTEN
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func, raises
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -89,10 +92,8 @@ _MOMENTS = {
 }  # fmt: skip
 """Types of timestamps without a time zone."""
 
-
 _COUNTED = {exp.DType.INTERVAL, exp.DType.TIME, exp.DType.TIMETZ}
 """Types of durations and times of day."""
-
 
 _UNITS = {
     "seconds": [exp.DType.TIMESTAMP_S],

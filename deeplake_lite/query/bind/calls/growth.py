@@ -16,7 +16,8 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.known import EXTENDS_LISTS
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.database.vector_room import HAVE_ROOM, MOST_BYTES
-from deeplake_lite.query.parse.dialect import func, raises, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func, raises
 from deeplake_lite.query.values import Constant, Sql, Value
 
 if TYPE_CHECKING:

@@ -16,19 +16,19 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls.growth import grows
 from deeplake_lite.query.bind.expressions.constants import items_of
+from deeplake_lite.query.bind.scalars.agreement import check_column
+from deeplake_lite.query.bind.scalars.conversions import as_part, settled
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
-    as_part,
-    check_column,
     has_axes,
     is_json,
     is_null_constant,
     kind_of,
-    settled,
 )
 from deeplake_lite.query.bind.scalars.list_order import bind_name
 from deeplake_lite.query.bind.scope import Parameter
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import ANY, JSON, Constant, Kind, Sql, Tensor, Value
 
 if TYPE_CHECKING:

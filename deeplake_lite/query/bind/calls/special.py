@@ -17,23 +17,17 @@ from deeplake_lite.query.bind.expressions.constants import option
 from deeplake_lite.query.bind.expressions.digests import digest, key_of_row
 from deeplake_lite.query.bind.expressions.forms import named, names_of, with_names
 from deeplake_lite.query.bind.places import start_of
+from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.bytes_values import bytes_contain
+from deeplake_lite.query.bind.scalars.conversions import as_text, by_name, settled
 from deeplake_lite.query.bind.scalars.exact import equal_beside
 from deeplake_lite.query.bind.scalars.hashes import hash_of
 from deeplake_lite.query.bind.scalars.json_values import is_of_type, json_contains, json_length
-from deeplake_lite.query.bind.scalars.kinds import (
-    agree,
-    as_text,
-    by_name,
-    is_json,
-    is_numpys,
-    kind_of,
-    lists_structs,
-    settled,
-)
+from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of, lists_structs
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.value_type import Items
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.tensors.trees import keys
 from deeplake_lite.query.values import (

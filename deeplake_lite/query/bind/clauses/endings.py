@@ -11,8 +11,9 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls.aggregates import sort_term
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.places import placed, start_of
-from deeplake_lite.query.parse import dialect
-from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, text_of
+from deeplake_lite.query.parse import added_nodes
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW, Arrange, Clause, Expand, Sample
 from deeplake_lite.query.values import Constant, Value
 
@@ -170,11 +171,11 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
     for part in tree.args.get(CLAUSES) or ():
         with placed(binder.low.text, part):
             match part:
-                case dialect.Arrange():
+                case added_nodes.Arrange():
                     out.append(_lower_arrange(binder, part, scope, projection))
-                case dialect.Sample():
+                case added_nodes.Sample():
                     out.append(_lower_sample(binder, part, scope, projection))
-                case dialect.Expand():
+                case added_nodes.Expand():
                     ends = (part.args["before"], part.args["after"])
                     counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
                     out.append(Expand(*_row_column(tree, scope, projection), *counts))
@@ -182,7 +183,7 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
 
 
 def _lower_arrange(
-    binder: Binder, part: dialect.Arrange, scope: Scope, projection: Projection
+    binder: Binder, part: added_nodes.Arrange, scope: Scope, projection: Projection
 ) -> Arrange:
     low = binder.low
     nodes = [comparable(low.value(e, scope), low, scope) for e in part.expressions]
@@ -190,7 +191,7 @@ def _lower_arrange(
 
 
 def _lower_sample(
-    binder: Binder, part: dialect.Sample, scope: Scope, projection: Projection
+    binder: Binder, part: added_nodes.Sample, scope: Scope, projection: Projection
 ) -> Sample:
     limit, seed, percent = part.args["limit"], part.args["seed"], bool(part.args["percent"])
     return Sample(

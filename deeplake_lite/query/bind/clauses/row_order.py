@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deeplake_lite.query.parse.dialect import as_source, func
+from deeplake_lite.query.parse.duckdb_nodes import as_source, func
 from deeplake_lite.query.plan import ROW
 
 if TYPE_CHECKING:

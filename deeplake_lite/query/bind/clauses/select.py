@@ -12,41 +12,33 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.calls import known
 from deeplake_lite.query.bind.calls.aggregates import not_positional, window_parts
-from deeplake_lite.query.bind.calls.special import is_sequence, unnest
 from deeplake_lite.query.bind.clauses import row_order
-from deeplake_lite.query.bind.clauses.endings import (
-    clauses,
-    limit,
-    order_by,
-    stop_early,
-)
-from deeplake_lite.query.bind.clauses.grouping import keys_of, over_group, resolve_item
+from deeplake_lite.query.bind.clauses.endings import clauses, limit, order_by, stop_early
+from deeplake_lite.query.bind.clauses.grouping import keys_of, resolve_item
 from deeplake_lite.query.bind.clauses.projection import Lowered, Projection
+from deeplake_lite.query.bind.clauses.select_list import lower_items
 from deeplake_lite.query.bind.clauses.sets import set_operation
 from deeplake_lite.query.bind.clauses.subqueries import one_value
 from deeplake_lite.query.bind.clauses.tables import read_from, rename_columns
+from deeplake_lite.query.bind.clauses.ungrouped import is_ungrouped
 from deeplake_lite.query.bind.clauses.unread import leave_out
+from deeplake_lite.query.bind.clauses.where import lower_where
 from deeplake_lite.query.bind.effort import Effort
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.expressions.lowering import Lowering
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars.kinds import is_numpys, kind_of
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
-from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, as_source, func, text_of
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import as_source
 from deeplake_lite.query.plan import Instance, Output, Plan
-from deeplake_lite.query.tensors.trees import reads
-from deeplake_lite.query.values import (
-    TENSOR,
-    Sql,
-    Tensor,
-    Value,
-)
+from deeplake_lite.query.values import TENSOR, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from deeplake_lite.query.bind.expressions.params import Params
     from deeplake_lite.query.run.sources import Source
@@ -55,8 +47,6 @@ if TYPE_CHECKING:
 type Open = Callable[[str, str | None], Source]
 """Opens a source by its URL or name, and a version."""
 
-type _Item = tuple[str, Value, exp.Expr]
-"""An item of the select list: its name, its value and its expression."""
 
 type RunSubquery = Callable[[Plan], Any]
 """Runs the plan of a subquery and returns its only value; None without a row."""
@@ -131,7 +121,7 @@ class Binder:
             for name, value in lowered.columns.items()
         )
         udfs = tuple(self.low.udfs.values())
-        leave_out(lowered.sql)
+        leave_out(lowered.sql)  # first, so that what the query does not need is not read either
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
         for i in self.instances:
             i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
@@ -291,32 +281,24 @@ class Binder:
             out.set("from_", exp.From(this=source))
         if joins:
             out.set("joins", joins)
-        conditions = self._where(tree, scope)
+        conditions = lower_where(low, tree, scope)
         if conditions:
             out.set("where", exp.Where(this=exp.and_(*conditions)))
         keys = keys_of(tree, scope, low)
         if keys:
             out.set("group", exp.Group(expressions=keys))
         scope = replace(scope, grouped=tree.args.get("group") is not None)
-        values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
+        values = lower_items(low, tree, scope, {k.sql("duckdb") for k in keys})
         for item, value in zip(tree.expressions, values.values(), strict=False):
             self._record_ungrouped(item, _nodes(value), keys, scope)
-        if bare:
+        if bare:  # an expression only compares the rows, so no tensor has to be read later
             values = {
                 n: Sql(comparable(v, low, scope), TENSOR)
                 if is_numpys(v)
                 else Sql(low.as_sql(v, scope), kind_of(v))
                 for n, v in values.items()
             }
-        for clause in ("having", "qualify"):
-            if part := tree.args.get(clause):
-                kind = exp.Having if clause == "having" else exp.Qualify
-                node = low.clause(part.this, replace(scope, names_first=clause == "having"))
-                if clause == "qualify":
-                    with placed(low.text, part.this):
-                        _check_windows(part.this, [node, *_nodes(*values.values())])
-                self._record_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
-                out.set(clause, kind(this=node))
+        self._filter_groups(tree, out, scope, keys, values)
         projection = Projection()
         distinct = tree.args.get("distinct")
         lazy = outermost and not (scope.grouped or scope.aggregated)
@@ -326,17 +308,7 @@ class Binder:
             for name, v in values.items()
         }
         if distinct is not None:
-            on = distinct.args.get("on")
-            distinct_values = (
-                [
-                    low.value(resolve_item(p, tree, scope, "DISTINCT ON"), scope)
-                    for p in on.expressions
-                ]
-                if on is not None
-                else values.values()
-            )
-            terms = [not_positional(comparable(v, low, scope)) for v in distinct_values]
-            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=terms)))
+            out.set("distinct", self._distinct(distinct, tree, scope, values))
         if order := tree.args.get("order"):
             terms = order_by(self, order, scope, list(values.values()))
             for written, term in zip(order.expressions, terms, strict=False):
@@ -348,125 +320,49 @@ class Binder:
         ending = clauses(self, tree, scope, projection)
         for e in _ends(tree) if scope.grouped or scope.aggregated else ():
             self._record_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
+        # The result of a join is sorted after it has been counted, lest it exceed the memory.
         sorts = row_order.sorted_afterwards(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
+        # After all clauses, since ORDER BY and SAMPLE BY may add columns. DuckDB needs one.
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         stop_early(tree, scope, out, count)
+        # Without a LIMIT, an expression such as `x IN (SELECT …)` is independent of the order.
         rows = (not bare or count is not None) and not sorts
         row_order.make_deterministic(out, scope, rows=rows, most=count)
         return Lowered(out, columns, count, ending, tuple(order))
 
-    def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
-        where = tree.args.get("where")
-        if where is None:
-            return []
-        alone = not tree.args.get("joins") and len(scope.relations) == 1
-        instance = scope.relations[0].instance if alone else None
-        conditions: list[exp.Expr] = []
-        for part in _conjuncts(where.this):
-            node = self.low.clause_of_rows(part, scope, "WHERE")
-            conditions.append(exp.paren(node))
-            if instance is not None:
-                _note_condition(instance, node)
-        return conditions
+    def _filter_groups(
+        self,
+        tree: exp.Select,
+        out: exp.Select,
+        scope: Scope,
+        keys: list[exp.Expr],
+        values: dict[str, Value],
+    ) -> None:
+        """Lower HAVING, where an alias goes before a column of that name, and QUALIFY."""
+        low = self.low
+        for clause in ("having", "qualify"):
+            if part := tree.args.get(clause):
+                kind = exp.Having if clause == "having" else exp.Qualify
+                node = low.clause(part.this, replace(scope, names_first=clause == "having"))
+                if clause == "qualify":
+                    with placed(low.text, part.this):
+                        _check_windows(part.this, [node, *_nodes(*values.values())])
+                self._record_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
+                out.set(clause, kind(this=node))
 
-    def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
-        """Lower the select list; return the values by name.
-
-        Raises
-        ------
-        QueryError
-            For a mixture of aggregates and values of rows, without GROUP BY.
-        """
-        items: list[_Item] = []
-        aggregates: list[exp.Expr] = []
-        row_values: list[exp.Expr] = []
-        for item in tree.expressions:
-            star = _star(item)
-            if star is not None:
-                with placed(self.low.text, item):
-                    items += self._star(star, item, scope, keys)
-                row_values.append(item)
-                continue
-            e = item.unalias()
-            if e.find(exp.Star) is not None and not _counts_rows(e):
-                raise QueryError(
-                    "* must stand alone or follow a source, as in source.*, but the query has "
-                    f"{text_of(item)}."
-                )
-            is_alias = isinstance(item, exp.Alias)
-            name = item.alias if is_alias else _name_of(e)
-            before = scope.aggregates.count
-            value = self.low.value(e, scope.within_alias(name) if is_alias else scope)
-            if scope.aggregates.count > before:
-                aggregates.append(e)
-            elif _reads_rows(value, scope):
-                row_values.append(e)
-            if scope.grouped:
-                with placed(self.low.text, e):
-                    value = over_group(value, keys, e, scope, self.low)
-            items.append((name, value, e))
-            self.low.outputs[name] = start_of(e)
-        if aggregates and row_values and not scope.grouped:
-            raise QueryError(
-                "Without GROUP BY, aggregates cannot be selected alongside values of rows, but "
-                f"{text_of(aggregates[0])} has one value for all rows, and "
-                f"{text_of(row_values[0])} one per row. GROUP BY the latter, take a LIST of it, or "
-                "put OVER () after the aggregate."
-            )
-        return _unique(self._split_lists(items, tree, scope))
-
-    def _split_lists(
-        self, items: list[_Item], tree: exp.Select, scope: Scope
-    ) -> list[tuple[str, Value]]:
-        """Return the select list, with UNNEST of the lists that UNGROUP BY splits into rows."""
-        parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
-        split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
-        known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
-        missing = [part for part in parts if part not in known and not split]
-        if missing:
-            with placed(self.low.text, missing[0]):
-                raise QueryError(
-                    "UNGROUP BY must be followed by columns of the select list, or by SPLIT for "
-                    f"all of its lists, but it is {text_of(missing[0])}."
-                )
-        out = []
-        for name, value, e in items:
-            if is_sequence(value) if split else e in parts or exp.column(name) in parts:
-                value = unnest(self.low, value, e, scope)
-                scope.aliases[name] = func("UNNEST", e.copy())  # so that ORDER BY sees the items
-            out.append((name, value))
-        return out
-
-    def _star(self, star: exp.Star, item: exp.Expr, scope: Scope, keys: set[str]) -> list[_Item]:
-        table = item.table if isinstance(item, exp.Column) else None
-        if table and table not in [r.alias for r in scope.relations]:
-            raise scope.unknown("*", table)
-        left_out = {c.name for c in star.args.get("except_") or ()}
-        replacements = {a.alias: a.this for a in star.args.get("replace") or ()}
-        renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
-        known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
-        parts = [*(star.args.get("except_") or ()), *(star.args.get("replace") or ())]
-        named = {part.alias_or_name: part for part in parts}
-        named |= {a.this.name: a for a in star.args.get("rename") or ()}
-        for name in named.keys() - known:
-            with placed(self.low.text, named[name]):
-                raise scope.unknown(name, table or None)
-        items: list[_Item] = []
-        for relation in scope.relations:
-            if table not in (None, "", relation.alias):
-                continue
-            for name in relation.columns:
-                if name in left_out or (not table and name in relation.hidden):
-                    continue
-                by = None if name in scope.merged and not table else relation.alias
-                e = replacements.get(name, exp.column(name, table=by))
-                unnamed = by == "" and name not in replacements
-                value = relation.columns[name] if unnamed else self.low.value(e, scope)
-                if scope.grouped:
-                    value = over_group(value, keys, e, scope, self.low)
-                items.append((renamed.get(name, name), value, e))
-        return items
+    def _distinct(
+        self, distinct: exp.Distinct, tree: exp.Select, scope: Scope, values: dict[str, Value]
+    ) -> exp.Distinct:
+        """Lower DISTINCT, which always becomes DISTINCT ON: rows are equal if their keys are."""
+        on = distinct.args.get("on")
+        if on is not None:
+            written = (resolve_item(p, tree, scope, "DISTINCT ON") for p in on.expressions)
+            compared = [self.low.value(p, scope) for p in written]
+        else:
+            compared = list(values.values())
+        terms = [not_positional(comparable(v, self.low, scope)) for v in compared]
+        return exp.Distinct(on=exp.Tuple(expressions=terms))
 
     def _record_ungrouped(
         self,
@@ -483,9 +379,7 @@ class Binder:
         """
         is_group = groups or scope.grouped or scope.aggregated
         start = start_of(e)
-        if start is not None and any(
-            _takes_rows(node, keys) if is_group else _has_windows_of_groups(node) for node in nodes
-        ):
+        if start is not None and is_ungrouped(nodes, keys, is_group=is_group):
             self.ungrouped.append(start)
 
     def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
@@ -499,36 +393,6 @@ class Binder:
         return f"{prefix}{self.count}"
 
 
-def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conditions that AND joins, at any depth of parentheses."""
-    if isinstance(e, exp.And):
-        yield from _conjuncts(e.this)
-        yield from _conjuncts(e.expression)
-    elif isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
-        yield from _conjuncts(e.this)
-    else:
-        yield e
-
-
-def _note_condition(instance: Instance, node: exp.Expr) -> None:
-    """Add a condition to its source, if it depends on that source alone.
-
-    Conditions on stored columns are tested first, so that fewer rows are left to compute for those
-    on precomputed columns.
-    """
-    columns = list(node.find_all(exp.Column))
-    of_others = any(c.table != instance.table for c in columns)
-    if of_others or node.find(exp.Select, exp.Window) is not None:
-        instance.is_filtered_later = True
-        return
-    precomputed = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.precomputed))
-    if precomputed:
-        instance.staged.append((node, precomputed))
-        instance.staged.sort(key=lambda part: any(reads(instance.precomputed[n]) for n in part[1]))
-    elif columns:
-        instance.cheap.append(node)
-
-
 def _nodes(*values: Value) -> list[exp.Expr]:
     """Return the SQL expressions of values."""
     nodes: list[exp.Expr] = []
@@ -538,32 +402,6 @@ def _nodes(*values: Value) -> list[exp.Expr]:
         elif isinstance(value, Sql):
             nodes.append(value.node)
     return nodes
-
-
-def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
-    """Return whether an expression over a group has a column outside of keys and aggregates."""
-    if node in keys or isinstance(node, exp.Query):
-        return False
-    if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
-        return False
-    return isinstance(node, exp.Column) or any(
-        _takes_rows(part, keys) for part in node.iter_expressions()
-    )
-
-
-def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Return whether PARTITION BY or ORDER BY of a window has an aggregate, so that rows group."""
-    parts = (
-        part
-        for window in node.find_all(exp.Window)
-        for part in (*(window.args.get("partition_by") or ()), window.args.get("order"))
-        if part is not None
-    )
-    return any(
-        call.name.upper() in known.AGGREGATES
-        for part in parts
-        for call in part.find_all(exp.Anonymous)
-    )
 
 
 def _ends(tree: exp.Expr) -> list[exp.Expr]:
@@ -579,53 +417,6 @@ def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
             f"QUALIFY must test a window function, but {text_of(e)} has none. Write WHERE, or "
             "HAVING after GROUP BY."
         )
-
-
-def _star(item: exp.Expr) -> exp.Star | None:
-    if isinstance(item, exp.Star):
-        return item
-    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        return item.this
-    return None
-
-
-def _counts_rows(e: exp.Expr) -> bool:
-    """Return whether every ``*`` of an expression is in COUNT(*) or in a subquery."""
-    return all(
-        isinstance(star.parent, exp.Anonymous)
-        or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
-        for star in e.find_all(exp.Star)
-    )
-
-
-def _name_of(e: exp.Expr) -> str:
-    """Return the name of an item without an alias: the name of its column, or its text."""
-    return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
-
-
-def _reads_rows(value: Value, scope: Scope) -> bool:
-    """Return whether a value of the select list differs from row to row."""
-    nodes = list(value.env.values()) if isinstance(value, Tensor) else []
-    nodes += [value.node] if isinstance(value, Sql) else []
-    tables = {relation.table for relation in scope.relations}
-    columns = (column for node in nodes for column in node.find_all(exp.Column))
-    return any(c.table in tables and c.find_ancestor(exp.Query) is None for c in columns)
-
-
-def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
-    """Return values by name; a repeated name gets a number.
-
-    >>> list(_unique([("x", 1), ("x", 2)]))
-    ['x', 'x_1']
-    """
-    out: dict[str, Value] = {}
-    for name, value in items:
-        unique, number = name, 0
-        while unique in out:
-            number += 1
-            unique = f"{name}_{number}"
-        out[unique] = value
-    return out
 
 
 def _output(name: str, value: Value) -> Output:

@@ -17,20 +17,14 @@ from deeplake_lite.query.bind.expressions.digests import comparable, stored_type
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import agree, check_column
+from deeplake_lite.query.bind.scalars.conversions import as_json, as_text
 from deeplake_lite.query.bind.scalars.json_values import json_key
-from deeplake_lite.query.bind.scalars.kinds import (
-    WORDS,
-    agree,
-    as_json,
-    as_text,
-    check_column,
-    goes_as_json,
-    is_numpys,
-    kind_of,
-)
+from deeplake_lite.query.bind.scalars.kinds import WORDS, goes_as_json, is_numpys, kind_of
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
-from deeplake_lite.query.parse.dialect import CLAUSES, UNGROUP, select_from
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.duckdb_nodes import select_from
 from deeplake_lite.query.values import (
     REAL,
     TEXT,

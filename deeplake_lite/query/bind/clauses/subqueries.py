@@ -17,7 +17,8 @@ from deeplake_lite.query.bind.calls.aggregates import map_rows
 from deeplake_lite.query.bind.effort import SUBQUERY_COST
 from deeplake_lite.query.bind.expressions.constants import as_array, null_tensor
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.parse.dialect import select_from, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import select_from
 from deeplake_lite.query.values import TENSOR, Literal_, Sql, Tensor, Value
 
 if TYPE_CHECKING:

@@ -9,23 +9,19 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.digests import compare_digests, count_argument
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
 from deeplake_lite.query.bind.places import placed
-from deeplake_lite.query.bind.scalars.kinds import is_numpys, unified
+from deeplake_lite.query.bind.scalars.agreement import unified
+from deeplake_lite.query.bind.scalars.kinds import is_numpys
 from deeplake_lite.query.bind.scope import OWN, Relation, Scope, relation_columns
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.run.sources import kind_of as kind_of_htype
 from deeplake_lite.query.run.sources import type_of
-from deeplake_lite.query.values import (
-    Cell,
-    Constant,
-    Plain,
-    Sql,
-    Tensor,
-    Value,
-)
+from deeplake_lite.query.values import Cell, Constant, Plain, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -283,7 +279,7 @@ def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return whether two values are equal; tensors are compared as a whole."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a) and is_numpys(b):
         return compare_digests(exp.EQ, a, b, low, scope)
-    return low.compare(exp.EQ, a, b, scope)
+    return compare_scalars(exp.EQ, a, b, low, scope)
 
 
 def _either(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:

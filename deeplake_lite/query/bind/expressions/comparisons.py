@@ -16,23 +16,37 @@ from deeplake_lite.query.bind.expressions.digests import (
     validity,
     with_comparable_digests,
 )
+from deeplake_lite.query.bind.expressions.quantified import compare_with_each, is_quantified
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import agree
+from deeplake_lite.query.bind.scalars.conversions import (
+    as_json,
+    as_part,
+    by_name,
+    check_ordered,
+    settled,
+)
 from deeplake_lite.query.bind.scalars.exact import beside_integers, equal_beside, number_of
+from deeplake_lite.query.bind.scalars.json_compare import compare_json
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
 from deeplake_lite.query.bind.scalars.kinds import (
-    agree,
-    as_json,
-    by_name,
     goes_as_json,
     is_json,
     is_numpys,
     kind_of,
     lists_structs,
-    settled,
 )
-from deeplake_lite.query.bind.scalars.moments import differ_in_unit, with_units
+from deeplake_lite.query.bind.scalars.moments import (
+    beside_coarser,
+    compare_out_of_range,
+    differ_in_unit,
+    is_fine,
+    with_units,
+)
+from deeplake_lite.query.bind.scalars.nan import exclude_nan
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
@@ -45,6 +59,41 @@ COMPARISON: dict[type[exp.Expr], str] = {
 """Comparison operators and their names in the function registry."""
 
 _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
+
+
+def compare_scalars(
+    kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a comparison of scalars.
+
+    Classes compare by name and JSON by value, and NaN equals nothing.
+    """
+    if is_quantified(right):
+        return compare_with_each(kind, left, right, low, scope)
+    left, right = settled(left, low, scope), settled(right, low, scope)
+    left, right = low.types.refined(left), low.types.refined(right)
+    kind, left, right = beside_integers(kind, left, right)
+    if kind is exp.NEQ:  # so that `<>` is true for NaN, where all other comparisons are false
+        return exp.not_(exp.paren(compare_scalars(exp.EQ, left, right, low, scope)))
+    if goes_as_json(left, right):
+        return compare_json(kind, left, right, low, scope)
+    if kind is not exp.EQ:
+        check_ordered(left, right)
+    # A constant beyond the range of nanoseconds has no form that SQL could compare.
+    if (always := compare_out_of_range(kind, left, right)) is not None:
+        side = left if is_fine(left) else right
+        present = exp.not_(exp.Is(this=low.as_sql(side, scope), expression=exp.null()))
+        constant = exp.true() if always else exp.false()
+        return exp.Case(ifs=[exp.If(this=present, true=constant)])
+    left, right = with_units(agree(left, right), agree(right, left), low)
+    if kind_of(left).name == kind_of(right).name == "list":  # DuckDB compares their items directly
+        left, right = as_part(left), as_part(right)
+    a, b = low.as_sql(left, scope), low.as_sql(right, scope)
+    kinds = kind_of(left), kind_of(right)
+    node = beside_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
+    if beside_floats.are_mixed(*kinds):
+        node = beside_floats.compare(kind, (a, b), kinds)
+    return exclude_nan(node, [(a, left), (b, right)])
 
 
 def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -63,7 +112,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     kind, left, right = beside_integers(type(e), *with_comparable_digests(left, right, low))
     if not goes_as_json(left, right) and _is_elementwise(left, right):
         return low.call(COMPARISON[kind], [left, right], {}, e)
-    return Sql(low.compare(kind, left, right, scope), BOOL)
+    return Sql(compare_scalars(kind, left, right, low, scope), BOOL)
 
 
 def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
@@ -192,7 +241,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return Sql(_null_safe_of_moments(e, left, right, low, scope), BOOL)
     if goes_as_json(left, right):
         if any(number_of(side) is not None for side in (left, right)):
-            equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
+            equal = func("coalesce", compare_scalars(exp.EQ, left, right, low, scope), exp.false())
             return Sql(exp.not_(equal) if isinstance(e, exp.NullSafeNEQ) else equal, BOOL)
         sides = [json_key(as_json(agree(*pair), low, scope)) for pair in pairs]
     else:
@@ -219,7 +268,7 @@ def _null_safe_of_moments(
         exp.Is(this=exp.paren(low.as_sql(side, scope)), expression=exp.null())
         for side in (left, right)
     ]
-    equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
+    equal = func("coalesce", compare_scalars(exp.EQ, left, right, low, scope), exp.false())
     same = exp.paren(exp.or_(equal, exp.and_(*nulls)))
     return exp.not_(same) if isinstance(e, exp.NullSafeNEQ) else same
 

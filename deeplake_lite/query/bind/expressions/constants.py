@@ -17,7 +17,8 @@ from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.value_type import Items
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import Constant, Given, Tensor
 
 if TYPE_CHECKING:

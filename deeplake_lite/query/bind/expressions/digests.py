@@ -13,18 +13,10 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.forms import innermost, with_comparable_names
-from deeplake_lite.query.bind.scalars.kinds import is_numpys, key_of
+from deeplake_lite.query.bind.scalars.conversions import key_of
+from deeplake_lite.query.bind.scalars.kinds import is_numpys
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.values import (
-    Call,
-    Cell,
-    Choice,
-    Literal_,
-    Meta,
-    Tensor,
-    Tree,
-    Value,
-)
+from deeplake_lite.query.values import Call, Cell, Choice, Literal_, Meta, Tensor, Tree, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.expressions.lowering import Lowering

@@ -16,7 +16,7 @@ from sqlglot import exp
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import ClassLabel, Mask
 from deeplake_lite.htypes.times import cast_time
-from deeplake_lite.query.bind.scalars.kinds import WITHOUT_NAMES
+from deeplake_lite.query.bind.scalars.agreement import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
 from deeplake_lite.query.functions.binding import as_int64

@@ -10,82 +10,26 @@ from __future__ import annotations
 import datetime as dt
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import InvalidValueError, NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.htypes import ClassLabel, Scalar
-from deeplake_lite.query.bind.calls import aggregates, call, casts, lambdas
+from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.effort import EXPRESSION_COST, Effort
-from deeplake_lite.query.bind.expressions import (
-    clock,
-    comparisons,
-    membership,
-    names,
-    operators,
-    subscripts,
-)
-from deeplake_lite.query.bind.expressions.constants import as_array
 from deeplake_lite.query.bind.expressions.folding import fold, fold_to_sql
-from deeplake_lite.query.bind.expressions.forms import (
-    as_truths,
-    with_names_beside_texts,
-    with_one_list_of_names,
-    with_types_of_nulls,
-)
-from deeplake_lite.query.bind.expressions.quantified import (
-    compare_with_each,
-    is_quantified,
-    quantified,
-)
-from deeplake_lite.query.bind.expressions.types import HUGE, Types
+from deeplake_lite.query.bind.expressions.handlers import HANDLERS
+from deeplake_lite.query.bind.expressions.numpy_calls import call_function
+from deeplake_lite.query.bind.expressions.numpy_inputs import as_tensor
+from deeplake_lite.query.bind.expressions.rebuilt import rebuild
+from deeplake_lite.query.bind.expressions.types import Types
 from deeplake_lite.query.bind.places import add_place, placed, start_of
-from deeplake_lite.query.bind.scalars import beside_floats, structs
-from deeplake_lite.query.bind.scalars.exact import beside_integers
-from deeplake_lite.query.bind.scalars.json_compare import compare_json
 from deeplake_lite.query.bind.scalars.json_values import as_condition
-from deeplake_lite.query.bind.scalars.kinds import (
-    WORDS,
-    agree,
-    as_part,
-    as_text,
-    check_ordered,
-    goes_as_json,
-    is_null_constant,
-    is_numpys,
-    kind_of,
-    settled,
-)
-from deeplake_lite.query.bind.scalars.moments import (
-    beside_coarser,
-    compare_out_of_range,
-    is_fine,
-    with_units,
-)
-from deeplake_lite.query.bind.scalars.nan import exclude_nan
-from deeplake_lite.query.database.times import microseconds_of
-from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
+from deeplake_lite.query.bind.scalars.kinds import WORDS, is_numpys, kind_of
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW, Instance, Udf
-from deeplake_lite.query.values import (
-    ANY,
-    BOOL,
-    NUMBER,
-    TEXT,
-    TIME,
-    Call,
-    Constant,
-    Given,
-    Kind,
-    Literal_,
-    Sql,
-    Tensor,
-    Value,
-)
+from deeplake_lite.query.values import ANY, Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,66 +37,6 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.expressions.params import Params
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.functions import Function
-
-
-type Handler = Callable[[Any, Any, Scope], Value]
-
-HANDLERS: dict[str, Handler] = {
-    "column": names.column,
-    "dot": names.dot,
-    "identifier": lambdas.parameter_of_lambda,
-    "lambda": lambdas.refuse,
-    "literal": names.literal,
-    "boolean": names.boolean,
-    "null": names.null,
-    "placeholder": names.placeholder,
-    "parameter": names.parameter,
-    "paren": operators.paren,
-    "neg": operators.neg,
-    "array": operators.array_of,
-    "and": operators.and_,
-    "or": operators.or_,
-    "not": operators.not_,
-    "between": comparisons.between,
-    "nullsafeeq": comparisons.null_safe,
-    "nullsafeneq": comparisons.null_safe,
-    "in": membership.in_,
-    "is": comparisons.is_,
-    "like": operators.like,
-    "dpipe": operators.dpipe,
-    "escape": operators.escape,
-    "case": operators.case,
-    "if": operators.if_,
-    "cast": casts.cast,
-    "interval": operators.interval,
-    "extract": operators.extract,
-    "currentdate": clock.current_time,
-    "currenttime": clock.current_time,
-    "currenttimestamp": clock.current_time,
-    "localtime": clock.current_time,
-    "localtimestamp": clock.current_time,
-    "exists": membership.exists,
-    "struct": structs.struct_of,
-    "propertyeq": structs.property_of,
-    "subquery": membership.subquery,
-    "any": quantified,
-    "all": quantified,
-    "tuple": operators.tuple_of,
-    "bitwiseand": operators.bitwise,
-    "bitwiseor": operators.bitwise,
-    "bitwisenot": operators.bitwise,
-    "arrayoverlaps": operators.overlaps,
-    "bracket": subscripts.bracket,
-    "ilike": operators.like,
-    "trycast": casts.cast,
-    "anonymous": call.call,
-    "window": aggregates.window,
-    "filter": aggregates.filter_,
-    "withingroup": aggregates.within_group,
-    **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
-    **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
-}
-"""Functions that lower a node, by the node's key; other nodes are rebuilt over their parts."""
 
 
 _MANY = 200
@@ -163,47 +47,6 @@ _udf_numbers = count()
 
 _MOST_TRACES = 200
 """Maximum number of expressions of a query whose places are recorded."""
-
-_INSTEAD: dict[type[exp.Expr], str] = {
-    exp.JSONExtract: " Write a subscript: meta['key'].",
-    exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
-}
-"""How to write operators of other databases in this language."""
-
-REBUILT = frozenset(
-    [
-        "attimezone",
-        "bitwiseand",
-        "bitwiseleftshift",
-        "bitwisenot",
-        "bitwiseor",
-        "bitwiserightshift",
-        "bitwisexor",
-        "collate",
-        "escape",
-        "glob",
-        "hexstring",
-        "regexpilike",
-        "regexplike",
-        "similarto",
-        "startswith",
-        "strposition",
-        "substring",
-        "trim",
-        "tuple",
-    ]
-)
-"""Nodes that DuckDB computes unchanged, over lowered parts."""
-
-
-_LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
-"""Functions that take lists of truth values, some of which may be null."""
-
-_OF_TEXTS = {
-    "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
-    "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
-}  # fmt: skip
-"""Nodes that take strings, and classes by their names, and the kinds of their results."""
 
 
 @dataclass(frozen=True)
@@ -303,22 +146,7 @@ class Lowering:
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
         """Return a value as a tensor, for NumPy."""
-        match value:
-            case Tensor():
-                return value
-            case Constant(None):  # of the smallest type, so that it widens no other
-                kind = Kind("number", htype=Scalar("int8", nullable=True))
-                return self.as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text)
-            case Constant(constant):
-                return Tensor(Literal_(*as_array(constant)), {}, text)
-            case Sql():
-                node, kind = _in_64_bits(self.types.refined(value))
-                type_ = _given_type(kind)
-                if _is_span(kind) or (kind == TIME and self.types.of(node) == "INTERVAL"):
-                    # An INTERVAL reaches Arrow in nanoseconds, which overflow after 292 years.
-                    node, type_ = microseconds_of(node), Type("timedelta64[us]")
-                key = _key(node)
-                return Tensor(Given(key, type_), {key: node}, text)
+        return as_tensor(value, text, self.types)
 
     def _precompute(self, tensor: Tensor, scope: Scope) -> exp.Expr:
         """Let a tree be precomputed, and return the column or the function call with its value."""
@@ -409,7 +237,7 @@ class Lowering:
     def _value(self, e: exp.Expr, scope: Scope) -> Value:
         handler = HANDLERS.get(e.key)
         try:
-            result = fold(handler(self, e, scope) if handler else self.generic(e, scope))
+            result = fold(handler(self, e, scope) if handler else rebuild(self, e, scope))
         except (QueryError, NotFoundError) as error:
             add_place(error, self.text, e)
             raise
@@ -433,64 +261,6 @@ class Lowering:
         if start is not None:
             computed = (n for n in nodes if not isinstance(n, exp.Column | exp.Literal))
             self.traces += ((start, node) for node in computed)
-
-    def generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
-        """Rebuild a node over its lowered parts, which must be scalars.
-
-        Raises
-        ------
-        QueryError
-            For a node that is not part of the language.
-        """
-        if e.key not in REBUILT:
-            way = _INSTEAD.get(type(e), "")
-            raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.{way}")
-        node, of_text = e.copy(), e.key in _OF_TEXTS
-        for name, part in list(e.args.items()):
-            if isinstance(part, exp.Expr):
-                node.set(name, self._part(part, scope, of_text=of_text))
-            elif isinstance(part, list):
-                node.set(name, [self._part(p, scope, of_text=of_text) for p in part])
-        return Sql(node, _OF_TEXTS.get(e.key, kind))
-
-    def _part(self, part: Any, scope: Scope, *, of_text: bool) -> Any:
-        if isinstance(part, exp.DataType | exp.Identifier | exp.Var | str) or not isinstance(
-            part, exp.Expr
-        ):
-            return part
-        value = settled(self.value(part, scope), self, scope)
-        return as_text(value, self, scope) if of_text else self.as_sql(as_part(value), scope)
-
-    def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
-        """Return a comparison of scalars.
-
-        Classes compare by name and JSON by value, and NaN equals nothing.
-        """
-        if is_quantified(right):
-            return compare_with_each(kind, left, right, self, scope)
-        left, right = settled(left, self, scope), settled(right, self, scope)
-        left, right = self.types.refined(left), self.types.refined(right)
-        kind, left, right = beside_integers(kind, left, right)
-        if kind is exp.NEQ:
-            return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
-        if goes_as_json(left, right):
-            return compare_json(kind, left, right, self, scope)
-        if kind is not exp.EQ:
-            check_ordered(left, right)
-        if (always := compare_out_of_range(kind, left, right)) is not None:
-            side = left if is_fine(left) else right
-            present = exp.not_(exp.Is(this=self.as_sql(side, scope), expression=exp.null()))
-            constant = exp.true() if always else exp.false()
-            return exp.Case(ifs=[exp.If(this=present, true=constant)])
-        left, right = with_units(agree(left, right), agree(right, left), self)
-        if kind_of(left).name == kind_of(right).name == "list":
-            left, right = as_part(left), as_part(right)
-        a, b = self.as_sql(left, scope), self.as_sql(right, scope)
-        kinds = kind_of(left), kind_of(right)
-        node = beside_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
-        if beside_floats.are_mixed(*kinds):
-            node = beside_floats.compare(kind, (a, b), kinds)
-        return exclude_nan(node, [(a, left), (b, right)])
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:
         """Return a value as a condition. Raises QueryTypeError for a value that cannot be one."""
@@ -558,122 +328,8 @@ class Lowering:
         QueryTypeError
             When the function does not take these arguments.
         """
-        entry = REGISTRY[function] if isinstance(function, str) else function
-        name = function if isinstance(function, str) else f"{entry.group}: {entry.name}"
-        shown = self.shown(e)
-        texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
-        tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
-        tensors = with_types_of_nulls(tensors, [is_null_constant(a) for a in args])
-        tensors = with_one_list_of_names(with_names_beside_texts(tensors))
-        if entry.name in _LOGIC:
-            tensors = [as_truths(tensor) for tensor in tensors]
-        arguments = _number_classes([_arg(t) for t in tensors])
-        bound = entry.bind(*arguments, **options)
-        env: dict[str, exp.Expr] = {}
-        for tensor in tensors:
-            env.update(tensor.env)
-        trees = tuple(
-            Literal_(a.value, a.type) if a.is_constant and isinstance(t.tree, Literal_) else t.tree
-            for t, a in zip(tensors, arguments, strict=True)
-        )
-        return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
-
-
-def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
-    """Return a scalar in a type that NumPy has, and its kind.
-
-    Integers of 128 bits, such as sums, are cast to 64 bits; DuckDB raises an error on overflow.
-    """
-    assert isinstance(value, Sql)
-    node, kind = value.node, value.kind
-    while kind.item is not None:
-        kind = kind.item
-    if kind.dtype != HUGE:
-        return node, value.kind
-    to = "BIGINT" + "[]" * _depth(value.kind)
-    return exp.cast(exp.paren(node.copy()), to), _with_dtype(value.kind, "int64")
-
-
-def _depth(kind: Kind) -> int:
-    return 0 if kind.item is None else 1 + _depth(kind.item)
-
-
-def _with_dtype(kind: Kind, dtype: str) -> Kind:
-    item = None if kind.item is None else _with_dtype(kind.item, dtype)
-    return replace(kind, item=item, dtype="" if item is not None else dtype)
+        return call_function(self, function, args, options, e)
 
 
 def _call_udf(udf: Udf, tensor: Tensor) -> exp.Expr:
     return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in udf.keys])
-
-
-def _arg(tensor: Tensor) -> Arg:
-    value = tensor.tree.value if isinstance(tensor.tree, Literal_) else Unknown
-    return Arg(tensor.text, tensor.type, value)
-
-
-def _number_classes(args: list[Arg]) -> list[Arg]:
-    """Replace constant class names by class numbers, if another argument holds class labels."""
-    types = (a.type if a.type.items is None else a.type.items.of for a in args)
-    classes = next((t.classes for t in types if t.classes is not None), None)
-    if classes is None:
-        return args
-    out = []
-    for arg in args:
-        if arg.is_constant and arg.type.dtype == "str" and arg.value is not None:
-            try:
-                number = np.asarray(
-                    classes.index(arg.value)
-                    if isinstance(arg.value, str)
-                    else [classes.index(v) for v in arg.value]
-                )
-            except InvalidValueError as error:
-                raise QueryTypeError(f"{arg.text}: {error.args[0]}") from error
-            arg = Arg(arg.text, Type("int64", number.shape), number)
-        out.append(arg)
-    return out
-
-
-def _parts(e: exp.Expr) -> list[exp.Expr]:
-    if isinstance(e, exp.Anonymous):
-        return list(e.expressions)
-    return [p for p in (e.this, e.args.get("expression")) if isinstance(p, exp.Expr)]
-
-
-def _key(node: exp.Expr) -> str:
-    return "g_" + node.sql("duckdb")
-
-
-def _list_type(item: Kind) -> Type:
-    """Return the type of a list that DuckDB computes."""
-    return (Type("float64") if item.name == "any" else _given_type(item)).listed()
-
-
-def _is_span(kind: Kind) -> bool:
-    """Return whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
-    dtype = kind.time_dtype
-    return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
-
-
-def _given_type(kind: Kind) -> Type:
-    match kind.name:
-        case "bool":
-            return Type("bool")
-        case "text":
-            return Type("str")
-        case "class":
-            return Type("int64", (), kind.htype or ClassLabel(list(kind.names)))
-        case "list":
-            return _list_type(kind.of_item)
-        case "json":
-            return Type("object")
-        case "bytes":
-            return Type("bytes")
-        case "time" if _is_span(kind):
-            return Type("timedelta64[us]")
-        case "time":
-            return Type(kind.time_dtype or "datetime64[us]")
-        case "number" if kind.number_dtype:
-            return Type(kind.number_dtype)
-        case _:
-            return Type("float64")

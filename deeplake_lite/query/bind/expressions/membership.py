@@ -8,26 +8,24 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.exact import equal_beside
-from deeplake_lite.query.bind.scalars.json_values import json_key
-from deeplake_lite.query.bind.scalars.kinds import (
-    agree,
+from deeplake_lite.query.bind.scalars.agreement import agree, check_bytes, check_pair
+from deeplake_lite.query.bind.scalars.conversions import (
     as_json,
     as_text,
     by_name,
-    check_bytes,
-    check_pair,
     class_name,
-    goes_as_json,
-    is_numpys,
-    kind_of,
     settled,
 )
+from deeplake_lite.query.bind.scalars.exact import equal_beside
+from deeplake_lite.query.bind.scalars.json_values import json_key
+from deeplake_lite.query.bind.scalars.kinds import goes_as_json, is_numpys, kind_of
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of, with_units
 from deeplake_lite.query.bind.scalars.nan import exclude_nan, is_nan, is_null, is_present
-from deeplake_lite.query.parse.dialect import paired, select_from, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import paired, select_from
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         for v in values
     )
     if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
-        return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
+        return Sql(_any([compare_scalars(exp.EQ, this, v, low, scope) for v in values]), BOOL)
     for value in values:
         agree(this, value)
     options = [agree(value, this) for value in values]

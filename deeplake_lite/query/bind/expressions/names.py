@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deeplake_lite.errors import (
-    ColumnNotFoundError,
-    NotFoundError,
-    QueryError,
-    QueryTypeError,
-)
-from deeplake_lite.query.bind.calls.call import unknown_function
+from deeplake_lite.errors import ColumnNotFoundError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls.catalog import catalog
+from deeplake_lite.query.bind.calls.unknown_function import unknown_function
 from deeplake_lite.query.bind.expressions.constants import of_literal
 from deeplake_lite.query.bind.expressions.subscripts import subscript
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.dialect import AT, text_of
+from deeplake_lite.query.parse.added_nodes import AT
+from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:

@@ -14,29 +14,28 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls import growth
-from deeplake_lite.query.bind.expressions import comparisons
+from deeplake_lite.query.bind.expressions.comparisons import chained, compare_scalars
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.expressions.rebuilt import rebuild
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import (
+    check_bytes,
+    check_column,
+    parse_fractions,
+    unified,
+)
+from deeplake_lite.query.bind.scalars.conversions import as_json, as_part, as_text, by_name, settled
 from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
-    as_json,
-    as_part,
-    as_text,
-    by_name,
-    check_bytes,
-    check_column,
     has_axes,
     is_json,
     is_null_constant,
     is_numpys,
     kind_of,
     kind_of_two,
-    parse_fractions,
-    settled,
-    unified,
 )
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
@@ -46,7 +45,9 @@ from deeplake_lite.query.bind.scalars.moments import (
 )
 from deeplake_lite.query.database.times import check_microseconds
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.dialect import WORDY, as_list, func, text_of
+from deeplake_lite.query.parse.added_nodes import WORDY
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import as_list, func
 from deeplake_lite.query.values import (
     BOOL,
     BYTES,
@@ -231,7 +232,7 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
     values = [low.value(p, scope) for p in parts]
     if not any(map(has_axes, values)):
-        return low.generic(e, scope, NUMBER)
+        return rebuild(low, e, scope, NUMBER)
     for part, value in zip(parts, values, strict=True):
         tensor = low.as_tensor(value, text_of(part))
         if tensor.type.dtype != "bool" and isinstance(e, exp.BitwiseNot):
@@ -270,7 +271,7 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Lower LIKE or ILIKE, which see classes by their names."""
     if isinstance(e.this, exp.Like | exp.ILike):
-        raise comparisons.chained(e)
+        raise chained(e)
     pattern = low.value(e.expression, scope)
     if isinstance(pattern, Constant) and isinstance(pattern.value, str):
         _hint_at_glob(pattern.value, e)
@@ -344,7 +345,7 @@ def _with_or(e: exp.DPipe) -> str:
 
 def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
     """Lower LIKE … ESCAPE."""
-    return low.generic(e, scope, BOOL)
+    return rebuild(low, e, scope, BOOL)
 
 
 def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
@@ -357,7 +358,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
         test = (
             low.condition(when, scope)
             if subject is None
-            else low.compare(exp.EQ, subject, when, scope)
+            else compare_scalars(exp.EQ, subject, when, low, scope)
         )
         tests.append(test)
         results.append(low.value(branch.args["true"], scope))
@@ -425,7 +426,7 @@ def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
     parts = [low.value(p, scope) for p in e.expressions]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):
-        return low.generic(e, scope)
+        return rebuild(low, e, scope)
     return Constant(
         [p.value for p in constants],
         lambda: exp.Tuple(expressions=[p.node.copy() for p in constants]),

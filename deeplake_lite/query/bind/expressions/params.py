@@ -10,7 +10,7 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import constant
-from deeplake_lite.query.parse.dialect import AT
+from deeplake_lite.query.parse.added_nodes import AT
 
 if TYPE_CHECKING:
     from deeplake_lite.query.values import Constant

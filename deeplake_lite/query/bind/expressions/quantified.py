@@ -13,25 +13,15 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import agree
+from deeplake_lite.query.bind.scalars.conversions import as_json, by_name, check_ordered, settled
 from deeplake_lite.query.bind.scalars.exact import beside_integers
 from deeplake_lite.query.bind.scalars.json_values import is_number, is_of_type, json_key, json_order
-from deeplake_lite.query.bind.scalars.kinds import (
-    agree,
-    as_json,
-    by_name,
-    check_ordered,
-    goes_as_json,
-    is_json,
-    kind_of,
-    settled,
-)
-from deeplake_lite.query.bind.scalars.moments import (
-    differ_in_unit,
-    nanoseconds_of,
-    with_units,
-)
+from deeplake_lite.query.bind.scalars.kinds import goes_as_json, is_json, kind_of
+from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of, with_units
 from deeplake_lite.query.bind.scalars.nan import is_nan, is_null
-from deeplake_lite.query.parse.dialect import select_from, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import select_from
 from deeplake_lite.query.values import Sql, Value
 
 if TYPE_CHECKING:

@@ -10,14 +10,17 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.forms import as_truths
+from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
+from deeplake_lite.query.bind.scalars.conversions import as_part, settled
 from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
-from deeplake_lite.query.bind.scalars.kinds import WORDS, agree, as_part, kind_of, settled
+from deeplake_lite.query.bind.scalars.kinds import WORDS, kind_of
 from deeplake_lite.query.bind.scalars.structs import check_sought, kind_of_part
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.value_type import Truths
-from deeplake_lite.query.parse.dialect import Ellipsis as Dots
-from deeplake_lite.query.parse.dialect import func, text_of
+from deeplake_lite.query.parse.added_nodes import Ellipsis as Dots
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import (
     ANY,
     BYTES,

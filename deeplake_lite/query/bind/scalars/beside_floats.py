@@ -17,7 +17,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import MOST, items_of
 from deeplake_lite.query.bind.expressions.types import HUGE
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
-from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func, raises
+from deeplake_lite.query.parse.duckdb_nodes import ITEM, as_list, each, func, raises
 from deeplake_lite.query.values import NUMBER, REAL, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deeplake_lite.query.parse.dialect import func
+from deeplake_lite.query.parse.duckdb_nodes import func
 
 if TYPE_CHECKING:
     from collections.abc import Callable

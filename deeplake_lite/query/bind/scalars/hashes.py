@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.query.bind.scalars.conversions import as_json, as_text
 from deeplake_lite.query.bind.scalars.json_values import (
     as_number,
     is_number,
@@ -19,9 +20,9 @@ from deeplake_lite.query.bind.scalars.json_values import (
     only_bool,
     whole_number,
 )
-from deeplake_lite.query.bind.scalars.kinds import as_json, as_text, kind_of, unit_of_months
+from deeplake_lite.query.bind.scalars.kinds import kind_of, unit_of_months
 from deeplake_lite.query.bind.scalars.moments import as_timestamp, is_fine
-from deeplake_lite.query.parse.dialect import func
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import NUMBER, Sql, Value
 
 if TYPE_CHECKING:

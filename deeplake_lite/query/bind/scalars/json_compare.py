@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.query.bind.expressions.constants import MOST
+from deeplake_lite.query.bind.scalars.agreement import agree
+from deeplake_lite.query.bind.scalars.conversions import as_json, as_text, check_ordered
 from deeplake_lite.query.bind.scalars.exact import (
     MIRRORED,
     beside_floats,
@@ -30,14 +32,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     only_text,
     whole_number,
 )
-from deeplake_lite.query.bind.scalars.kinds import (
-    agree,
-    as_json,
-    as_text,
-    check_ordered,
-    is_json,
-    kind_of,
-)
+from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of
 from deeplake_lite.query.bind.scalars.nan import exclude_nan
 from deeplake_lite.query.values import JSON, Constant, Sql, Value
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.query.database.json_keys import JSON_KEY
-from deeplake_lite.query.parse.dialect import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import func, raises
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

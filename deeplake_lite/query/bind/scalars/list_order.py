@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.bind.scalars.nan import is_nan, is_null
-from deeplake_lite.query.parse.dialect import as_list, func
+from deeplake_lite.query.parse.duckdb_nodes import as_list, func
 from deeplake_lite.query.values import Constant, Value
 
 if TYPE_CHECKING:

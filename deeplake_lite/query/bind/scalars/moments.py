@@ -16,10 +16,12 @@ from sqlglot import exp
 
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls.catalog import casts_moments
+from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
-from deeplake_lite.query.bind.scalars.kinds import agree, kind_of
+from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.database.times import read_timestamp
-from deeplake_lite.query.parse.dialect import func, raises, text_of
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.parse.duckdb_nodes import func, raises
 from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
@@ -190,7 +192,6 @@ def _with_unit(value: Value, low: Lowering) -> Value:
 
 _UNITS = {"DATE": "D", "TIMESTAMP_S": "s", "TIMESTAMP_MS": "ms", "TIMESTAMP": "us"}
 """Units of DuckDB's types of timestamps that are coarser than nanoseconds."""
-
 
 _LAST = (2**63 - 1) // 1000
 """Last microsecond since 1970 that fits in 64 bits of nanoseconds."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.query.bind.scalars.kinds import kind_of
-from deeplake_lite.query.parse.dialect import func
+from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import Constant, Value
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.kinds import as_part, kind_of, settled
+from deeplake_lite.query.bind.scalars.conversions import as_part, settled
+from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:

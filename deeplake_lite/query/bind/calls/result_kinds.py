@@ -1,0 +1,90 @@
+"""Kinds of the results of DuckDB's functions, and of the items of their lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls.catalog import kind_returned
+from deeplake_lite.query.bind.expressions.constants import items_of
+from deeplake_lite.query.bind.scalars.conversions import by_name
+from deeplake_lite.query.bind.scalars.kinds import has_axes, kind_of, lists_json
+from deeplake_lite.query.bind.scalars.structs import kind_of_map, kind_of_parts
+from deeplake_lite.query.values import (
+    ANY,
+    JSON,
+    NUMBER,
+    REAL,
+    TEXT,
+    TIME,
+    Constant,
+    Kind,
+    Sql,
+    Value,
+)
+
+
+def items_in(name: str, at: int, value: Value) -> list[Value]:
+    """Return values of the kinds that an argument contributes to a list."""
+    if name in known.RESIZES and at == 1:
+        return []
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return list(items_of(value))
+    kind = kind_of(value)
+    if kind.name != "list":
+        return [] if has_axes(value) else [by_name(value)]
+    return [by_name(Sql(exp.null(), kind.of_item))]
+
+
+def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
+    """Return the kind of a function's result."""
+    first = args[0] if args else None
+    if name in known.LISTS and first is not None:
+        return kind_of(first).listed
+    if name in known.GIVES_JSON:
+        return JSON
+    if name in known.HOLDS_PARTS:
+        return kind_of_map(args) if name == "MAP" else kind_of_parts(args)
+    if name in known.EXTENDS_LISTS and any(lists_json(kind_of(a)) for a in args):
+        return JSON.listed
+    if name in known.JOINS:
+        return TEXT
+    if name in known.COUNTS:
+        return NUMBER
+    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects times
+        return NUMBER.listed
+    if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
+        return extended
+    if name in known.REAL:
+        return ANY if first is not None and kind_of(first).name in ("time", "text") else REAL
+    if name in known.SAME and first is not None:
+        kind = kind_of(first)
+        if kind.name == "class" and name in known.KEEPS_CLASS:
+            return kind
+        keeps = name in known.KEEPS_CLASS and kind.name in ("number", "time")
+        htype = kind.htype if keeps else None
+        kind_name = kind.name if kind.name != "class" else "number"
+        names = () if kind.name == "class" else kind.names
+        return replace(kind, name=kind_name, names=names, htype=htype, dtype="")
+    if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
+        like = args[known.LIKE_ARGUMENT[name]]
+        kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)
+        if kind.name in ("json", "class"):  # these become strings
+            return TEXT
+        if kind.name == "time":  # the result is in microseconds
+            return TIME
+        return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
+    if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
+        return TEXT
+    return TEXT if name in known.GIVES_TEXT else kind_returned(duckdb_name)
+
+
+def _kind_extended(name: str, args: list[Value]) -> Kind | None:
+    """Return the kind of an extended list, or None if its items may be of several kinds."""
+    items = {kind_of(item) for at, a in enumerate(args) for item in items_in(name, at, a)}
+    if {kind.name for kind in items} == {"number"}:
+        return (REAL if any(kind.real for kind in items) else NUMBER).listed
+    items = {replace(kind, htype=None) for kind in items}
+    return items.pop().listed if len(items) == 1 and ANY not in items else None

@@ -1,0 +1,291 @@
+"""Lowering of calls to DuckDB's functions, whose arguments are scalars or lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls.catalog import catalog, takes_nanoseconds, takes_no_text
+from deeplake_lite.query.bind.calls.growth import check_growth
+from deeplake_lite.query.bind.calls.result_kinds import items_in, result_kind
+from deeplake_lite.query.bind.calls.unknown_function import unknown_function
+from deeplake_lite.query.bind.expressions.constants import constant
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import agree, check_column, unified
+from deeplake_lite.query.bind.scalars.conversions import (
+    as_json,
+    as_list_of_json,
+    as_part,
+    as_text,
+    check_ordered,
+    settled,
+)
+from deeplake_lite.query.bind.scalars.exact import parse_fraction
+from deeplake_lite.query.bind.scalars.json_values import (
+    as_exact_number,
+    as_number,
+    json_key,
+    json_order,
+    readable_path,
+)
+from deeplake_lite.query.bind.scalars.kinds import (
+    has_axes,
+    is_json,
+    is_null_constant,
+    kind_of,
+    lists_json,
+    mixes_json,
+)
+from deeplake_lite.query.bind.scalars.list_order import sort_nan_last
+from deeplake_lite.query.bind.scalars.moments import (
+    IN_MICROSECONDS,
+    as_timestamp,
+    floor_to_microseconds,
+    in_microseconds,
+    is_fine,
+    takes_microseconds,
+)
+from deeplake_lite.query.bind.scalars.structs import LOOKUPS, check_lookup
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.values import JSON, Constant, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.query.bind.calls.arguments import Arguments
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def call_scalars(
+    low: Lowering, name: str, arguments: Arguments, e: exp.Anonymous, scope: Scope
+) -> Value:
+    """Lower a call to a DuckDB function, whose arguments are all scalars or lists.
+
+    The arguments are converted to the form in which DuckDB computes by the rules of the language:
+    classes become their names, JSON compares by value, and nanoseconds are not lost.
+    """
+    args, duckdb_name = arguments.values, known.NAMES.get(name, name)
+    if duckdb_name.lower() not in catalog():
+        raise unknown_function(name)
+    if name in known.AGGREGATES:
+        if not args:
+            raise QueryTypeError(
+                f"{name} must be given the value to aggregate, but the call is {text_of(e)}."
+            )
+        if name == "MODE" and len(args) > 1:
+            raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
+        if scope.in_aggregate and not scope.in_window:
+            raise QueryTypeError(
+                f"Aggregates cannot be nested, but {text_of(e)} is within another one. Write a "
+                f"subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
+            )
+        if not scope.in_aggregate:
+            scope.note_aggregate()
+    if name in known.ORDERS:
+        check_ordered(*args)
+    _check_form(name, args, e)
+    if name in known.HOLDS_PARTS:
+        args = [low.types.refined(a) for a in args]
+    if name in LOOKUPS:
+        check_lookup(name, [low.types.refined(a) for a in args])
+    args = _unify_items(name, args, low, scope)
+    if name in known.UNIFIES:
+        _refuse_json(name, args, e)
+        args, kind = unified(args, low, scope)
+    elif name in known.WITH_DEFAULT and len(args) == 3:
+        [first, default], kind = unified([args[0], args[2]], low, scope)
+        args = [_widened(first, default, low, scope), args[1], default]
+    else:
+        kind = result_kind(name, duckdb_name, args)
+        if takes_no_text(duckdb_name):
+            args = [parse_fraction(a) for a in args]
+    if name in known.TAKES_PATHS:
+        args = [args[0], *map(_as_path, args[1:])] if args else args
+    nodes = [_argument(name, a, low, scope) for a in args]
+    if name in IN_MICROSECONDS:
+        nodes = [
+            in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
+        ]
+    elif takes_microseconds(duckdb_name, args):
+        nodes = [floor_to_microseconds(n, a) for n, a in zip(nodes, args, strict=True)]
+    if takes_nanoseconds(duckdb_name):
+        nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
+    nodes = check_growth(duckdb_name, args, nodes, e, scope.lengths)
+    if any(map(is_json, args)):
+        duckdb_name, nodes = _adapt_json(duckdb_name, args, nodes, e)
+    for at, part in enumerate(e.expressions):
+        if isinstance(part, exp.Star):
+            nodes[at] = exp.Star()
+    if arguments.distinct:
+        if is_json(args[0]) and duckdb_name not in _NUMERIC:
+            nodes[0] = json_key(nodes[0])
+        arguments.order = [
+            _sort_like_argument(term, args[0], nodes[0], low, scope) for term in arguments.order
+        ]
+        nodes[0] = exp.Distinct(expressions=[nodes[0]])
+    if arguments.order:
+        nodes[-1] = exp.Order(this=nodes[-1], expressions=arguments.order)
+    if name == "LOG" and len(nodes) == 2:  # LOG(base, x), while LOG(x) is LN in DuckDB
+        duckdb_name = name
+    return Sql(sort_nan_last(name, args, exp.Anonymous(this=duckdb_name, expressions=nodes)), kind)
+
+
+def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
+    """Reject bytes as arguments of functions that return strings, and unnamed fields of a struct.
+
+    Raises
+    ------
+    QueryTypeError
+        For such arguments.
+    """
+    kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
+    if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
+        raise QueryTypeError(
+            f"{name} makes strings, but bytes are among its values: {text_of(e)}. Write DECODE(x) "
+            "for UTF-8, or HEX(x)."
+        )
+    named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
+    if name == "STRUCT_PACK" and not all(named):
+        raise QueryTypeError(
+            f"STRUCT_PACK needs a name for every field, but the call is {text_of(e)}. Write "
+            "STRUCT_PACK(name := x), or {'name': x}."
+        )
+
+
+def _as_path(value: Value) -> Value:
+    """Return a constant JSON path in a form that DuckDB reads; return any other value as it is."""
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return constant(readable_path(value.value))
+    return value
+
+
+def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
+    if is_json(value) and name in known.OF_CONDITIONS:
+        return low.condition(value, scope)
+    if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
+        return exp.cast(low.as_sql(value, scope), "JSON")
+    if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
+        return low.as_sql(as_part(settled(value, low, scope)), scope)
+    if name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL:
+        return as_text(value, low, scope)
+    return low.as_sql(value, scope)
+
+
+def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a value in a type that also holds its default, which SQL would round otherwise."""
+    if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
+        return value
+    sides = [low.as_sql(v, scope) for v in (value, default)]
+    ifs = [exp.If(this=exp.true(), true=sides[0])]
+    return Sql(exp.Case(ifs=ifs, default=sides[1]), kind_of(value))
+
+
+def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
+    """Convert lists, and values that are looked for in them, to one form.
+
+    If one of them is JSON, all become JSON.
+    """
+    if name == "MAP":  # its keys and values are independent of each other
+        return args
+    if name in known.OF_ONE_KIND:
+        args = _parse_quoted_times(name, args)
+        check_column(item for at, a in enumerate(args) for item in items_in(name, at, a))
+        values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
+        values = [low.types.refined(a) for a in values]
+        floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
+        if any(a is not b for a, b in zip(values, floats, strict=True)):
+            args = floats
+    kinds, seeks = [_kind_of_list(a) for a in args], name in known.SEEKS
+    lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
+    items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
+    is_sought = any(map(is_json, args)) or mixes_json(*items)
+    if any(map(lists_json, kinds)) or (seeks and any(lists) and is_sought):
+        return [
+            as_list_of_json(a, low, scope)
+            if listed
+            else _as_json_item(a, low, scope)
+            if seeks or (name in known.RESIZES and at == 2)
+            else a
+            for at, (a, listed) in enumerate(zip(args, lists, strict=True))
+        ]
+    if not seeks:
+        return args
+    of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
+    return [parse_fraction(a) for a in args] if of_numbers else args
+
+
+def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
+    """Return arguments with quoted times parsed if the items of others are times."""
+    items = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
+    time = next((item for item in items if kind_of(item).name == "time"), None)
+    if time is None:
+        return args
+    return [agree(a, time) if isinstance(a, Constant) and not has_axes(a) else a for a in args]
+
+
+def _kind_of_list(value: Value) -> Kind:
+    """Return the kind of a value, also of a constant list that is JSON."""
+    return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
+
+
+def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Convert a value to the form that items of a list of JSON have."""
+    return as_part(Sql(as_json(value, low, scope), JSON))
+
+
+def _sort_like_argument(
+    term: exp.Expr, argument: Value, node: exp.Expr, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a term of ORDER BY in a call with DISTINCT.
+
+    DuckDB sorts only by the argument of DISTINCT itself, so a term that is the argument gets the
+    same form, for example the names of classes.
+    """
+    if term.this == low.as_sql(argument, scope):
+        term.set("this", node.copy())
+    return term
+
+
+def _adapt_json(
+    name: str, args: list[Value], nodes: list[exp.Expr], e: exp.Expr
+) -> tuple[str, list[exp.Expr]]:
+    """Return the function and its arguments for a call with JSON values.
+
+    JSON values become numbers for functions of numbers, and compare by value elsewhere.
+    """
+    of_json = [is_json(a) for a in args]
+    if name in ("MIN", "MAX"):
+        return f"ARG_{name}", [nodes[0], json_order(nodes[0])]
+    if name in _COUNTS_EQUALS:
+        return name, [json_key(n) if json else n for n, json in zip(nodes, of_json, strict=True)]
+    if name in known.BY_ANOTHER:
+        by = zip(nodes[1:], of_json[1:], strict=True)
+        return name, [nodes[0], *(json_order(n) if json else n for n, json in by)]
+    if name not in _NUMERIC:
+        return name, nodes
+    pairs = zip(nodes, of_json, strict=True)
+    if name == "SUM":
+        return name, [as_exact_number(n, text_of(e)) if json else n for n, json in pairs]
+    return name, [as_number(n) if json else n for n, json in pairs]
+
+
+def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
+    """Reject JSON in GREATEST and LEAST. Raises QueryTypeError."""
+    json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
+    if json is not None and name in ("GREATEST", "LEAST"):
+        raise QueryTypeError(
+            f"{name} must be given values of the same type, but a JSON value may be a number or a "
+            f"string. Write CAST({text_of(json)} AS DOUBLE), or AS TEXT."
+        )
+
+
+_COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
+"""Aggregates that only distinguish equal values from different ones."""
+
+_NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
+"""Functions that take numbers, by DuckDB's names."""

@@ -1,0 +1,101 @@
+"""Lowering of calls that have a tensor among their arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls.aggregates import aggregate_group, map_rows, pick_row
+from deeplake_lite.query.bind.calls.catalog import catalog
+from deeplake_lite.query.bind.calls.unknown_function import unknown_function
+from deeplake_lite.query.bind.expressions.digests import count_argument
+from deeplake_lite.query.bind.scalars.conversions import ordering
+from deeplake_lite.query.bind.scalars.kinds import has_axes, is_numpys
+from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.values import NUMBER, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.calls.arguments import Arguments
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def call_tensors(
+    low: Lowering, name: str, arguments: Arguments, e: exp.Anonymous, scope: Scope
+) -> Value:
+    """Lower a call with a tensor among its arguments."""
+    args, first = arguments.values, arguments.values[0]
+    if arguments.distinct:
+        raise QueryTypeError(
+            f"DISTINCT in a call compares one value per row, but {text_of(_tensor_among(args, e))} "
+            "is a tensor. Select the distinct rows first: FROM (SELECT DISTINCT x FROM …)."
+        )
+    if name == "COUNT" and isinstance(first, Tensor):
+        scope.note_aggregate()
+        return Sql(
+            exp.Anonymous(this="COUNT", expressions=[count_argument(first, low, scope)]), NUMBER
+        )
+    if name in known.BY_ANOTHER and len(args) > 2:
+        raise QueryTypeError(
+            f"{name} returns a single row for a tensor, but the call is {text_of(e)}. For several "
+            "rows, write ORDER BY … LIMIT n."
+        )
+    if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
+        if name not in known.WINDOWS:
+            scope.note_aggregate()
+        rest = [ordering(a, low, scope) for a in args[1:]]
+        if name in known.PASSES_NULLS:
+            present = count_argument(first, low, scope)
+            first = map_rows(first, lambda row: _where_present(row, present), text_of(e))
+        return pick_row(first, name, rest, arguments.order, text_of(e))
+    if name in known.LISTS and isinstance(first, Tensor):
+        scope.note_aggregate()
+        return aggregate_group(first, "LIST", text_of(e), arguments.order)
+    is_complex = isinstance(first, Tensor) and first.is_scalar and is_numpys(first)
+    if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
+        raise QueryTypeError(
+            f"Complex numbers have no order, which {text_of(e)} needs. Use their absolute values: "
+            "ABS(x)."
+        )
+    over_group = (scope.grouped or is_complex) and not scope.in_aggregate
+    if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
+        scope.note_aggregate()
+        first = low.as_tensor(first, text_of(e))
+        return aggregate_group(first, known.ELEMENTWISE.get(name, name), text_of(e))
+    if arguments.order:
+        raise QueryTypeError(
+            f"Only aggregates take ORDER BY within a call, but the call is {text_of(e)}."
+        )
+    if name in ("COALESCE", "IFNULL"):
+        return low.value(_first_present(e.expressions), scope)
+    if name in REGISTRY:
+        return low.call(name, args, arguments.options, e)
+    if name.lower() in catalog():
+        raise QueryTypeError(
+            f"{name} takes one value per row, but {text_of(_tensor_among(args, e))} is a tensor. "
+            "Reduce it, for example with MEAN(…), or take an element of it."
+        )
+    raise unknown_function(name)
+
+
+def _where_present(row: exp.Expr, present: exp.Expr) -> exp.Expr:
+    """Return a row's position, or null where `present` is null, so that aggregates skip it."""
+    is_there = exp.not_(exp.Is(this=present.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=is_there, true=row)])
+
+
+def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
+    """Return the first argument that is a tensor, as written in the query."""
+    parts: list[exp.Expr] = e.expressions
+    return next(p for p, a in zip(parts, args, strict=False) if is_numpys(a))
+
+
+def _first_present(parts: list[exp.Expr]) -> exp.Case:
+    """Return COALESCE as a CASE, for tensors."""
+    *others, last = parts
+    ifs = [exp.If(this=exp.Not(this=exp.Is(this=p, expression=exp.null())), true=p) for p in others]
+    return exp.Case(ifs=ifs, default=last)

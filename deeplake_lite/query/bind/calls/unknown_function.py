@@ -1,0 +1,30 @@
+"""The error for a function that does not exist, with similar names."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from deeplake_lite.errors import NotFoundError
+from deeplake_lite.query.bind.calls.catalog import catalog
+from deeplake_lite.query.bind.calls.special import SPECIAL
+from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.functions.user import OWN
+
+
+def unknown_function(name: str) -> NotFoundError:
+    """Return the error for an unknown function, with a hint about similar names."""
+    ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
+    theirs = {n.upper() for n in catalog()} - ours
+    near = [
+        *get_close_matches(name, sorted(ours), n=3),
+        *get_close_matches(name, sorted(theirs), n=2, cutoff=0.75),
+    ]
+    hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
+    return NotFoundError(
+        f"There is no function {name}.{hint} `python -m deeplake_lite.query.reference` lists the "
+        "functions that queries may call."
+    )
+
+
+_WORDS = {"AND", "OR", "NOT", "NEG"}
+"""Names in the registry that are operators, not functions."""

@@ -1,0 +1,41 @@
+"""Expressions over groups that take the value of a row, which DuckDB refuses."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from deeplake_lite.query.bind.calls import known
+
+
+def is_ungrouped(nodes: list[exp.Expr], keys: list[exp.Expr], *, is_group: bool) -> bool:
+    """Tell whether an expression takes the value of a row although the SELECT groups rows."""
+    test = partial(_takes_rows, keys=keys) if is_group else _has_windows_of_groups
+    return any(map(test, nodes))
+
+
+def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
+    """Return whether an expression over a group has a column outside of keys and aggregates."""
+    if node in keys or isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
+        return False
+    return isinstance(node, exp.Column) or any(
+        _takes_rows(part, keys) for part in node.iter_expressions()
+    )
+
+
+def _has_windows_of_groups(node: exp.Expr) -> bool:
+    """Return whether PARTITION BY or ORDER BY of a window has an aggregate, so that rows group."""
+    parts = (
+        part
+        for window in node.find_all(exp.Window)
+        for part in (*(window.args.get("partition_by") or ()), window.args.get("order"))
+        if part is not None
+    )
+    return any(
+        call.name.upper() in known.AGGREGATES
+        for part in parts
+        for call in part.find_all(exp.Anonymous)
+    )

@@ -1,0 +1,62 @@
+"""Lowering of WHERE, whose conditions are sorted by the sources that they depend on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.tensors.trees import reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.plan import Instance
+
+
+def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """Lower WHERE to conditions, which hold for a row if all of them do."""
+    where = tree.args.get("where")
+    if where is None:
+        return []
+    alone = not tree.args.get("joins") and len(scope.relations) == 1
+    instance = scope.relations[0].instance if alone else None
+    conditions: list[exp.Expr] = []
+    for part in _conjuncts(where.this):
+        node = low.clause_of_rows(part, scope, "WHERE")
+        conditions.append(exp.paren(node))
+        if instance is not None:
+            _note_condition(instance, node)
+    return conditions
+
+
+def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions that AND joins, at any depth of parentheses."""
+    if isinstance(e, exp.And):
+        yield from _conjuncts(e.this)
+        yield from _conjuncts(e.expression)
+    elif isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
+        yield from _conjuncts(e.this)
+    else:
+        yield e
+
+
+def _note_condition(instance: Instance, node: exp.Expr) -> None:
+    """Add a condition to its source, if it depends on that source alone.
+
+    Conditions on stored columns are tested first, so that fewer rows are left to compute for those
+    on precomputed columns.
+    """
+    columns = list(node.find_all(exp.Column))
+    of_others = any(c.table != instance.table for c in columns)
+    if of_others or node.find(exp.Select, exp.Window) is not None:
+        instance.is_filtered_later = True
+        return
+    precomputed = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.precomputed))
+    if precomputed:
+        instance.staged.append((node, precomputed))
+        instance.staged.sort(key=lambda part: any(reads(instance.precomputed[n]) for n in part[1]))
+    elif columns:
+        instance.cheap.append(node)

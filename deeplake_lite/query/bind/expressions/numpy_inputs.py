@@ -1,0 +1,98 @@
+"""Values of a query as inputs of trees that NumPy computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.htypes import ClassLabel, Scalar
+from deeplake_lite.query.bind.expressions.constants import as_array
+from deeplake_lite.query.bind.expressions.types import HUGE, Types
+from deeplake_lite.query.database.times import microseconds_of
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.values import TIME, Constant, Given, Kind, Literal_, Sql, Tensor, Value
+
+
+def as_tensor(value: Value, text: str, types: Types) -> Tensor:
+    """Return a value as a tensor, for NumPy."""
+    match value:
+        case Tensor():
+            return value
+        case Constant(None):  # of the smallest type, so that it widens no other
+            kind = Kind("number", htype=Scalar("int8", nullable=True))
+            return as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text, types)
+        case Constant(constant):
+            return Tensor(Literal_(*as_array(constant)), {}, text)
+        case Sql():
+            node, kind = _in_64_bits(types.refined(value))
+            type_ = _given_type(kind)
+            if _is_span(kind) or (kind == TIME and types.of(node) == "INTERVAL"):
+                # An INTERVAL reaches Arrow in nanoseconds, which overflow after 292 years.
+                node, type_ = microseconds_of(node), Type("timedelta64[us]")
+            key = _key(node)
+            return Tensor(Given(key, type_), {key: node}, text)
+
+
+def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
+    """Return a scalar in a type that NumPy has, and its kind.
+
+    Integers of 128 bits, such as sums, are cast to 64 bits; DuckDB raises an error on overflow.
+    """
+    assert isinstance(value, Sql)
+    node, kind = value.node, value.kind
+    while kind.item is not None:
+        kind = kind.item
+    if kind.dtype != HUGE:
+        return node, value.kind
+    to = "BIGINT" + "[]" * _depth(value.kind)
+    return exp.cast(exp.paren(node.copy()), to), _with_dtype(value.kind, "int64")
+
+
+def _depth(kind: Kind) -> int:
+    return 0 if kind.item is None else 1 + _depth(kind.item)
+
+
+def _with_dtype(kind: Kind, dtype: str) -> Kind:
+    item = None if kind.item is None else _with_dtype(kind.item, dtype)
+    return replace(kind, item=item, dtype="" if item is not None else dtype)
+
+
+def _key(node: exp.Expr) -> str:
+    return "g_" + node.sql("duckdb")
+
+
+def _list_type(item: Kind) -> Type:
+    """Return the type of a list that DuckDB computes."""
+    return (Type("float64") if item.name == "any" else _given_type(item)).listed()
+
+
+def _is_span(kind: Kind) -> bool:
+    """Return whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
+    dtype = kind.time_dtype
+    return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
+
+
+def _given_type(kind: Kind) -> Type:
+    match kind.name:
+        case "bool":
+            return Type("bool")
+        case "text":
+            return Type("str")
+        case "class":
+            return Type("int64", (), kind.htype or ClassLabel(list(kind.names)))
+        case "list":
+            return _list_type(kind.of_item)
+        case "json":
+            return Type("object")
+        case "bytes":
+            return Type("bytes")
+        case "time" if _is_span(kind):
+            return Type("timedelta64[us]")
+        case "time":
+            return Type(kind.time_dtype or "datetime64[us]")
+        case "number" if kind.number_dtype:
+            return Type(kind.number_dtype)
+        case _:
+            return Type("float64")

@@ -1,0 +1,81 @@
+"""Lowering of nodes that DuckDB computes unchanged, over lowered parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.scalars.conversions import as_part, as_text, settled
+from deeplake_lite.query.parse.dialect import text_of
+from deeplake_lite.query.values import ANY, BOOL, NUMBER, TEXT, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+_INSTEAD: dict[type[exp.Expr], str] = {
+    exp.JSONExtract: " Write a subscript: meta['key'].",
+    exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
+}
+"""How to write operators of other databases in this language."""
+
+REBUILT = frozenset(
+    [
+        "attimezone",
+        "bitwiseand",
+        "bitwiseleftshift",
+        "bitwisenot",
+        "bitwiseor",
+        "bitwiserightshift",
+        "bitwisexor",
+        "collate",
+        "escape",
+        "glob",
+        "hexstring",
+        "regexpilike",
+        "regexplike",
+        "similarto",
+        "startswith",
+        "strposition",
+        "substring",
+        "trim",
+        "tuple",
+    ]
+)
+"""Nodes that DuckDB computes unchanged, over lowered parts."""
+
+_OF_TEXTS = {
+    "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
+    "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
+}  # fmt: skip
+"""Nodes that take strings, and classes by their names, and the kinds of their results."""
+
+
+def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
+    """Rebuild a node over its lowered parts, which must be scalars.
+
+    Raises
+    ------
+    QueryError
+        For a node that is not part of the language.
+    """
+    if e.key not in REBUILT:
+        way = _INSTEAD.get(type(e), "")
+        raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.{way}")
+    node, of_text = e.copy(), e.key in _OF_TEXTS
+    for name, part in list(e.args.items()):
+        if isinstance(part, exp.Expr):
+            node.set(name, _part(low, part, scope, of_text=of_text))
+        elif isinstance(part, list):
+            node.set(name, [_part(low, p, scope, of_text=of_text) for p in part])
+    return Sql(node, _OF_TEXTS.get(e.key, kind))
+
+
+def _part(low: Lowering, part: object, scope: Scope, *, of_text: bool) -> object:
+    if not isinstance(part, exp.Expr) or isinstance(part, exp.DataType | exp.Identifier | exp.Var):
+        return part
+    value = settled(low.value(part, scope), low, scope)
+    return as_text(value, low, scope) if of_text else low.as_sql(as_part(value), scope)

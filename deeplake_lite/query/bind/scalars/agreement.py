@@ -1,0 +1,352 @@
+"""Which scalars compare or share a column, and the forms in which they do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.query.bind.expressions.constants import constant, items_of
+from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.conversions import (
+    as_json,
+    as_list_of_json,
+    as_text,
+    by_name,
+    class_name,
+    settled,
+)
+from deeplake_lite.query.bind.scalars.exact import parse_fraction, parse_number
+from deeplake_lite.query.bind.scalars.kinds import (
+    WORDS,
+    is_null_constant,
+    kind_of,
+    lists_json,
+    mixes_json,
+    unit_of_months,
+)
+from deeplake_lite.query.database.times import (
+    check_microseconds,
+    exact_timestamp,
+    has_odd_zone,
+    may_be_timestamp,
+)
+from deeplake_lite.query.values import ANY, JSON, REAL, TEXT, Constant, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def agree(value: Value, other: Value) -> Value:
+    """Return a value in the form in which it compares with `other`.
+
+    Constant strings become class numbers, times or numbers if the other value is one. Classes
+    become their names if the other value is a string, or a class with other names.
+
+    Raises
+    ------
+    QueryTypeError
+        When the values do not compare, or a string is not the name of a class.
+    """
+    mine, theirs = kind_of(value), kind_of(other)
+    check_bytes(value, other)
+    _check_text(value, other)
+    _check_text(other, value)
+    if isinstance(value, Constant) and isinstance(value.value, dict):
+        if theirs.name not in ("json", "any"):
+            raise QueryTypeError(
+                f"A dict compares only with JSON, but {_described(value)} is compared with "
+                f"{WORDS[theirs.name]}."
+            )
+        return value
+    if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
+        return constant(class_number(value.value, theirs))
+    if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
+        dtype = theirs.time_dtype
+        moment = exact_timestamp(value.value, dtype)
+        if moment is None and (dtype.startswith("datetime64") or has_odd_zone(value.value)):
+            _check_moment(value.value)
+        elif moment is None:
+            check_microseconds(value.value)
+        return value if moment is None else constant(moment)
+    if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
+        return parse_number(value)
+    check_pair(value, mine, theirs)
+    is_other_list = theirs.name == "list" and mine.names != theirs.names
+    if mine.name == "list" and (is_other_list or _lists_strings(other)):
+        return by_name(value)
+    if not isinstance(value, Sql):
+        return value
+    if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
+        return Sql(class_name(value.node, mine.names), TEXT)
+    if mine.name == "class" and theirs.name == "text" and not isinstance(other, Constant):
+        return Sql(class_name(value.node, mine.names), TEXT)
+    return value
+
+
+def _lists_strings(value: Value) -> bool:
+    """Return whether a value is a constant list that has strings, perhaps in lists within it."""
+    if not isinstance(value, Constant) or not isinstance(value.value, list | np.ndarray):
+        return False
+    return any(isinstance(v.value, str) or _lists_strings(v) for v in items_of(value))
+
+
+def _check_moment(text: str) -> None:
+    """Reject a string that is compared with times but is not a time. Raises QueryTypeError."""
+    if not may_be_timestamp(text):
+        raise QueryTypeError(
+            "A string compared with times must be a time, such as '2026-01-31' or "
+            f"'2026-01-31T12:00:00', but it is {text!r:.60}."
+        )
+
+
+def parse_fractions(values: list[Value]) -> list[Value]:
+    """Apply `parse_fraction` to values that are combined, if one of them is a number."""
+    if not any(kind_of(v).name == "number" for v in values):
+        return values
+    return [parse_fraction(v) for v in values]
+
+
+def check_bytes(value: Value, other: Value) -> None:
+    """Reject bytes on either side, unless both sides are bytes. Raises QueryTypeError."""
+    for side, beside in ((value, other), (other, value)):
+        theirs = kind_of(beside).name
+        if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
+            raise QueryTypeError(
+                f"{_described(side)} holds bytes, which can be combined only with bytes, but the "
+                f"other side is {WORDS[theirs]}. Pass bytes as a parameter, or write "
+                "ENCODE('text')."
+            )
+
+
+def check_column(values: Iterable[Value]) -> None:
+    """Reject values that no column or list can hold together.
+
+    Raises
+    ------
+    QueryTypeError
+        For bytes mixed with anything else, and for classes mixed with numbers.
+    """
+    of_kinds = {kind_of(value): value for value in values if not is_null_constant(value)}
+    for (mine, value), (theirs, other) in combinations(of_kinds.items(), 2):
+        check_bytes(value, other)
+        check_classes(mine, theirs)
+        check_pair(value, mine, theirs)
+
+
+def check_classes(*kinds: Kind) -> None:
+    """Reject classes mixed with numbers in one column. Raises QueryTypeError."""
+    names = {kind.name for kind in kinds}
+    if "class" in names and names & {"number", "bool", "time"}:
+        raise QueryTypeError(
+            "A column cannot hold both classes and numbers, since a number would have two "
+            "meanings. Use the numbers of the classes, CAST(label AS BIGINT), or the strings of "
+            "both, NAME(label) and CAST(x AS TEXT)."
+        )
+
+
+def _check_text(value: Value, other: Value) -> None:
+    """Reject a string that is not constant if it is compared with a number, time or boolean.
+
+    DuckDB would convert it to the type of the other side and might round it.
+    """
+    theirs = kind_of(other).name
+    if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
+        return
+    raise QueryTypeError(
+        f"{_described(value)} is a string, which compares only with strings, but the other side "
+        f"is {WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS "
+        f"{_NOT_TEXT[theirs]})."
+    )
+
+
+_NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
+"""Kinds that do not compare with strings, and the type to which messages suggest a CAST."""
+
+WITHOUT_NAMES = (
+    "Classes with names cannot be combined with classes without names, whose numbers may have "
+    "other meanings. Declare the names in both lakes, or cast the numbers: CAST(x AS TEXT)."
+)
+"""Message for classes with names mixed with classes without names."""
+
+
+def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
+    """Reject two values that neither compare nor share a column.
+
+    Parameters
+    ----------
+    value : Value
+        One of them, for messages.
+    mine : Kind
+        Its kind.
+    theirs : Kind
+        Kind of the other value.
+
+    Raises
+    ------
+    QueryTypeError
+        For example, for months mixed with days, or for lists of strings and of numbers.
+    """
+    if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
+        raise QueryTypeError(WITHOUT_NAMES)
+    if {mine.name, theirs.name} == {"class", "bool"} and len(mine.names + theirs.names) not in (
+        0,
+        2,
+    ):
+        other = "a boolean" if mine.name == "class" else "a class"
+        raise QueryTypeError(
+            f"{_described(value)} is compared with {other}, but only one of two classes can be "
+            "true or false. Compare classes with their names, or with their numbers, which start "
+            "at 0."
+        )
+    for pair in _parts_of_both(mine, theirs):
+        _check_parts(*pair)
+    items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
+    if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
+        raise QueryTypeError(
+            "Lists of JSON can be combined only with lists of JSON, but the other list holds "
+            "values of another kind. Convert those to JSON: [TO_JSON(x)]."
+        )
+    units = [unit_of_months(kind) for kind in (mine, theirs)]
+    known = mine.htype is not None and theirs.htype is not None
+    if units[0] != units[1] and mine.name == theirs.name == "time" and known:
+        raise QueryTypeError(
+            "Months and years can be combined only with durations in the same unit, but "
+            f"{_described(value)} is combined with a time in another unit. Use one unit for both, "
+            "or compare counts: CAST(x AS BIGINT)."
+        )
+
+
+def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
+    """Return the pairs of kinds that two lists, or two structs, have in the same place."""
+    if mine.name == theirs.name == "list":
+        return [(mine.of_item, theirs.of_item)]
+    if not mine.parts or not theirs.parts:
+        return []
+    named = dict(theirs.parts)
+    if all(name and name in named for name, _ in mine.parts):
+        return [(part, named[name]) for name, part in mine.parts]
+    return [(a, b) for (_, a), (_, b) in zip(mine.parts, theirs.parts, strict=False)]
+
+
+def _check_parts(mine: Kind, theirs: Kind) -> None:
+    """Reject parts of lists or structs that do not compare, nor do their own parts.
+
+    DuckDB would convert both parts to strings, or integers to floats.
+
+    Raises
+    ------
+    QueryTypeError
+        For such parts.
+    """
+    for one, other in ((mine, theirs), (theirs, mine)):
+        is_text = one.name in ("text", "class")
+        if (is_text and other.name in _NOT_TEXT) or (
+            one.name == "bytes" and other.name not in ("bytes", "any")
+        ):
+            raise QueryTypeError(
+                f"Lists and structs compare part by part, but a part is {WORDS[one.name]} on one "
+                f"side and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
+                "TEXT)]."
+            )
+    if beside_floats.are_mixed(mine, theirs):
+        raise QueryTypeError(
+            "Lists and structs compare part by part, but SQL would round the integers of one to "
+            "compare them with the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
+        )
+    for pair in _parts_of_both(mine, theirs):
+        _check_parts(*pair)
+
+
+def _described(value: Value) -> str:
+    """Return a value as messages name it: by its column, or as a constant."""
+    if isinstance(value, Constant):
+        return f"{brief(value.value)}"
+    plain = value.plain
+    return "A value" if plain is None else f"{plain.field.name} ({plain.field.htype})"
+
+
+def class_number(name: str, kind: Kind) -> int:
+    """Return the number of the class `name`. Raises QueryTypeError with the closest names."""
+    from deeplake_lite.htypes import ClassLabel
+
+    try:
+        return ClassLabel(list(kind.names)).index(name)
+    except InvalidValueError as error:
+        raise QueryTypeError(f"A class {error.args[0]}") from error
+
+
+def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
+    """Convert values to a form that one column can hold, and return them and its kind.
+
+    Classes with the same names stay numbers, also when mixed with a constant name; others become
+    their names.
+
+    Raises
+    ------
+    QueryTypeError
+        When no column can hold them all.
+    """
+    check_column(values)
+    values = parse_fractions(_parse_times([settled(v, low, scope) for v in values]))
+    kinds = [kind_of(v) for v in values if not is_null_constant(v)]
+    if len({k.names for k in kinds if k.name == "list"}) > 1:
+        return [by_name(v) for v in values], Kind("list", item=TEXT)
+    classes = {k.names for k in kinds if k.name == "class"}
+    if len(classes) == 1:
+        [names] = classes
+        known = {*names}
+        if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
+            numbers = Kind("class", names=names)
+            return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
+    present = [v for v in values if not is_null_constant(v)]
+    if any(map(lists_json, kinds)) and all(map(_is_list, present)):
+        listed = [v if is_null_constant(v) else as_list_of_json(v, low, scope) for v in values]
+        return listed, JSON.listed
+    if any(k.name == "json" for k in kinds) or mixes_json(*kinds):
+        return [
+            v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in values
+        ], JSON
+    if classes:
+        return [
+            v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
+        ], TEXT
+    values = [low.types.refined(v) for v in values]
+    values = beside_floats.as_floats(values, [kind_of(v) for v in values])
+    kind = reduce(Kind.beside, kinds, ANY)
+    if kind.real and kind.name != "list" and not kind.parts:
+        kind = replace(REAL, htype=kind.htype)
+    return values, replace(kind, dtype="")
+
+
+def _is_list(value: Value) -> bool:
+    """Return whether a value is a list, constant or not."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, list)
+    return kind_of(value).name == "list"
+
+
+def _parse_times(values: list[Value]) -> list[Value]:
+    """Convert constant strings to times, if all other values are times."""
+    times = [v for v in values if kind_of(v).name == "time"]
+    texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
+    if not times or len(times) + sum(texts) < len(values):
+        return values
+    return [agree(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
+
+
+def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
+    return [(v, kind_of(v)) for v in values if not is_null_constant(v)]
+
+
+def _names_class(value: Value, names: set[str]) -> bool:
+    return isinstance(value, Constant) and isinstance(value.value, str) and value.value in names

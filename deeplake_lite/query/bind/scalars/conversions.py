@@ -1,0 +1,155 @@
+"""Scalars as SQL in other forms: strings, JSON, names of classes, parts of lists, sort keys."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.constants import items_of
+from deeplake_lite.query.bind.scalars.json_values import json_key, json_order, json_text
+from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of, lists_json
+from deeplake_lite.query.database.convert import json_document
+from deeplake_lite.query.parse.duckdb_nodes import ITEM, as_list, each, func
+from deeplake_lite.query.values import JSON, TEXT, Constant, Kind, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.expressions.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def settled(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a scalar that NumPy computes as SQL, so that it is converted like other scalars."""
+    if isinstance(value, Tensor) and not is_numpys(value):
+        return Sql(low.as_sql(value, scope), kind_of(value))
+    return value
+
+
+def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar as SQL, with classes as their names and JSON as strings."""
+    value = settled(value, low, scope)
+    if isinstance(value, Sql) and value.kind.name == "class":
+        return class_name(value.node, value.kind.names)
+    if isinstance(value, Sql) and value.kind.name == "list":
+        return low.as_sql(as_part(value), scope)
+    if isinstance(value, Sql) and value.kind.name == "json":
+        return json_text(value.node)
+    return low.as_sql(value, scope)
+
+
+def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar as a JSON document, with classes as their names."""
+    if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
+        return exp.Literal.string(json_document(_full_value(value)))
+    if isinstance(value, Constant) and (whole := _whole(value)) is not None:
+        return exp.Literal.string(format(whole, "f"))  # also if it exceeds SQL's integers
+    node = low.as_sql(value, scope)
+    if is_json(value):
+        return node
+    if kind_of(value).names:
+        node = as_text(value, low, scope)
+    is_null = exp.Is(this=node.copy(), expression=exp.null())
+    text = exp.cast(func("to_json", node), "VARCHAR")
+    return exp.Case(ifs=[exp.If(this=exp.not_(is_null), true=text)])
+
+
+_DIGITS = 40
+"""Maximum number of digits of a whole number; larger ones written with a point are floats."""
+
+
+def _full_value(value: Constant) -> Any:
+    """Return the value of a constant, with all digits of its whole numbers."""
+    if value.items:
+        return [_full_value(item) for item in value.items]
+    if (whole := _whole(value)) is not None:
+        return int(whole)
+    return value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
+
+
+def _whole(value: Constant) -> Decimal | None:
+    """Return the whole number of a constant, also for 2.0; None for other constants."""
+    if type(value.value) is int:
+        return Decimal(value.value)
+    number = None if isinstance(value.value, str) else value.number
+    if number is None or not number.is_finite() or number.adjusted() > _DIGITS:
+        return None
+    return number.to_integral_value() if number == number.to_integral_value() else None
+
+
+def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
+    """Return the name of a class by its number; without names, the number as a string."""
+    if not names:
+        return exp.cast(node.copy(), "VARCHAR")
+    listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
+    return func("list_extract", listed, exp.paren(node.copy()) + 1)
+
+
+def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
+    """Convert a list of classes to a list of their names."""
+    return each(node, class_name(ITEM, names))
+
+
+def as_part(value: Value) -> Value:
+    """Return a value as lists, structs and maps hold it: classes by name, and JSON canonical.
+
+    DuckDB compares the parts of two lists or structs directly. It would find equal JSON values in
+    different spellings to differ, and classes with different names to be equal.
+    """
+    if isinstance(value, Sql) and value.kind.name == "json":
+        return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
+    if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
+        return Sql(each(value.node, exp.cast(json_key(ITEM.copy()), "JSON")), value.kind)
+    return by_name(value)
+
+
+def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Convert the items of a list to canonical JSON."""
+    if isinstance(value, Constant):
+        parts = [as_part(Sql(as_json(item, low, scope), JSON)) for item in items_of(value)]
+        node: exp.Expr = as_list(*(low.as_sql(part, scope) for part in parts))
+        return Sql(node, JSON.listed)
+    named = as_part(value)
+    if lists_json(kind_of(named)):
+        return named
+    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
+    return Sql(each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
+
+
+def by_name(value: Value) -> Value:
+    """Convert a class, or a list of classes, to names; return anything else as it is."""
+    if not isinstance(value, Sql) or not value.kind.names:
+        return value
+    if value.kind.name == "list":
+        return Sql(class_names(value.node, value.kind.names), Kind("list", item=TEXT))
+    return Sql(class_name(value.node, value.kind.names), TEXT)
+
+
+def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar that is equal where values are equal: for JSON, a canonical string."""
+    node = low.as_sql(value, scope)
+    return json_key(node) if is_json(value) else node
+
+
+def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return the sort key of a scalar; JSON is sorted by value.
+
+    Raises
+    ------
+    QueryTypeError
+        For lists, structs and maps that hold JSON.
+    """
+    check_ordered(value)
+    node = low.as_sql(value, scope)
+    return json_order(node) if is_json(value) else node
+
+
+def check_ordered(*values: Value) -> None:
+    """Refuse to order JSON within lists, structs and maps. Raises QueryTypeError."""
+    if any(kind_of(value).holds_json for value in values):
+        raise QueryTypeError(
+            "Lists and structs that hold JSON cannot be ordered; only JSON on its own can. Order "
+            "by their parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
+        )

@@ -1,0 +1,52 @@
+"""Nodes of the syntax tree, and arguments and metadata of nodes, that sqlglot does not have."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+AT = "at"
+"""Metadata key of a parameter: the position of its ``?`` in the text."""
+
+WRITTEN = "written"
+"""Metadata key of a type: its name as written."""
+
+WORDY = "wordy"
+"""Metadata key of a list that is written ARRAY[…], which may also mean an item of a column."""
+
+UNGROUP = "ungroup"
+"""Argument of a SELECT node: the lists that UNGROUP BY splits into rows."""
+
+CLAUSES = "clauses"
+"""Argument of a SELECT node: the clauses after LIMIT, in the order written."""
+
+
+class Arrange(exp.Expression):
+    """``ARRANGE BY expr, …``: put rows with equal values next to each other."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+
+
+class Sample(exp.Expression):
+    """``SAMPLE BY weight [REPLACE [TRUE | FALSE]] [LIMIT n | n PERCENT] [SEED n]``."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "replace": False,
+        "limit": False,
+        "percent": False,
+        "seed": False,
+    }
+
+
+class Expand(exp.Expression):
+    """``EXPAND BY before, after``: add the rows around each row."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"before": True, "after": True}
+
+
+class Ellipsis(exp.Expression):
+    """``...`` in a subscript."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}

@@ -1,0 +1,53 @@
+"""The order in which a query must have its clauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+_CLAUSE_ORDER = (
+    (TokenType.WHERE,),
+    (TokenType.GROUP_BY,),
+    (TokenType.HAVING,),
+    (TokenType.WINDOW, TokenType.QUALIFY),
+    (TokenType.ORDER_SIBLINGS_BY,),
+    (TokenType.ORDER_BY,),
+    (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
+    (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
+)
+"""Tokens of clauses in the order in which a query must have them."""
+
+NAMED = {"limit", "offset", "locks", "sample", "group"}
+"""Clauses that errors may refer to as a whole, so the place is their first word."""
+
+
+def note_start(e: Any, first: Any) -> None:
+    """Record the position of an expression in the text, unless the parser has."""
+    if isinstance(e, exp.Expression):
+        e.meta.setdefault("start", first.start)
+
+
+def in_order(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Wrap the parser of a clause, so that it rejects an earlier clause after this one."""
+    turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
+    earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
+
+    def parse_clause(parser: Any) -> Any:
+        # sqlglot has no public way to look at the next token.
+        first = parser._curr  # noqa: SLF001
+        name, clause = first.text.upper(), parse(parser)
+        parts = clause[1] if isinstance(clause[1], list) else [clause[1]]
+        for part in parts if clause[0] in NAMED else ():
+            note_start(part, first)
+        if parser._match_set(earlier, advance=False):  # noqa: SLF001
+            word = parser._curr.text.upper()  # noqa: SLF001
+            parser.raise_error(f"{word} must come before {name}")
+        return clause
+
+    return parse_clause

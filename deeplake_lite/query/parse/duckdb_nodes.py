@@ -1,0 +1,77 @@
+"""Builders of syntax nodes of DuckDB's SQL: calls, lists, errors, connected conditions, sources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def func(name: str, *args: exp.Expr) -> exp.Expr:
+    """Return a call to a DuckDB function."""
+    return exp.Anonymous(this=name, expressions=list(args))
+
+
+OUR_ERROR = "deeplake_lite: "
+"""Beginning of the messages that a query makes DuckDB raise; users see the rest."""
+
+
+def raises(message: str, *more: exp.Expr) -> exp.Expr:
+    """Return a call with which DuckDB raises an error; its message joins a string and SQL.
+
+    >>> raises("There is no ", exp.column("x")).sql("duckdb")
+    "ERROR(CONCAT('deeplake_lite: There is no ', x))"
+    """
+    start = exp.Literal.string(OUR_ERROR + message)
+    return func("error", func("concat", start, *more) if more else start)
+
+
+def as_list(*items: exp.Expr) -> exp.Array:
+    """Return ``[a, b]``; a query is put in parentheses, lest sqlglot write ARRAY(SELECT …).
+
+    >>> as_list(exp.select("1").subquery()).sql("duckdb")
+    '[((SELECT 1))]'
+    """
+    return exp.Array(expressions=[exp.paren(i) if isinstance(i, exp.Query) else i for i in items])
+
+
+ITEM = exp.column("lake_item")
+"""The current item in the body of `each`."""
+
+
+def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
+    """Return the list of `body` for each `ITEM` of the list `node`; NULL for NULL."""
+    listed = exp.Comprehension(
+        this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
+    )
+    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
+
+
+def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
+    """Return a balanced tree of AND or OR, whose depth is the logarithm of its length.
+
+    >>> terms = [exp.column("a") for _ in range(1024)]
+    >>> max(node.depth for node in paired(exp.Or, terms).walk())
+    11
+    """
+    while len(terms) > 1:
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        rest = terms[-1:] if len(terms) % 2 else []
+        terms = [*(kind(this=a, expression=b) for a, b in pairs), *rest]
+    return terms[0]
+
+
+def as_source(query: exp.Query, name: str) -> exp.Subquery:
+    """Return a query in parentheses with an alias, for FROM."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def select_from(items: Sequence[exp.Expr], query: exp.Query, name: str) -> exp.Select:
+    """Return ``SELECT items FROM (query) AS name``."""
+    select = exp.Select(expressions=list(items))
+    select.set("from_", exp.From(this=as_source(query, name)))
+    return select
