@@ -1,8 +1,8 @@
-"""Loaders: an epoch of images beside the peers, later epochs, numbers, memory, far stores.
+"""Loaders: an image epoch compared with peers, later epochs, numbers, memory and remote stores.
 
-Each contender runs in a process of its own, with its imports done, on the same bytes; what counts
-is the time from the first `iter` to the last batch. The order is shuffled, and every row is checked
-to come once. How the peers are set up: `loader_peers`.
+Each contender runs in a process of its own, with its imports done, on the same bytes. The clock
+runs from the first `iter` to the last batch. The order is shuffled, and every row is checked to
+appear once. See `loader_peers` for how the peers are set up.
 """
 
 import subprocess
@@ -39,7 +39,7 @@ def measure(task: str, *arguments: object) -> Contender:
 
 @pytest.fixture(scope="module")
 def part(request: pytest.FixtureRequest) -> Callable[[int], int]:
-    """Return the function that says how many of so many rows are used."""
+    """Return the function that scales a number of rows."""
     share = request.config.getoption("--bench-part")
     return lambda count: max(256, int(count * share))
 
@@ -51,7 +51,7 @@ def count(jpegs: Sequence[bytes], part: Callable[[int], int]) -> int:
 
 @pytest.fixture(scope="module")
 def written(work: Path, count: int) -> Callable[[str], Path]:
-    """Return the function that gives the folder of an entrant's images; written once."""
+    """Return the function that gives the folder of a contender's images, which are written once."""
 
     def folder(name: str) -> Path:
         path = work / name.split(",")[0].replace(" ", "-")
