@@ -1,4 +1,4 @@
-"""What errors advise is typed as it is shown."""
+"""Commands suggested by error messages work when typed as shown."""
 
 import pytest
 

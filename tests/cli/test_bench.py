@@ -1,4 +1,4 @@
-"""The command that measures loading: its table, its JSON, its errors."""
+"""The command that benchmarks loading: its table, JSON output and errors."""
 
 import json
 
