@@ -26,7 +26,7 @@ UINT8 = np.dtype("uint8")
 def bmp(
     width: int, height: int, bits: int, compression: int, packed: bytes, *, tell_size: bool = True
 ) -> bytes:
-    """Return a BMP with a palette of greys backwards, where it has one."""
+    """Return a BMP, with a reversed grey palette if it has a palette."""
     colors = 1 << bits if bits <= 8 else 0
     palette = b"".join(bytes([255 - i] * 3 + [0]) for i in range(colors))
     start = 54 + len(palette)
@@ -37,7 +37,7 @@ def bmp(
 
 
 RUNS = bytes([3, 7, 1, 9, 0, 0, 0, 4, 1, 2, 3, 4, 0, 1])
-"""RLE8 of 4 x 2 pixels: a run of three, one of one, end of line, four as they are, end."""
+"""RLE8 of 4 x 2 pixels: a run of three, one of one, end of line, four literal ones, end."""
 
 
 def test_configuration_round_trips():

@@ -34,7 +34,7 @@ def segment(marker: int, payload: bytes) -> bytes:
 
 
 def lossless(width: int, height: int) -> bytes:
-    """Return a grey lossless JPEG (SOF3), all of it 128."""
+    """Return a grey lossless JPEG (SOF3) in which every pixel is 128."""
     return (
         b"\xff\xd8"
         + segment(0xC3, struct.pack(">BHHB", 8, height, width, 1) + bytes([1, 0x11, 0]))
@@ -149,7 +149,7 @@ def test_exif_goes_before_xmp_and_nonsense_turns_nothing(photo, oracle, file_of,
         {"xmp": xmp_of(9)},
     ):
         data = file_of(photo, "JPEG", **options)
-        with warnings.catch_warnings(action="ignore"):  # of Pillow
+        with warnings.catch_warnings(action="ignore"):  # from Pillow
             expected = oracle(data)
         check_file(CODEC, data, expected)
 

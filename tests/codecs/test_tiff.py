@@ -27,7 +27,7 @@ COMPRESSIONS = ["deflate", "lzw", "none"]
 
 
 def scientific(array: np.ndarray, **options: object) -> bytes:
-    """Return what tifffile writes."""
+    """Return a file written by tifffile."""
     file = BytesIO()
     tifffile.imwrite(file, array, **options)
     return file.getvalue()
