@@ -1,4 +1,4 @@
-"""After a vacuum: every handle knows which versions are gone, and which ones saved views keep."""
+"""After a vacuum, every handle knows which versions are gone and which ones saved views need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that go from one dataset into another as a view: stored bytes stay, meanings too."""
+"""Appending a view of another dataset copies stored bytes unchanged and preserves their meaning."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Structs and maps of Arrow: objects, whatever their fields are called, or tensors of a lake."""
+"""Arrow structs and maps are read as objects, whatever their fields, or as tensors of a lake."""
 
 from uuid import uuid4
 
@@ -81,7 +81,7 @@ def table_of(values, kind):
 
 
 def _pairs(value, kind):
-    """Return values with pairs for maps, which Arrow takes."""
+    """Return values with maps as pairs, which Arrow accepts."""
     if isinstance(value, list):
         return [_pairs(item, kind) for item in value]
     if isinstance(value, dict) and (kind is not None):

@@ -1,4 +1,4 @@
-"""Columns of Arrow, pandas and xarray: a lake that was made of them takes them again."""
+"""Arrow, pandas and xarray columns can be written back to the lake that they came from."""
 
 import datetime as dt
 from dataclasses import replace
@@ -15,7 +15,7 @@ import deeplake_lite as dl
 
 
 def values_of(ds, name="x"):
-    """Return the values of a column, None where null, whatever holds them."""
+    """Return the values of a column from any container, with None for null."""
     return [_plain(value) for value in ds[name][:].tolist()] if _is_array(ds[name][:]) else [
         _plain(value) for value in ds[name][:]
     ]  # fmt: skip
@@ -58,11 +58,11 @@ def lake_like(made, new_url):
     return dl.create(new_url(), {"k": dl.Scalar("int64", default=0), **columns})
 
 
-# ---- tensors that are stored in another order
+# ---- tensors that are stored in a different order
 
 
 def tensors(stored, order, dtype, nulls=0):
-    """Return tensors of Arrow, stored in a shape and read in another order, and their array."""
+    """Return Arrow tensors, stored in one shape and read in another order, and their array."""
     numbers = np.arange(2 * np.prod(stored)).reshape(2, -1).astype(dtype)
     rows = [*numbers, *([None] * nulls)]
     storage = pa.array(rows, pa.list_(pa.from_numpy_dtype(dtype), numbers.shape[1]))
@@ -120,7 +120,7 @@ def test_lists_of_tensors_are_sequences_of_them(new_url, order, fixed):
         assert np.array_equal(np.array(ds["x"][0]), array)
 
 
-# ---- columns of Arrow
+# ---- Arrow columns
 
 
 def dictionary(values):
@@ -218,7 +218,7 @@ def test_the_largest_numbers_in_arrays_come_back_from_arrow(make_lake, nullable)
     assert len(again) == len(ds)
 
 
-# ---- columns of pandas
+# ---- pandas columns
 
 OBJECTS = {
     "decimals": [Decimal("1.5"), None],

@@ -1,4 +1,4 @@
-"""Two columns of any types compare in either order as a query compares them."""
+"""Comparing two columns of any types, in either order, agrees with the comparison in a query."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def in_python(ds: dl.Dataset, a: str, op: str, b: str) -> Any:
 
 
 def in_a_query(ds: dl.Dataset, a: str, ops: dict[str, Any], b: str) -> dict[str, Any]:
-    """Return results by operator, with nulls as columns have them: equal to null alone."""
+    """Return results by operator, with nulls as in columns: equal only to null."""
     nulls = f"{a} IS NULL AND {b} IS NULL"
     rest = {"=": nulls, "<>": f"NOT ({nulls})"}
     names = dict(zip(ops, "uvwx", strict=False))

@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 pets = dl.ClassLabel(["cat", "dog"], nullable=True)
 
-# type, three values, what the second value may be written as
+# type, three values, ways to write the second value
 EVERY = {
     "int": (dl.Scalar("int32", nullable=True), [1, 2, None], [2, 2.0, np.int8(2), np.uint64(2)]),
     "large": (dl.Scalar("uint64", nullable=True), [1, 2**63 + 1, None], [2**63 + 1]),
@@ -88,7 +88,7 @@ def test_values_of_all_rows_are_equal(case):
     one_each = tuple(values) if ds["x"].htype.name == "json" else values
     for other in (ds["x"], one_each, ds["x"][:]):
         if isinstance(other, list) and ds["x"].htype.name == "json":
-            continue  # a list is a value of JSON
+            continue  # a list is a JSON value
         assert (ds["x"] == other).all()
     assert (ds["x"] == None).tolist() == [False, False, True]  # noqa: E711
 

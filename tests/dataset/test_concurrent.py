@@ -224,7 +224,7 @@ def test_edits_with_large_cells_are_copied_onto_a_tip_they_cannot_follow(make_la
     a = make_lake({"b": "bytes"}, b=[b"x"])
     b = dl.open(a.url)
     a.append({"b": [bytes([7]) * SIZE]})
-    a.metadata["k"] = 1  # a change of the document: the rows are copied
+    a.metadata["k"] = 1  # the document changes: the rows are copied
     b.append({"b": [bytes([8]) * SIZE]})
     b.commit("b")
     a.commit("a")
@@ -365,11 +365,11 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
     assert a["x"][0] == 10
 
 
-# ---- cells that are written with the value that they have: they are no change
+# ---- writing the value that a cell already has is no change
 
 
 def digests(ds, name):
-    """Return what tells the stored cells of a column apart: links are not followed."""
+    """Return digests of a column's stored cells, without following links."""
     table = ds.handle.table
     return table.digests(ds.schema[name].id, table.rows.live()).tolist()
 

@@ -1,4 +1,4 @@
-"""Conflicts show both sides so that they differ, however late they begin to."""
+"""Conflict messages show where both sides differ, however late the difference begins."""
 
 from __future__ import annotations
 

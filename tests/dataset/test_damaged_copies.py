@@ -1,4 +1,4 @@
-"""Damaged cells, ids and orders are never copied: the copy would have valid hashes."""
+"""Damaged cells, ids and orders are never copied, because the copy would have valid hashes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def small_chunks(monkeypatch):
 
 @pytest.fixture(scope="module", params=TYPES)
 def sound(request, tmp_path_factory):
-    """Return a lake with branches that differ, its type, and a function that draws values."""
+    """Return a lake with diverged branches, its type, and a function that draws values."""
     htype, draw = TYPES[request.param]
     url = str(tmp_path_factory.mktemp("sound") / request.param)
     with pytest.MonkeyPatch.context() as patch:
@@ -107,7 +107,7 @@ def chunks_of(ds, path):
 
 
 def swap(ds, path, number):
-    """Exchange the files of a chunk and another one of the same array."""
+    """Swap the files of a chunk and another chunk of the same array."""
     paths = chunks_of(ds, path)
     one, other = paths[number], paths[max(n for n in paths if n != number)]
     first, second = one.read_bytes(), other.read_bytes()
@@ -116,7 +116,7 @@ def swap(ds, path, number):
 
 
 def damage(ds, row=ROW, name="v"):
-    """Damage one row: exchange chunks of a dense column, or change a bit of the row's bytes."""
+    """Damage one row: swap chunks of a dense column, or flip a bit of the row's bytes."""
     table, f = ds.handle.table, ds.schema[name]
     slots = table.at(np.array([row]))
     cells = table.read([f.id], slots)[f.id]
@@ -139,7 +139,7 @@ NAMED = r"column '\w+', row [\d,]+ of version \w+ of '.*'.*damaged.*ds\.verify\(
 
 
 def refuses(url, operation, *args, branch="main", match=NAMED):
-    """Check that a copy fails, that the error names the cell, and that the lake is as it was."""
+    """Check that a copy fails, that the error names the cell, and that the lake is unchanged."""
     before, report = dl.open(url, branch=branch).version, dl.open(url, branch=branch).verify()
     with pytest.raises(dl.DamagedError, match=match):
         operation(*args)

@@ -1,4 +1,4 @@
-"""A view says which rows are deleted, wherever they are by now."""
+"""Deleting the rows of a view, wherever those rows are by now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are deleted anywhere, also at the end, are gone for diffs, merges and conflicts."""
+"""Diffs, merges and conflicts treat deleted rows as gone, wherever they were, even at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOME = [
 
 @pytest.fixture(params=["in order", "first gone", "last gone", "moved"])
 def lake(request):
-    """Make a lake of five rows, most often one from which rows are gone or have moved."""
+    """Make a lake of five rows, usually one with deleted or moved rows."""
     ds = dl.create("memory://deleted-rows", {"x": "int32"}, overwrite=True)
     ds.append({"x": range(ROWS)})
     ds.commit("five")

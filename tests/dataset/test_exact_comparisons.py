@@ -1,4 +1,4 @@
-"""Comparisons of columns of numbers and times are those of the exact values, or errors of ours."""
+"""Comparisons of number and time columns are exact, or raise our errors."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ def test_moments(unit):
 
 
 def nanoseconds(moment):
-    """Return the nanoseconds since 1970 of a moment in any unit, counting days one by one."""
+    """Return the nanoseconds since 1970 of a time in any unit, counting days one by one."""
     unit, n = np.datetime_data(moment.dtype)[0], int(moment.astype(np.int64))
     if unit in ("Y", "M"):
         months = n * 12 if unit == "Y" else n
-        cycles, months = divmod(months, 4800)  # of 400 years, which have as many days each
+        cycles, months = divmod(months, 4800)  # per 400 years, all of the same number of days
         n = cycles * 146_097 + int(np.datetime64(months, "M").astype("M8[D]").astype(int))
         unit = "D"
     sizes = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}

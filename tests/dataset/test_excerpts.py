@@ -1,4 +1,4 @@
-"""Two values that differ are told apart, in whichever words a reader sees them."""
+"""Excerpts of two different values always look different to the reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONG = "x" * 90
 SEVERAL = dl.ClassLabel(["ant", "bee"], multiple=True)
 BOX = [1.0, 2.0, 1700000123.25, 9.0]
 
-# For each type: two values that a few words do not tell apart, or that names alone do.
+# Per type: two values whose short forms are the same, or which differ only in names.
 RING = np.random.default_rng(0).random((600, 2)).astype(np.float32)
 RING_MOVED = RING.copy()
 RING_MOVED[300] += 1
@@ -73,7 +73,7 @@ NAMED = {"classes": ("ant", "bee"), "list of classes": ("ant", "bee")}
 
 
 def two_versions(make_lake, kind):
-    """Return a lake whose row had another value in version v1."""
+    """Return a lake whose row had a different value in version v1."""
     htype, before, after = PAIRS[kind]
     ds = make_lake({"x": htype}, x=[before])
     ds.tag("v1")
@@ -83,7 +83,7 @@ def two_versions(make_lake, kind):
 
 
 def check_apart(kind, before, after):
-    """Check that a reader sees two values, and classes by name."""
+    """Check that a reader sees two different values, and classes by name."""
     assert before != after
     for text, name in zip((before, after), NAMED.get(kind, ("", "")), strict=True):
         assert name in str(text)

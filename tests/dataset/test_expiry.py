@@ -1,4 +1,4 @@
-"""What a vacuum lets go of random histories, and what those that stay still know."""
+"""Vacuums of random histories: what expires, and what the remaining versions still know."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, islice
@@ -17,7 +17,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class History:
-    """Commits and names as the engine keeps them, and its way to expire them."""
+    """Commits and refs as the engine stores them, and its way to expire them."""
 
     def __init__(self):
         self.commits = {"root": Commit("root", None, "", START, {})}
@@ -45,7 +45,7 @@ class History:
         self.names[branch] = new.id
 
     def expire(self, cutoff, plan):
-        """Cut each history behind its last version that is not older, and drop what is lost."""
+        """Cut each history after its last version that is not older; drop unreachable versions."""
         self.kept_links |= plan.links
         tips = {*self.names.values(), *(older for older, _ in self.kept_links)}
         for tip in tips:
@@ -115,7 +115,7 @@ def test_a_history_that_comes_from_itself_is_damage():
 
 @pytest.fixture
 def ds(tmp_path):
-    """Return main, six versions ahead of where an old branch begins."""
+    """Return main, six versions ahead of the start of an old branch."""
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32", "y": "int32"})
     ds.append({"x": [0] * 4, "y": [0] * 4})
     ds.commit("begin")
@@ -137,7 +137,7 @@ def test_an_old_branch_does_not_keep_what_came_after_it_began(ds):
     told = ds.vacuum(older_than="0s", spare="0s", dry_run=True)
     done = ds.vacuum(older_than="0s", spare="0s")
     assert told == done
-    assert done.expired == 6  # the first one and five of main; the branch's beginning stays
+    assert done.expired == 6  # the first one and five of main; the start of the branch stays
     again = dl.open(ds.url)
     assert len(again.log()) == 1
     again.merge("old")

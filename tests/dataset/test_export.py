@@ -1,4 +1,4 @@
-"""Rows on their way out: every type, nulls, empty lakes, and that what leaves can come back."""
+"""Exports: every type, nulls and empty lakes, and reading the export back."""
 
 import csv
 import json
@@ -158,7 +158,7 @@ def test_nullable_columns_are_nullable_fields(table):
 
 def test_what_leaves_can_come_back(table, full):
     config = {f.name: json.loads(f.metadata[b"deeplake_lite.htype"]) for f in table.schema}
-    lost = ("pixels", "wave", "notes", "age", "objects")  # no objects have no shape
+    lost = ("pixels", "wave", "notes", "age", "objects")  # an empty array of objects has no shape
     names = [n for n in SCHEMA if n not in lost]
     values = {n: table[n].to_pylist() for n in names}
     values["matrix"] = table["matrix"].combine_chunks().to_numpy_ndarray()
@@ -455,7 +455,7 @@ def test_every_column_comes_out_in_the_table_or_as_files(full, tmp_path):
                 assert np.array_equal(np.load(root / line[name]), full[name][row])
     assert np.array_equal(np.asarray(Pillow.open(root / first["mask"])), full["mask"][0])
     assert np.array_equal(np.asarray(Pillow.open(root / first["pixels"])), full["pixels"][0])
-    assert np.array_equal(np.load(root / second["pixels"]), full["pixels"][1])  # no PNG holds it
+    assert np.array_equal(np.load(root / second["pixels"]), full["pixels"][1])  # PNG cannot hold it
     assert (root / first["blob"]).read_bytes() == b"\0\xff"
     frames = [(root / path).read_bytes() for path in json.loads(first["frames"])]
     assert frames == VALUES["frames"][0]

@@ -1,4 +1,4 @@
-"""Pages and their plain-text twins: well formed, escaped, small, complete, and never in the way."""
+"""HTML and plain-text representations are well formed, escaped, small and complete."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -40,7 +40,7 @@ VOID = {"img", "br"}
 
 
 class Checker(HTMLParser):
-    """A strict stack: every element closes in order, no attribute comes twice."""
+    """A strict stack: every element closes in order, and no attribute occurs twice."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class Checker(HTMLParser):
 
 
 def check_page(page):
-    """Parse a page; check what holds for every page."""
+    """Parse a page; check the rules that hold for every page."""
     checker = Checker()
     checker.feed(page)
     checker.close()
@@ -84,7 +84,7 @@ def check_page(page):
 
 
 def stripped(page):
-    """Remove everything that a sanitiser may remove; return the text that is left."""
+    """Remove everything that a sanitiser may remove; return the remaining text."""
     return " ".join("".join(check_page(page).text).split())
 
 
@@ -218,7 +218,7 @@ def test_parts_come_in_the_order_of_the_convention():
 
 
 def with_strings(value, text):
-    """Put one string into every field that holds one."""
+    """Put one string into every field that accepts one."""
     if isinstance(value, str) and value not in {"added", "removed", "changed", "class", "bin"}:
         return text
     if isinstance(value, tuple):

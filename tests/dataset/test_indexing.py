@@ -1,4 +1,4 @@
-"""NumPy says what an index means; a dataset, a view and a column agree with it."""
+"""Indexing a dataset, a view or a column follows NumPy."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
-"""Ctrl-C between any two calls, also of the standard library, by users who keep the last error.
+"""Ctrl-C between any two calls, in the standard library too, when the user holds on to the error.
 
-Tracebacks that are kept keep what their frames refer to, such as generators that are suspended.
+A traceback keeps everything that its frames refer to alive, such as suspended generators.
 """
 
 import threading
@@ -12,7 +12,7 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.testing.interrupts import Interrupted, interrupted_everywhere
 
-pytestmark = pytest.mark.filterwarnings(  # what is dropped before it is used up
+pytestmark = pytest.mark.filterwarnings(  # objects dropped before they are used up
     "ignore:Exception ignored in. <(coroutine|generator|_io.FileIO)"
     ":pytest.PytestUnraisableExceptionWarning",
     "ignore:coroutine '.*' was never awaited:RuntimeWarning",
@@ -48,7 +48,7 @@ EDITS = {
 
 
 def in_another_thread(work):
-    """Do work in another thread, which fails where it waits for this one."""
+    """Do work in another thread, which fails if it waits for this one."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(60)
@@ -111,7 +111,7 @@ def test_an_interrupted_transaction_does_not_discard_edits_that_come_later(ds):
         ds.discard()
         ds["t"][0] = "later"
         place = kept.place
-        del kept  # and what its traceback refers to
+        del kept  # and everything that its traceback refers to
         assert ds["t"][0] == "later", place
         ds.discard()
         moment += 1 + moment // 40

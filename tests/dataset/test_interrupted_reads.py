@@ -1,4 +1,4 @@
-"""Reads that are interrupted: they stop, and the next one of the same handle is whole."""
+"""Interrupted reads stop, and the next read with the same handle is complete."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ def url(tmp_path, tiny):  # noqa: ARG001
 
 @contextlib.contextmanager
 def interrupted_at(number):
-    """Interrupt the main thread at a call that reads; give an event that says whether."""
+    """Interrupt the main thread at a call that reads; yield an event that tells whether it did."""
     calls, reached = count(1), threading.Event()
 
     def interrupt():
@@ -96,7 +96,7 @@ def test_an_interrupted_read_of_many_chunks_does_not_go_on_to_the_last(url):
     def interrupting(*args):
         if next(calls) == 3:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.5)  # the rest of this thread's chunks are left out
+            time.sleep(0.5)  # the rest of this thread's chunks are skipped
         return read_whole(*args)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

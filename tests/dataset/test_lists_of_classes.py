@@ -1,4 +1,4 @@
-"""Versions whose columns list other classes: one number is then two classes."""
+"""Versions whose columns list different classes, so that one number means two classes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_rows_of_a_class_whose_number_means_another_are_a_conflict(
 
 
 def _restored(url: Path, also: str = "rows") -> dl.Dataset:
-    """Return a lake without the class that branch "other" has, and may have rows of."""
+    """Return a lake without the class that branch "other" has and may use in rows."""
     ds = _lake(url, LABELS[0], ["a", "b"])
     first = ds.version
     ds.add_classes("l", ["cat"])

@@ -1,4 +1,4 @@
-"""Rewriting a lake, deleting what nothing needs, reading everything again."""
+"""Rewriting a lake, deleting unused data, and verifying everything."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from deeplake_lite.testing.invariants import check_consistent
 
 SIZE = 5 * 2**20
 
-BYTES = [np.random.default_rng(i).bytes(3000) for i in range(4)]  # too random to lie in a manifest
+BYTES = [np.random.default_rng(i).bytes(3000) for i in range(4)]  # too random to be inlined
 
 
 @pytest.fixture

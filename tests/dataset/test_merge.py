@@ -1,4 +1,4 @@
-"""Two lines of edits brought together."""
+"""Merging two lines of edits."""
 
 import io
 
@@ -307,7 +307,7 @@ def test_criss_cross_merges_know_that_a_value_was_taken_back(ours, theirs):
 
 
 def cross(ours, theirs, side="ours"):
-    """Let each merge what the other was; `side` wins in ours, and ours in theirs."""
+    """Merge each branch into what the other was before; `side` wins in ours, and ours in theirs."""
     commit_both(ours, theirs)
     tips = ours.version, theirs.version
     ours.merge(tips[1], on_conflict=side)

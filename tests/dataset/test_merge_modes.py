@@ -1,4 +1,4 @@
-"""Merges of a column of pictures whose mode one side has set."""
+"""Merging an image column whose mode was set on one side."""
 
 from itertools import permutations
 
@@ -18,7 +18,7 @@ def coloured(value, height=4):
 
 
 def two_branches(new_url, codec):
-    """Return a lake of three pictures, and a handle of its branch ``fix``."""
+    """Return a lake of three images, and a handle of its branch ``fix``."""
     ds = dl.create(new_url(), {"image": dl.Image(codec, nullable=True), "x": "int32"})
     ds.append({"image": [grey(10), coloured(20), None], "x": [0, 1, 2]})
     ds.commit("three")
@@ -109,7 +109,7 @@ def test_a_mode_merges_with_other_changes_of_the_type(tmp_path, pair, on_conflic
         if way == "merge":
             theirs.commit("theirs")
             return ds.merge("other", on_conflict=on_conflict)
-        if on_conflict != "raise":  # the edits of the handle that rebases are "ours"
+        if on_conflict != "raise":  # the edits of the rebasing handle are "ours"
             theirs.rebase(on_conflict="theirs" if on_conflict == "ours" else "ours")
         return theirs.commit("theirs")
 

@@ -1,4 +1,4 @@
-"""Rows that lack a column without a default: the message has statements that help when pasted."""
+"""For rows without a value and a default, the message shows statements that work when pasted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ds(make_lake):
 
 
 def paste(ds, error):
-    """Run the statements at the end of a message, with a value in the place of "…"."""
+    """Run the statements at the end of a message, with a value in place of "…"."""
     text = str(error.value)
     assert "has none" in text
     exec(text.partition(WAY_OUT)[2].replace("…", "7"), {"dl": dl, "ds": ds})

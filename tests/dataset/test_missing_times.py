@@ -1,4 +1,4 @@
-"""NaT in arrays of moments and spans: null items outside, NaT again where they come back."""
+"""NaT in arrays of times and durations is exported as a null item and imported as NaT."""
 
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ import deeplake_lite as dl
 
 DTYPES = [f"datetime64[{unit}]" for unit in ("Y", "M", "D", "h", "s", "ms", "us", "ns")]
 DTYPES += [f"timedelta64[{unit}]" for unit in ("D", "h", "s", "ms", "us", "ns")]
-"""Without spans of months and years, which leave as whole numbers."""
+"""Without durations of months and years, which are exported as integers."""
 
 SHAPES = {
     "any length": ((None,), [[1, None], [], [None]]),
@@ -38,12 +38,12 @@ def lake(dtype, shape, rows):
 
 
 def leaves(value):
-    """Return the items of nested lists, one after the other."""
+    """Return the items of nested lists as one flat list."""
     return [v for item in value for v in leaves(item)] if isinstance(value, list) else [value]
 
 
 def are_null(column):
-    """Return which numbers of a column are null, of lists at any depth and of tensors."""
+    """Return which numbers of a column are null, in lists of any depth and in tensors."""
     if pa.types.is_struct(column.type):
         column = column.field("data")
     while pa.types.is_nested(column.type):

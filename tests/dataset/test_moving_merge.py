@@ -1,4 +1,4 @@
-"""Merges into a branch that others commit to meanwhile."""
+"""Merging into a branch to which others commit at the same time."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def optimize(rival):
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Let somebody else commit between the planning and the commit of the first merges."""
+    """Let someone else commit between the planning and the commit of the first merges."""
 
     def interrupt(ds, rivals):
         merge_rows, left, rival_is_at_work = merging.merge_rows, list(rivals), []

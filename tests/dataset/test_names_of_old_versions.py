@@ -1,4 +1,4 @@
-"""Versions that no history leads to any more: they get a name only while all of them is there."""
+"""Unreachable versions can be tagged or branched only while they are complete."""
 
 import os
 
@@ -104,7 +104,7 @@ def test_a_version_that_has_expired_is_not_named_where_it_could_not_be_merged(
         old.log()
     ds.append({"x": [3]})
     ds.commit("three")
-    assert ds.vacuum(older_than="0s").expired  # whose files are spared
+    assert ds.vacuum(older_than="0s").expired  # whose files are not deleted
     if kind == "view":
         old[[0]].save("kept")
         assert ds.views()["kept"]["x"][:].tolist() == [1]

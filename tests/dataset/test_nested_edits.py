@@ -1,4 +1,4 @@
-"""Code that gives the values of an edit, and asks its own handle for another edit or version."""
+"""Code that computes the values of an edit and calls its own handle for another edit or version."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ import deeplake_lite as dl
 from deeplake_lite.query.registering import unregister
 from deeplake_lite.testing.invariants import check_consistent
 
-ROWS = 2_500  # more than are taken from a generator at a time
+ROWS = 2_500  # more than a generator is asked for at a time
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ CALLS = {
 
 
 def rows_with(call, count=4):
-    """Yield rows, and make a call between them."""
+    """Yield rows, and make a call in between."""
     for i in range(3, 3 + count):
         if i == 1 + count:
             call()

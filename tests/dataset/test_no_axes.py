@@ -1,4 +1,4 @@
-"""Arrays without axes among arrays of any shape: stored, read, exported and computed with."""
+"""Zero-dimensional arrays among arrays of any shape: stored, read, exported and computed with."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import deeplake_lite as dl
 
 
 def arrays(seed, n=40):
-    """Arrays of 0 to 3 axes; the first has none, the second one."""
+    """Arrays of 0 to 3 dimensions; the first has none, the second has one."""
     rng = np.random.default_rng(seed)
     axes = [0, 1, *rng.integers(0, 4, n - 2)]
     return [rng.integers(-9, 9, rng.integers(0, 4, k)).astype("int32") for k in axes]

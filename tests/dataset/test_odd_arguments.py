@@ -1,4 +1,4 @@
-"""Keys that are equal in other bytes, and names, messages and times of odd kinds."""
+"""Keys that are equal but differ in bytes, and unusual names, messages and times."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Lakes made where nothing is, where a lake is, and where something else is."""
+"""Creating and opening lakes where there is nothing, a lake or something else."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Values of queries: their own memory, and the same again when a view is kept."""
+"""Query parameters are copied, and restored unchanged when a view is saved."""
 
 from __future__ import annotations
 

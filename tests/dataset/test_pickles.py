@@ -1,4 +1,4 @@
-"""Datasets and views on their way to another process."""
+"""Pickling datasets and views for another process."""
 
 import copy
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Single rows by integers of every library, wherever an index is taken."""
+"""Integers of every library select single rows wherever an index is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a cell whose stored bytes do not read."""
+"""Error messages for cells whose stored bytes cannot be read."""
 
 import io
 
@@ -20,7 +20,7 @@ def jpeg(number):
 
 @pytest.fixture
 def ds(tmp_path):
-    """A lake one of whose pictures has lost its first bytes."""
+    """A lake in which one image has lost its first bytes."""
     schema = {"x": "int32", "image": dl.Image("jpeg"), "frames": dl.Sequence(dl.Image("jpeg"))}
     ds = dl.create(str(tmp_path / "damaged.lake"), schema)
     files = [jpeg(i) for i in range(ROWS)]

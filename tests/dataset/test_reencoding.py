@@ -1,4 +1,4 @@
-"""No way into a lake encodes pictures anew without need, or loses detail without a warning."""
+"""No write path re-encodes images needlessly, or loses detail without a warning."""
 
 import struct
 import warnings
@@ -131,7 +131,7 @@ def test_arrays_have_no_file_to_keep(make_lake):
 
 
 def in_mode(mode, format_="PNG", *, plain=False):
-    """Return a file in a mode; a plain one is grey and opaque."""
+    """Return a file in a mode; a plain one is greyscale and opaque."""
     image = Pillow.fromarray(np.full_like(PIXELS, 9) if plain else PIXELS).convert(mode)
     if "A" in mode and not plain:
         image.putalpha(7)
@@ -281,7 +281,7 @@ def tiff16(channels):
 
 
 def png16(colours):
-    """Return a PNG of 16 bits: grey (0), RGB (2), grey and alpha (4) or RGBA (6)."""
+    """Return a 16-bit PNG: greyscale (0), RGB (2), greyscale with alpha (4) or RGBA (6)."""
     channels = {0: 1, 2: 3, 4: 2, 6: 4}[colours]
     header = struct.pack(">IIBBBBB", 5, 4, 16, colours, 0, 0, 0)
     rows = (b"\0" + b"\x9c\x40" * 5 * channels) * 4
@@ -331,7 +331,7 @@ def test_images_that_replaced_a_file_with_more_bits_are_not_told(make_lake, tmp_
     ds = make_lake({"i": dl.Image(codec)})
     with Pillow.open(path) as image:
         image.load()
-        path.write_bytes(png16(2))  # of another size
+        path.write_bytes(png16(2))  # of a different size
         ds.append({"i": [image]})  # warnings are errors
 
 
@@ -361,7 +361,7 @@ def saved(image, format_, **options):
 
 
 def notices(ds, value):
-    """Append a value twice; return what is said of it, which is said once."""
+    """Append a value twice; return the warnings, which are only given once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", dl.ReencodedWarning)
         append(ds, value() if callable(value) else value)
@@ -410,7 +410,7 @@ SEVERAL = {
 @pytest.mark.parametrize("how", ["file", "opened"])
 def test_frames_that_are_dropped_are_said(make_lake, codec, format_, how):
     if (format_, how) == ("GIF", "file"):
-        return  # no codec of ours: it is refused
+        return  # not one of our codecs: it is refused
     ds = make_lake({"i": dl.Image(codec)})
     data = SEVERAL[format_]
     said = notices(ds, data if how == "file" else lambda: opened(data))
@@ -475,7 +475,7 @@ def test_axes_that_files_do_not_have_are_dropped(make_lake, codec, shape, read):
 @pytest.mark.parametrize(("channels", "mode"), [(4, "RGB"), (2, "L"), (3, "L")])
 def test_channels_of_an_array_that_a_mode_drops_are_told(codec, channels, mode):
     if (codec, mode) == ("webp", "L"):
-        return  # WebP has no grey images
+        return  # WebP has no greyscale images
     array = np.random.default_rng(0).integers(0, 255, (4, 5, channels)).astype("uint8")
     ds = dl.create("memory://modes", {"i": dl.Image(codec, mode=mode)}, overwrite=True)
     with pytest.warns(

@@ -1,4 +1,4 @@
-"""Files of branches and tags that were lost or replaced, and notes on what they named."""
+"""Lost or replaced branch and tag files, and the records of what they pointed to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deeplake_lite.storage.repo.witnesses import Witnesses
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A lake with two branches that have parted, one that is ahead, two tags and a saved view."""
+    """A lake with two diverged branches, one that is ahead, two tags and a saved view."""
     folder = tmp_path_factory.mktemp("sound") / "a.lake"
     ds = dl.create(str(folder), {"x": "int32"})
     ds.append({"x": [1]})
@@ -44,7 +44,7 @@ def ref(lake, name):
 
 
 def older(lake, name):
-    """Put back what a ref said before its last commit."""
+    """Restore the content that a ref had before its last commit."""
     ds = dl.open(str(lake))
     first = dl.open(str(lake), version="v1").version
     text = ref(lake, name).read_text()
@@ -110,7 +110,7 @@ def test_copies_of_a_lake_verify(lake, tmp_path):
         ds.append({"x": [5]})
         ds.commit("later")
     assert dl.open(str(copy)).verify()
-    for folder in lake.iterdir():  # as a backup does that leaves out .writers
+    for folder in lake.iterdir():  # like a backup that leaves out .writers
         if folder.is_dir() and folder.name != ".writers":
             shutil.copytree(folder, copy / folder.name, dirs_exist_ok=True)
     again = dl.open(str(copy))
@@ -252,7 +252,7 @@ def test_whoever_checks_reads_notices_damage_wherever_a_name_is_used(lake, name,
     kind = "branch" if name == "fix" else "tag"
     with pytest.raises(dl.DamagedError, match=rf"The (tag 'v1'|{kind} '{name}') (names|is not)"):
         use(ds, name)
-    assert ds.checkout("main")["x"][:].tolist() == [1, 2]  # other names serve as before
+    assert ds.checkout("main")["x"][:].tolist() == [1, 2]  # other refs still work
     assert dl.open(str(lake), version=ds.version, verify="read")["x"][:].tolist() == [1, 2]
 
 

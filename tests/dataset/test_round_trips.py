@@ -1,4 +1,4 @@
-"""Every type leaves as Arrow, Parquet, pandas or a column, and comes back as it was."""
+"""Every type survives a round trip through Arrow, Parquet, pandas or a column."""
 
 from dataclasses import replace
 from uuid import uuid4
@@ -113,7 +113,7 @@ def lakes():
 
 
 def cells_of(ds, name):
-    """Return what is stored of each cell."""
+    """Return the stored form of each cell."""
     return ds.handle.table.digests(ds.schema[name].id, np.arange(3)).tolist()
 
 

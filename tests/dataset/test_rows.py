@@ -1,4 +1,4 @@
-"""Appending, changing and removing rows, columns and notes."""
+"""Appending, changing and removing rows, columns and metadata."""
 
 import io
 from itertools import count
@@ -545,7 +545,7 @@ def test_a_default_set_later_counts_from_then_on(ds):
         ds.set_default("t", 5)
 
 
-# ---- notes
+# ---- metadata
 
 
 def test_notes_on_dataset_and_column_are_versioned(ds):

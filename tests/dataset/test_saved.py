@@ -1,4 +1,4 @@
-"""Views under a name, and copies of views."""
+"""Saved views, and copies of views."""
 
 import contextlib
 import copy
@@ -168,7 +168,7 @@ def test_a_copy_that_fails_leaves_no_lake(ds, tmp_path, new_url, monkeypatch, wh
 
 
 def rewrite(ds, change):
-    """Put another attribute in the place of the list of saved views."""
+    """Replace the list of saved views by a different attribute."""
     session = Repository.open(ds.url).writer("_aux")
     attributes = run(session.attributes())
     run(session.set_attributes(change(attributes)))
@@ -261,7 +261,7 @@ def documents(ds, make_lake):
 
 
 def outcome(lake, documents):
-    """Do all that reads the documents of saved views; only errors of ours may leave."""
+    """Run everything that reads the documents of saved views; only our errors may be raised."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(named_views, "view_documents", lambda *_: documents)
         views = lake.views()

@@ -1,4 +1,4 @@
-"""Results of queries under a name, in another process, and as lakes of their own."""
+"""Query results that are saved, opened in another process, or copied to lakes of their own."""
 
 import datetime as dt
 import pickle
@@ -185,12 +185,12 @@ ROWS_OF_FUNCTIONS = {
     "items": "SELECT x, UNNEST(v) AS u WHERE WANTED(x)",
     "a query of a query": "SELECT y + 1 AS z FROM (SELECT x + 1 AS y WHERE WANTED(x)) AS q",
 }
-"""Queries whose rows a function chooses; the count is the same whatever it answers."""
+"""Queries whose rows a function chooses; the count is the same whatever it returns."""
 
 
 @pytest.fixture
 def wanted(registry):  # noqa: ARG001
-    """Register the function; return what changes its answers."""
+    """Register the function; return the function that changes its results."""
     answers = {0: False, 1: False, 2: False, 3: True, 4: True, 5: True}
     dl.function(returns="bool", name="wanted")(lambda x: answers[int(x)])
     return lambda: answers.update({k: not v for k, v in answers.items()})

@@ -1,4 +1,4 @@
-"""What datasets, views, columns and diffs show: right, small, cheap, and never an error."""
+"""Datasets, views, columns and diffs are displayed correctly, briefly, cheaply and safely."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ HOSTILE = "<script>alert(1)</script></style>\"'&\u202e\x00\x1b[31m\n\u200b"
 
 
 class Page(HTMLParser):
-    """The tags and the text of a page."""
+    """The tags and the text of an HTML page."""
 
     def __init__(self, page):
         super().__init__()
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def text_of(shown):
-    """Return the text of a page, after looking whether it is fit to be shown."""
+    """Return the text of a page, after checking that it is fit for display."""
     page = shown._repr_html_()
     parsed = Page(page)
     assert len(page.encode()) <= MOST_BYTES
@@ -62,7 +62,7 @@ def full():
 
 @pytest.fixture
 def blind(monkeypatch):
-    """Let every read of cells fail."""
+    """Make every read of cells fail."""
 
     def fail(*_args, **_kwargs):
         raise dl.DamagedError("broken")
@@ -71,7 +71,7 @@ def blind(monkeypatch):
         monkeypatch.setattr(Table, name, fail)
 
 
-# ---- text
+# ---- plain text
 
 
 @pytest.mark.usefixtures("blind")
@@ -117,7 +117,7 @@ def test_columns_have_text(full):
     assert repr(ds["x"]).splitlines()[2] == "  unit cm"
 
 
-# ---- pages
+# ---- HTML
 
 
 def test_a_page_shows_every_type(full):

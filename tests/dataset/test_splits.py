@@ -1,4 +1,4 @@
-"""Parts for training and testing."""
+"""Splits for training and testing."""
 
 import json
 import re
@@ -175,7 +175,7 @@ def test_a_part_that_would_be_empty_is_an_error_with_a_way_out(ds):
     match = r"part 2 would be empty, because group='patient' has 2 groups for 3 parts"
     with pytest.raises(ValueError, match=match):
         ds[:14].split([0.4, 0.3, 0.3], group="patient")
-    assert [len(part) for part in ds.split([1, 0])] == [200, 0]  # as it was asked for
+    assert [len(part) for part in ds.split([1, 0])] == [200, 0]  # as requested
 
 
 def test_every_part_has_a_group_where_there_are_enough(ds):
@@ -331,8 +331,8 @@ def test_groups_stay_together_in_about_the_same_proportions(tagged, ds, by):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_groups_of_one_size_leave_totals_as_near_as_whole_groups_allow(size):
-    """Each of many rare labels rounds towards the same part, unless groups move afterwards."""
-    n = 2_100  # a multiple of each size
+    """Each of many rare labels is rounded towards the same part, unless groups move afterwards."""
+    n = 2_100  # a multiple of each group size
     view = dl.create(f"memory://rare-{size}", {"label": "int32", "group": "int32"})
     view.append({"label": np.arange(n) // 5, "group": np.arange(n) // size})
     for fractions in ([0.8, 0.2], [0.8, 0.1, 0.1], [0.9, 0.1], [0.5, 0.3, 0.15, 0.05]):
@@ -473,7 +473,7 @@ EQUAL = {
     "items": (dl.Sequence(dl.Json()), [[{"a": 1}], [{"a": 1.0}]]),
     "vectors": (dl.Sequence(dl.Embedding(1)), [[[0.0]], [[-0.0]]]),
 }
-"""Types, and two values that are equal but not the same bytes."""
+"""Types, and two values that are equal but differ in bytes."""
 
 
 @pytest.mark.parametrize("name", EQUAL)

@@ -1,6 +1,6 @@
-"""Half a surrogate pair in any text: kept as it is, or refused with the place; never lost."""
+"""Lone surrogates in any string are stored unchanged or refused with their position, never lost."""
 
-# ruff: noqa: ARG005  every place takes the lake
+# ruff: noqa: ARG005  every case takes the lake
 from __future__ import annotations
 
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""One handle in several threads: readers beside a writer see rows of one moment."""
+"""One handle in several threads: readers next to a writer see a consistent set of rows."""
 
 import pickle
 import threading
@@ -21,7 +21,7 @@ EDITS = 10
 
 
 def columns(values):
-    """Return rows whose cells all tell the same number."""
+    """Return rows in which every cell encodes the same number."""
     values = [int(v) for v in values]
     return {
         "k": values,
@@ -134,7 +134,7 @@ def ds(make_lake):
 
 
 def beside(act, others):
-    """Do something while other threads do theirs over and over; raise what any of them raised."""
+    """Run a function while other threads repeat theirs; raise any error of theirs."""
     done, raised = threading.Event(), []
 
     def repeat(other):

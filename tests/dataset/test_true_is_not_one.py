@@ -1,4 +1,4 @@
-"""Notes and defaults that change from 1 to true, which Python takes as equal."""
+"""Metadata and defaults that change from 1 to true, which compare equal in Python."""
 
 import pytest
 
@@ -119,7 +119,7 @@ def test_two_sides_that_set_one_of_either_conflict(ds, edit, pair):
         handle.commit("else")
         edit(handle, new)
         handle.commit("changed")
-    ds.merge("side")  # ours is as it was before: only they changed it
+    ds.merge("side")  # ours is unchanged: only they changed it
     assert value(ds, edit) == repr(pair[1])
 
 

@@ -1,4 +1,4 @@
-"""A dataset takes a type by its answers: one that it has never seen works like those it knows."""
+"""Datasets use only the interface of a type, so that an unknown type works like built-in ones."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class Grade(Htype):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Arrays(Htype):
-    """Arrays of any size, as they are."""
+    """Arrays of any size, stored unchanged."""
 
     is_plain = True
 
@@ -94,7 +94,7 @@ class Visits(_Arrays):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Note(Htype):
-    """The number of a note, which is kept elsewhere."""
+    """The number of a note that is stored elsewhere."""
 
     name = "note"
     layout = Ragged("utf8", compressed=True)
@@ -138,7 +138,7 @@ def ds(install, make_lake):
 
 
 def check_same_rows(copy, ds):
-    """Check that a lake has the rows of another."""
+    """Check that a lake has the same rows as another."""
     for name in SCHEMA:
         assert (copy[name] == ds[name]).all(), name
     assert copy["note"].urls() == ds["note"].urls()

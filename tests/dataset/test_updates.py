@@ -1,4 +1,4 @@
-"""Updates of rows that are named by their ids, or by a view of them."""
+"""Updates of rows that are selected by id or by a view."""
 
 import numpy as np
 import pytest
@@ -179,7 +179,7 @@ def test_ids_are_looked_up_without_going_through_all_rows_each_time(ds, monkeypa
     )
     for batch in ids.reshape(-1, 13):
         ds.update(ids=batch, data={"t": "done"})
-    assert len(calls) <= 2  # those that are stored, and those that are left
+    assert len(calls) <= 2  # the stored rows, and the remaining ones
     assert set(ds["t"][:]) == {"done"}
 
 

@@ -1,4 +1,4 @@
-"""Values of blocks of cells: arrays and lists, None and masks for nulls."""
+"""Values of blocks of cells: arrays and lists, with None or masks for nulls."""
 
 from threading import get_ident
 

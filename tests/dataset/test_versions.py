@@ -1,4 +1,4 @@
-"""Commits, branches, tags, times; going back and forth."""
+"""Commits, branches, tags, timestamps and checkouts."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

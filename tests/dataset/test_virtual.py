@@ -1,4 +1,4 @@
-"""Columns that are not stored answer as stored ones do."""
+"""Virtual columns behave like stored ones."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def lake(make_lake, request):
 
 @pytest.fixture
 def derived(lake):
-    """Return the lake's rows, the other way round, as a view that is not of stored columns."""
+    """Return the lake's rows in reverse, as a view that is not of stored columns."""
     return lake.query("SELECT x, n, n * 2 AS twice ORDER BY n DESC")
 
 

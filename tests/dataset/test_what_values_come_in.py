@@ -1,4 +1,4 @@
-"""Columns of values in whatever holds them: tensors, deques, Arrow's moments, nothing at all."""
+"""Columns of values in any container: tensors, deques, Arrow timestamps, or empty ones."""
 
 from collections import deque
 
@@ -15,7 +15,7 @@ import deeplake_lite as dl
 
 
 def tracked(numbers):
-    """Return a tensor that autograd follows."""
+    """Return a tensor that requires grad."""
     return torch.tensor(numbers, dtype=torch.float32, requires_grad=True) * 1
 
 
@@ -126,10 +126,10 @@ def test_a_list_within_itself_is_refused(make_lake):
         make_lake({"x": "json"}, x=[within])
 
 
-# ---- dtypes that NumPy does not have
+# ---- dtypes that NumPy lacks
 
 SMALL = {"bfloat16": "float32", "float8_e4m3fn": "float32", "int4": "int8", "uint4": "uint8"}
-"""Dtypes of JAX and TensorFlow, and the least of NumPy's that holds each."""
+"""Dtypes of JAX and TensorFlow, and the smallest NumPy dtype that holds each."""
 
 CORNERS = [[0, 0], [4, 0], [0, 3]]
 TAKE_SMALL = {
@@ -156,7 +156,7 @@ def test_arrays_of_dtypes_that_numpy_does_not_have_are_taken(make_lake, dtype, n
     ds = make_lake({"x": htype})
     ds.append({"x": block})
     ds.append({"x": list(block)})
-    items = block[0] if name == "pixels" else block[0].tolist()  # no picture is a list
+    items = block[0] if name == "pixels" else block[0].tolist()  # a list is never an image
     ds.append({"x": [items, block[0]]})
     ds["x"][0] = block[0]
     assert [np.asarray(v).tolist() for v in ds["x"][:]] == 6 * [value]
@@ -191,7 +191,7 @@ def test_a_structured_array_is_refused_with_a_way_that_works(make_lake, dtype, l
         ds.append({"x": [value["a"]]})
 
 
-# ---- what gives single items only
+# ---- containers that only iterate
 
 
 @pytest.mark.parametrize("kind", [deque, pa.array, pd.Series, tuple, iter])
@@ -250,7 +250,7 @@ def test_rows_that_are_there_may_have_nulls_when_they_are_not_updated(tmp_path, 
     assert (len(ds), ds.ingested.added, ds.ingested.unchanged) == (2, 0, 2)
 
 
-# ---- Arrow's moments and spans
+# ---- Arrow times and durations
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

@@ -1,4 +1,4 @@
-"""What a commit writes is in proportion to what has changed, not to the lake."""
+"""A commit writes an amount of data proportional to the change, not to the size of the lake."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ KINDS = {
 
 
 def written(folder):
-    """Return the size of every file, by path and time of its last change."""
+    """Return the size of every file, by path and modification time."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {(path, path.stat().st_mtime_ns): path.stat().st_size for path in files}
 

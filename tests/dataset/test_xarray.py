@@ -1,4 +1,4 @@
-"""Lakes as an xarray engine: lazy, indexed as NumPy does, found by entry point."""
+"""The xarray backend: lazy, indexed like NumPy and found by its entry point."""
 
 import json
 from uuid import uuid4
@@ -26,7 +26,7 @@ def cubes():
 
 @pytest.fixture
 def reads(monkeypatch):
-    """Note the slots that are read."""
+    """Record the slots that are read."""
     found, read = [], Table.read
 
     def noted(self, columns, slots):
