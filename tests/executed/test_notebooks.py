@@ -1,4 +1,4 @@
-"""What the notebooks show once run: `pytest --nbmake --overwrite notebooks` comes first."""
+"""Output of the executed notebooks; run `pytest --nbmake --overwrite notebooks` first."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def cells(path):
 
 
 def shown(path, *, kind):
-    """Return what cells show of a kind, with the source of the cell: (source, data) pairs."""
+    """Return the cell outputs of one kind, with the source of the cell: (source, data) pairs."""
     return [
         ("".join(cell["source"]), output["data"][kind])
         for cell in cells(path)
