@@ -1,4 +1,4 @@
-"""Batches of PyTorch on a GPU: the values of the CPU, in memory that nothing overwrites."""
+"""PyTorch batches on a GPU have the values of those on the CPU, in memory of their own."""
 
 import accelerate
 import lightning
@@ -43,12 +43,12 @@ def assert_equal_values(there, here):
 
 @pytest.fixture(scope="module")
 def everything():
-    """Make a lake with all types, of 96 rows."""
+    """Make a lake with all types and 96 rows."""
     lake = dl.create("memory://gpu-everything", SCHEMA)
     for _ in range(32):
         lake.append(VALUES)
-    lake.drop_column("link")  # leads to no image
-    lake.drop_column("pixels")  # grey and coloured images have no common shape
+    lake.drop_column("link")  # a link to something that is not an image
+    lake.drop_column("pixels")  # greyscale and colour images have no common shape
     lake.commit("Rows")
     return lake
 
@@ -158,7 +158,7 @@ def test_a_data_loader_pins_the_batches_of_a_dataset(everything):
 
 
 class Mean(lightning.LightningModule):
-    """Learns one number, and keeps the first number of each row."""
+    """Learns one number, and records the first number of each row."""
 
     def __init__(self):
         super().__init__()
@@ -174,7 +174,7 @@ class Mean(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), 1e-6)
 
 
-@pytest.mark.filterwarnings("ignore")  # of Lightning about its own set-up
+@pytest.mark.filterwarnings("ignore")  # a Lightning warning about its own set-up
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_lightning_trains_on_every_row(numbers, device, tmp_path):
     model = Mean()
