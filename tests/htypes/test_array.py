@@ -191,7 +191,7 @@ def test_bytes_that_do_not_fit_are_damaged(codec):
     ids=lambda numbers: str(numbers)[:20],
 )
 def test_lists_and_arrays_of_python_numbers_are_stored_exactly_or_refused(dtype, numbers):
-    """Such arrays come from pandas; NumPy makes floats of a list with integers beyond int64."""
+    """pandas creates such arrays; NumPy turns a list with integers beyond int64 into floats."""
     target = np.dtype(dtype)
     as_objects = np.empty(len(numbers), object)
     as_objects[:] = numbers
@@ -209,7 +209,7 @@ def test_lists_and_arrays_of_python_numbers_are_stored_exactly_or_refused(dtype,
 
 
 def _holds(dtype, number):
-    """Tell whether a dtype takes a number of Python's or NumPy's."""
+    """Tell whether a dtype holds a Python or NumPy number."""
     kinds = {"b": bool, "i": int | np.integer, "u": int | np.integer}
     kinds |= {"f": int | float | np.integer | np.floating, "c": int | float | complex | np.number}
     if not isinstance(number, kinds[dtype.kind]):

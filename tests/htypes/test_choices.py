@@ -1,4 +1,4 @@
-"""Options that are one of a few words: taken generously, kept as one word."""
+"""Enumerated options accept several spellings and are stored as one."""
 
 import numpy as np
 import pytest

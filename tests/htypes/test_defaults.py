@@ -1,4 +1,4 @@
-"""Defaults: what a type takes as a default is stored, or refused at once."""
+"""Defaults are stored, or refused as soon as they are set."""
 
 from dataclasses import replace
 from itertools import count

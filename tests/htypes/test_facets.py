@@ -1,4 +1,4 @@
-"""Every type answers every question of the layers above, and the answers agree with each other."""
+"""Every type implements the interface of the layers above, consistently."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ TYPES = [*PLAIN, *map(Sequence, PLAIN), *(Sequence(Sequence(of)) for of in PLAIN
 
 
 def value_of(htype):
-    """Return a value that is not empty."""
+    """Return a non-empty value."""
     fixed = {
         "text": "a, b",
         "json": {"a": [1, None]},

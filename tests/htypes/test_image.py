@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 
 
 def picture(*shape, dtype="uint8"):
-    """A smooth picture, which lossy codecs keep nearly."""
+    """A smooth image, which lossy codecs hardly change."""
     y, x = np.mgrid[: shape[0], : shape[1]]
     pixels = (x * 3 + y * 2) % 200
     if len(shape) == 3:
@@ -35,7 +35,7 @@ def file_of(image, kind, **options):
 
 
 def turned(pixels, orientation, kind="JPEG"):
-    """A file whose EXIF says that it lies on its side."""
+    """A file whose EXIF orientation turns it on its side."""
     exif = Pillow.Exif()
     exif[0x0112] = orientation
     return file_of(pixels, kind, exif=exif)

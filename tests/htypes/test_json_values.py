@@ -1,4 +1,4 @@
-"""When two JSON values are the same."""
+"""Equality of JSON values."""
 
 import json
 
@@ -12,7 +12,7 @@ from deeplake_lite.htypes import Json, Scalar
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.schema import Schema
 
-# Python's == takes the values of each pair as equal.
+# Python's == calls the values of each pair equal.
 UNLIKE = [
     (1, True),
     (0, False),

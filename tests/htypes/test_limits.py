@@ -1,4 +1,4 @@
-"""No value is decoded that takes more memory than the handle allows, coming in or going out."""
+"""No value is decoded that takes more memory than the handle allows, on writes and on reads."""
 
 import struct
 import tracemalloc
@@ -26,7 +26,7 @@ def chunk(kind, data):
 
 
 def png_bomb(height, width):
-    """Return a PNG of a few kilobytes whose rows are all there."""
+    """Return a PNG of a few kilobytes that contains all of its rows."""
     ihdr = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     deflate = zlib.compressobj(9)
     rows = [deflate.compress(bytes(1 + 3 * width)) for _ in range(height)]
@@ -36,7 +36,7 @@ def png_bomb(height, width):
 
 
 def webp_bomb(height, width):
-    """Return the lossless WebP of one colour: 34 bytes whatever the sides."""
+    """Return a lossless WebP of one colour: 34 bytes whatever its size."""
     file = BytesIO()
     Pillow.new("RGB", (1, 1)).save(file, "webp", lossless=True)
     data = bytearray(file.getvalue())
@@ -47,7 +47,7 @@ def webp_bomb(height, width):
 
 
 def bmp_bomb(height, width):
-    """Return a BMP whose pixels are packed in runs."""
+    """Return a BMP with run-length encoded pixels."""
     data = b"\0\0" * 3 + b"\0\1"
     head = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 8, 1, len(data), 0, 0, 256, 0)
     start = 14 + len(head) + 1024
@@ -83,7 +83,7 @@ def never(*_args, **_kwargs):
 
 
 def forbid_decoding(monkeypatch):
-    """Fail where pixels are set aside or decoded."""
+    """Fail if pixels are allocated or decoded."""
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", never)
     monkeypatch.setattr("PIL.Image.new", never)
     monkeypatch.setattr("simplejpeg.decode_jpeg", never)
@@ -219,7 +219,7 @@ def test_a_linked_file_obeys_the_limits(make_lake, tmp_path):
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_header_that_says_otherwise_than_the_lake_is_damage(name, monkeypatch):
-    """Memory is set aside for what was recorded, never for what the bytes claim."""
+    """Memory is allocated for the recorded size, never for the one that the bytes claim."""
     data = BOMBS[name](300, 500)
     htype = dl.Image(name)
     cells = RaggedCells([data], np.array([[30, 50, 3]], np.int32))
@@ -256,7 +256,7 @@ def test_a_file_of_many_scans_is_refused():
 
 
 def test_tiles_larger_than_the_picture_are_refused():
-    """A file of one tile of 60,000 x 60,000 makes libtiff set aside all of it."""
+    """For a file with a single tile of 60,000 x 60,000, libtiff would allocate all of it."""
     entries = {
         256: 8,
         257: 8,
@@ -312,8 +312,8 @@ def test_every_way_to_make_a_lake_takes_limits(tmp_path, new_url):
 
 # ---- compressed numbers
 
-SKIPPED = bytes.fromhex("502a4d18 04000000 00000000")  # a frame that Zstandard passes over
-EMPTY = bytes.fromhex("28b52ffd 2000 010000")  # a frame of no bytes
+SKIPPED = bytes.fromhex("502a4d18 04000000 00000000")  # a frame that Zstandard skips
+EMPTY = bytes.fromhex("28b52ffd 2000 010000")  # an empty frame
 NUMBERS = {name: ENCODED[name] for name in ("array", "lz4", "blosc", "fixed", "wide mask")}
 NUMBERS |= {name: ENCODED[name] for name in ("objects", "pixels", "deep pixels")}
 NUMBERS["raw"] = (dl.Array("uint8", (None, None), "raw"), np.zeros((200, 200), "uint8"))
@@ -377,7 +377,7 @@ FLAT = {
 @pytest.mark.parametrize("sizes", [(0, -1), (-1, 0), (-1, -1)])
 @pytest.mark.parametrize("kind", FLAT)
 def test_a_recorded_shape_without_elements_or_with_huge_ones_never_crashes(kind, sizes):
-    """-1 stands for the largest size, of which NumPy makes no array even if another is 0."""
+    """-1 stands for the largest size, of which NumPy makes no array even if another size is 0."""
     htype, value = FLAT[kind]
     ndim = htype.layout.ndim if htype.layout.ndim < 8 else 7
     first, last = (2**31 - 1 if n == -1 else n for n in sizes)

@@ -1,4 +1,4 @@
-"""Where files come from: paths, URLs, links and the roots that a reader allows."""
+"""Paths, URLs and links to files, and the roots that a reader allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deeplake_lite.testing.htypes import check_config, check_encode_decode, chec
 
 @pytest.fixture
 def roots(tmp_path):
-    """Two folders, one allowed; a secret, and ways that lead to it."""
+    """Two folders, one of them allowed; a secret, and paths that lead to it."""
     for name in ("photos", "photos2"):
         (tmp_path / name).mkdir()
     (tmp_path / "photos" / "a b.txt").write_text("hello")

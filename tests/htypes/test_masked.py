@@ -1,4 +1,4 @@
-"""NumPy's masked arrays as values: a masked row is null, and no masked number is stored."""
+"""NumPy masked arrays as values: a masked row is null, and no masked number is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types whose rows hold items: sequences, polygons."""
+"""Types whose rows hold items: sequences and polygons."""
 
 from __future__ import annotations
 

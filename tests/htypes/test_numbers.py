@@ -1,4 +1,4 @@
-"""Types that are arrays with a meaning: embeddings, boxes, keypoints."""
+"""Types that are arrays with a meaning: embeddings, boxes and keypoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pillow images: the file that one was opened from is kept while the image still shows it."""
+"""Pillow images are stored as the file they were opened from, as long as they are unchanged."""
 
 import os
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ MODES = {
 
 
 def file_of(format_, mode="RGB", **options):
-    """Return a file of noise."""
+    """Return an image file of noise."""
     file = BytesIO()
     source = Pillow.fromarray(PIXELS)
     image = source.convert("L").convert(mode) if mode == "I;16" else source.convert(mode)
@@ -47,7 +47,7 @@ def exif_with(orientation):
 
 @pytest.fixture
 def opened(tmp_path):
-    """Open a file as an image, by its path, as a stream in memory, or by a handle of the caller."""
+    """Open a file as an image: by its path, as a stream in memory, or from the caller's handle."""
     with ExitStack() as stack:
 
         def open_image(data, how="path"):
@@ -73,7 +73,7 @@ def test_a_file_of_the_codec_is_kept(format_, how, wanted, opened):
         image = opened(data, how)
         cells = Image(CODECS[format_] if wanted == "own" else "auto").encode([image] * 3)
         assert [bytes(buffer) for buffer in cells.buffers] == [data] * 3
-        image.load()  # still whole for its owner
+        image.load()  # the owner can still read all of it
 
 
 @pytest.mark.parametrize("format_", CODECS)
@@ -213,7 +213,7 @@ def test_a_file_that_was_replaced_or_deleted_is_not_taken(opened):
 
 def test_a_loaded_image_of_a_stream_has_no_file_any_more():
     image = Pillow.open(BytesIO(file_of("JPEG")))
-    image.load()  # as Hugging Face's datasets do
+    image.load()  # as Hugging Face datasets do
     assert untouched_file(image) is None
 
 
@@ -237,7 +237,7 @@ def test_a_stream_that_fails_is_none_of_the_images_file():
 def test_a_file_that_only_pillow_takes_for_whole_is_encoded():
     data = file_of("PNG") + b"trailing"
     assert Image("png").encode([Pillow.open(BytesIO(data))]).buffers[0] == data
-    cut = file_of("PNG")[:-12]  # without its end IEND, which Pillow does not ask for
+    cut = file_of("PNG")[:-12]  # without its IEND chunk, which Pillow does not require
     cells = Image("png").encode([Pillow.open(BytesIO(cut))])
     assert bytes(cells.buffers[0]) != cut
     assert cells.shapes.tolist() == [[40, 60, 3]]
@@ -266,7 +266,7 @@ def test_a_mask_keeps_its_palette_and_refuses_what_was_a_jpeg():
 
 @given(st.data())
 def test_whatever_is_done_to_an_image_the_lake_shows_it(data):
-    """Any sequence of edits: what is read equals what the image shows, whether kept or not."""
+    """After any sequence of edits, the stored image equals the pixels of the Pillow image."""
     format_ = data.draw(st.sampled_from(["PNG", "TIFF", "WEBP"]))
     image = Pillow.open(BytesIO(file_of(format_, lossless=True)))
     steps = {

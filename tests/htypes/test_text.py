@@ -1,4 +1,4 @@
-"""Types whose cells are text or bytes."""
+"""Types whose cells are strings or bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times in arrays: each is read by itself, whatever is beside it in a cell or a batch."""
+"""Each time in an array is read independently of its neighbours in the cell or batch."""
 
 from itertools import count
 
