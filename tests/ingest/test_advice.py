@@ -1,4 +1,4 @@
-"""Messages about columns without a type advise only what works."""
+"""Messages about columns without a type only suggest what works."""
 
 import datetime as dt
 import re
@@ -71,7 +71,7 @@ def test_labels_are_no_folder(photos):
 
 
 def advised_schema(error):
-    """Return the schema that a message shows, for the column x."""
+    """Return the schema that a message suggests, for the column x."""
     shown = re.search(r"schema=(\{.*?\})[,.]", str(error.value))[1]
     return eval(shown.replace("…", "'x'"), {"dl": dl})
 
@@ -180,7 +180,7 @@ FEW_DTYPES = {
     "polygon": (dl.Polygons(), [[[0, 0], [1e39, 0], [0, 1]]], None),
     "class": (dl.ClassLabel(), 2**31, None),
 }
-"""Types of few dtypes, a value that does not fit, and the type that holds it."""
+"""Narrow types, a value that does not fit, and the type that holds it."""
 
 
 @pytest.mark.parametrize("name", FEW_DTYPES)
@@ -195,7 +195,7 @@ def test_a_type_of_few_dtypes_advises_one_that_it_may_have(name):
         return
     assert f"eclare the column as {wider}" in str(raised.value)
     advised = eval(f"dl.{wider}", {"dl": dl})
-    if name != "named mask":  # whose names have no number for it
+    if name != "named mask":  # whose classes have no such number
         dl.create("memory://few-dtypes", {"x": advised}, overwrite=True).append({"x": values})
 
 

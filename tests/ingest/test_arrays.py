@@ -1,4 +1,4 @@
-"""Types that are found in rows of arrays: none changes a value, or makes another thing of it."""
+"""Types inferred from rows of arrays neither change values nor misinterpret them."""
 
 from decimal import Decimal
 from itertools import count, permutations

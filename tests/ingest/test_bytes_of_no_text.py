@@ -1,4 +1,4 @@
-"""Text of Arrow and Parquet that is not UTF-8 is refused at its row, and can be skipped."""
+"""Arrow and Parquet strings that are not UTF-8 are refused with their row, and can be skipped."""
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ def values(ds):
     return [ds["x"].names[v] if label else v for v in ds["x"][:]]
 
 
-PAIRS = [  # Arrow reads no file with such a dictionary
+PAIRS = [  # Arrow cannot read files with such a dictionary
     (kind, way)
     for kind in KINDS
     for way in (frame, parquet)

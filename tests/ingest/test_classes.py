@@ -1,4 +1,4 @@
-"""Classes of a lake meet what a source says of them: names, numbers, and names that are numbers."""
+"""Matching a lake's classes with a source's names, numbers, and names that look like numbers."""
 
 import shutil
 from decimal import Decimal
@@ -16,7 +16,7 @@ from .conftest import fill
 
 
 def names_of(ds, column="label"):
-    """Return the name of the class of each row."""
+    """Return the class name of each row."""
     return ds[column].htype.to_names(np.ma.filled(ds[column][:]).tolist())
 
 
@@ -34,7 +34,7 @@ class Csv:
 
 
 class Table(Csv):
-    """Takes labels from a table of pictures."""
+    """Takes labels from a table of images."""
 
     def take(self, labels, **options):
         fill(self.folder, [f"im{i}.png" for i in range(len(labels))])
@@ -112,7 +112,7 @@ def test_folders_of_digits_and_a_table_mean_the_same_classes(tmp_path, url):
 
 
 def ambiguous(numbers, tmp_path):
-    """Yield what takes numbers from typed sources, by the name of the source."""
+    """Yield the ways to read numbers from typed sources, by the name of the source."""
     keys = [str(i) for i in range(len(numbers))]
     arrow = pa.table({"k": keys, "label": numbers})
     pq.write_table(arrow, tmp_path / "rows.parquet")
@@ -166,11 +166,11 @@ def test_texts_of_a_lake_that_look_like_numbers_stay_texts(tmp_path, url, key):
         assert set(values) <= set(ds["k"][:])
 
 
-# ---- a type that is asked for, again and again
+# ---- a requested type, again and again
 
 
 def take_frame(frame, way, folder, url, **options):
-    """Take a frame's labels in one of the ways that there are."""
+    """Read a frame's labels in one of several ways."""
     labels = frame["label"].tolist()
     if way in ("csv", "table"):
         return WRITTEN[way](folder, url).take(labels, **options)
@@ -242,11 +242,11 @@ def test_another_type_is_refused_and_so_is_another_order_of_classes(url):
     assert len(dl.from_arrays(rows, url, on="k", schema={"label": labels})) == 1
 
 
-# ---- numbers in whatever they come, of columns and lists of classes
+# ---- numbers in any container, in columns and in lists of classes
 
 
 class Wrapped:
-    """Values that give themselves to NumPy."""
+    """Values that convert themselves to NumPy."""
 
     def __init__(self, values):
         self.values = values

@@ -1,4 +1,4 @@
-"""Columns of Arrow and pandas are read the same by themselves, in a frame and when appended."""
+"""Arrow and pandas columns are read the same way alone, in a frame and when appended."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SERIES: dict[str, pd.Series[Any]] = {
 
 
 def outcome(read: Any) -> tuple[str, Any]:
-    """Return the type and the values of a column ``x`` that is read, or the error."""
+    """Return the type and values of a column ``x`` after reading it, or the error."""
     try:
         ds = read()
     except dl.errors.LakeError as error:
@@ -78,7 +78,7 @@ def outcome(read: Any) -> tuple[str, Any]:
 
 
 def into(name: str) -> dict[str, Any]:
-    """Return the options of an ingest into a lake that is not there yet."""
+    """Return the options to ingest into a new lake."""
     return {"url": f"memory://{name}-{uuid4().hex}", "progress": False}
 
 

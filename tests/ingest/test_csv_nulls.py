@@ -1,4 +1,4 @@
-"""Empty values, words such as NA, signs and spaces in CSV files mean the same beside any others."""
+"""Empty values, words such as NA, signs and spaces in CSV files mean the same in every column."""
 
 from itertools import count
 
@@ -13,12 +13,12 @@ from tests.dataset.everything import png
 fresh = count()
 
 WORDS = ["", "NA", "nan", "-NaN", "null", "#N/A"]
-"""Some of all texts that mean nothing, where there are many cases."""
+"""A sample of the strings that mean null, for tests with many cases."""
 
 
 @pytest.fixture(params=["at once", "block by block"])
 def take(request, tmp_path, monkeypatch):
-    """Ingest a CSV text, the way that small files or that large files go."""
+    """Ingest a CSV string, by the code path for small files or for large files."""
     if request.param == "block by block":
         monkeypatch.setattr(csv_file, "AT_ONCE", 0)
 
@@ -93,7 +93,7 @@ def test_a_column_of_a_type_is_null_where_the_file_has_no_value_of_it(take, word
         dl.create(url, {"n": "int64", "t": htype})
         ds = take(rows(word, word), url=url)
     elif type_ == "class_label":
-        return  # a class that is asked for may be called NA
+        return  # a requested class may be called NA
     else:
         ds = take(rows(word, word), url=url, schema={"t": htype})
     is_number = type_.startswith(("float", "complex")) and word in NAN

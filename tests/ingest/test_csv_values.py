@@ -1,4 +1,4 @@
-"""Values of CSV files are kept exactly as written, or the error names their row."""
+"""CSV values are stored exactly as written, or the error names their row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ fresh = count()
 
 @pytest.fixture(params=["at once", "block by block"])
 def take(request, tmp_path, monkeypatch):
-    """Ingest a CSV text, the way that small files or that large files go."""
+    """Ingest a CSV string, by the code path for small files or for large files."""
     if request.param == "block by block":
         monkeypatch.setattr(csv_file, "AT_ONCE", 0)
 
@@ -135,7 +135,7 @@ ONE_WRONG = {
     "complex64": ["1", "1+2j", "q"],
     "class numbers": ["0", "1", "rose"],
 }
-"""Two values that a type takes, and one that it does not take."""
+"""Two values that a type accepts, and one that it does not."""
 
 
 @pytest.mark.parametrize("first", ["", "NA", None])
@@ -232,7 +232,7 @@ def test_a_column_that_left_as_csv_comes_back_by_its_type(name, tmp_path):
     url = f"memory://came-back-{next(fresh)}"
     new = dl.from_csv(file, url, schema=ds.schema, progress=False)
     expected = ds["c"][:]
-    if name == "text":  # null and the empty text are one in CSV
+    if name == "text":  # null and the empty string are the same in CSV
         expected = [value or "" for value in expected]
     assert repr(new["c"][:]) == repr(expected)  # NaN is not equal to itself
 
@@ -370,7 +370,7 @@ NAMES = [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]
 
 @pytest.mark.parametrize(
     ("name", "again"),
-    [(n, False) for n in NAMES] + [(n, True) for n in NAMES if n != "label"],  # '' is no class
+    [(n, False) for n in NAMES] + [(n, True) for n in NAMES if n != "label"],  # '' is not a class
 )
 def test_a_column_that_left_with_a_folder_comes_back_by_its_type(name, again, tmp_path):
     count = len(VALUES[name])
@@ -381,14 +381,14 @@ def test_a_column_that_left_with_a_folder_comes_back_by_its_type(name, again, tm
     folder = ds.to_folder(str(tmp_path / "out"))
     url = f"memory://came-with-pictures-{next(fresh)}"
     options = {"schema": {"c": ds.schema["c"].htype}}
-    if again:  # the lake is there, and has the types
+    if again:  # the lake exists, and has the types
         dl.create(url, {**{f.name: f.htype for f in ds.schema}, "path": "text"})
         options = {}
     table = f"{folder}/metadata.csv"
     new = dl.from_folder(folder, url, labels=table, progress=False, **options)
     order = [int(picture[0, 0, 0]) for picture in new["image"][:]]
     expected = [ds["c"][i] for i in order]
-    if name == "text":  # null and the empty text are one in CSV
+    if name == "text":  # null and the empty string are the same in CSV
         expected = [value or "" for value in expected]
     assert [repr(new["c"][i]) for i in range(count)] == [*map(repr, expected)]
 

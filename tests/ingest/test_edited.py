@@ -1,4 +1,4 @@
-"""Taking a source in again: what people changed stays, what the source changed comes."""
+"""Ingesting a source again preserves people's edits and applies changes of the source."""
 
 import numpy as np
 import pytest
@@ -143,11 +143,11 @@ def test_an_update_that_is_none_is_refused(url):
         dl.from_arrays({"x": [1]}, url, update="yes")
 
 
-# ---- columns and rows that people have put in place of others
+# ---- columns and rows that people have replaced
 
 
 def keyed(url, keys, **columns):
-    """Take rows of a source with the key k."""
+    """Ingest rows of a source with the key k."""
     rows = {"k": list(keys), **columns}
     return dl.from_arrays(rows, url, on="k", progress=False)
 
@@ -243,7 +243,7 @@ def test_a_deleted_row_stays_away_after_the_key_column_was_replaced(url):
     assert kept(ds) == [("arrays, row 1", ())]
 
 
-# ---- another mode
+# ---- a different mode
 
 
 @pytest.mark.parametrize("modes", [("L",), ("L", None), ("RGB",), ("L", "RGB")])

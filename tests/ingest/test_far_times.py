@@ -1,4 +1,4 @@
-"""Spans and moments of Python that lie beyond what NumPy or `datetime` convert themselves."""
+"""Python durations and times outside the range of NumPy or `datetime`."""
 
 from datetime import datetime, timedelta, timezone
 from itertools import count
@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 LONG = timedelta(days=110_000_000)
 WEEKS = timedelta(weeks=16_000_000)
-"""Both are longer than int64 holds microseconds."""
+"""Both are too long for int64 microseconds."""
 
 fresh = count()
 
@@ -139,12 +139,12 @@ FAR = {
     pa.timestamp("ms"): 10**15,
     pa.timestamp("us", "UTC"): 9 * 10**17,
     pa.timestamp("s", "Europe/Berlin"): 10**12,
-    pa.timestamp("us", "+02:00"): 253_402_300_799 * 10**6,  # year 9999 in UTC alone
-    pa.timestamp("ns", "+02:00"): 2**63 - 1000,  # so in pandas, whose times are pyarrow's
+    pa.timestamp("us", "+02:00"): 253_402_300_799 * 10**6,  # year 9999 only in UTC
+    pa.timestamp("ns", "+02:00"): 2**63 - 1000,  # as in pandas, whose times are pyarrow's
     pa.duration("s"): 10**15,
     pa.duration("ms"): -(2**62),
 }
-"""Times of Arrow that Python's calendar does not reach."""
+"""Arrow times outside the range of Python's calendar."""
 
 ENDS = pa.array([0, 1, 2], pa.int32())
 
@@ -160,7 +160,7 @@ WITHIN = {
 
 
 def times_of(kind):
-    """Return a time that no calendar lacks, and one that Python's does."""
+    """Return a time that every calendar has, and one that Python's has."""
     return pa.array([0, FAR[kind]], pa.int32() if kind == pa.date32() else pa.int64()).view(kind)
 
 

@@ -1,4 +1,4 @@
-"""Which column of a table names the files, and which file each of its values means."""
+"""Which column of a table holds the file names, and which file each value refers to."""
 
 import itertools
 import os
@@ -15,13 +15,13 @@ NAMES = {"0.png": "zero", "1.png": "one", "2.png": "two", "3.png": "three"}
 
 
 def write_table(folder, columns):
-    """Write a CSV next to the pictures, from values by column."""
+    """Write a CSV next to the images, from values by column."""
     lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
     (folder / "labels.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
 
 
 def labels_by_path(folder, url, **options):
-    """Return the label that each path gets from the table."""
+    """Return the label that the table gives to each path."""
     ds = dl.from_folder(folder, url, labels="labels.csv", progress=False, **options)
     return dict(zip(ds["path"][:], ds["label"].htype.to_names(ds["label"][:]), strict=True))
 

@@ -1,4 +1,4 @@
-"""Folders of pictures: layouts, keys, bad files, labels in a table."""
+"""Folders of images: layouts, keys, bad files, labels in a table."""
 
 import os
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""A folder that a lake wrote is taken in again, with the lake's schema."""
+"""Ingesting a folder that was exported from a lake restores the lake's schema."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def values(ds, name):
 
 
 def numbers(htype, rows):
-    """Return counts of a unit as spans."""
+    """Return counts of a unit as durations."""
     dtype = str(getattr(htype, "dtype", ""))
     if isinstance(rows, list):
         of = htype.of if isinstance(htype, dl.Sequence) else htype
@@ -80,7 +80,7 @@ def test_pictures_of_either_column_may_be_the_files(make_lake, tmp_path, chosen,
 
 
 NAMES = ["000001.png", "000002.png", "000000.png"]
-"""Names of the files that `to_folder` writes, each in another row than its own."""
+"""Names of the files that `to_folder` writes, each in a row other than its own."""
 
 MISLEADING = {
     "file_name": {"file_name": NAMES},
@@ -168,7 +168,7 @@ def test_rows_without_a_file_are_left_out_where_no_picture_is_null(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\n,4\n")
     reason = "it names no file, but images cannot be null"
-    for schema in ({"image": dl.Image("png")}, None):  # then the lake has the type
+    for schema in ({"image": dl.Image("png")}, None):  # then the lake determines the type
         ds = dl.from_folder(folder, url, labels="t.csv", schema=schema, progress=False)
         assert len(ds) == 1
         assert [(s.path, s.reason) for s in ds.ingested.skipped] == [("t.csv, row 1", reason)]

@@ -1,4 +1,4 @@
-"""Indexes of pandas in files and tables: named ones are columns, others are left out or refused."""
+"""Named pandas indexes become columns; others are left out or refused."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def url():
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of two pictures, in a folder per class."""
+    """A folder of two images, in one folder per class."""
     file = BytesIO()
     Pillow.new("RGB", (4, 3)).save(file, "PNG")
     for name in ("a", "b"):

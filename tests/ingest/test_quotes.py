@@ -1,4 +1,4 @@
-"""A quote that is not closed is refused with its line: it would swallow the lines that follow."""
+"""An unclosed quote is refused with its line, since it would swallow the lines that follow."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows without a key, taken in again: a notebook's cell that is run twice writes them once."""
+"""Ingesting rows without a key again, as in a notebook cell that is run twice, adds them once."""
 
 import os
 
@@ -122,11 +122,11 @@ def test_another_file_of_the_name_is_another_source(tmp_path):
     assert len(dl.from_csv(tmp_path / "b" / "s.csv", url, schema=schema)) == taken + 2
 
 
-# ---- rows that are not there, although a run has read them
+# ---- rows that are missing, although a run has read them
 
 
 def table_of_pictures(folder, names):
-    """Write a CSV of pictures without a key, the pictures too, but for those that are missing."""
+    """Write a CSV of images without a key, and all images that are not missing."""
     fill(folder, names)
     rows = "".join(f"{i},{name}\n" for i, name in enumerate(names))
     (folder / "rows.csv").write_text(f"x,image\n{rows}")
@@ -140,7 +140,7 @@ def take_pictures(path, url, **options):
 
 @pytest.fixture
 def interrupted(tmp_path, url, monkeypatch):
-    """Return a table of twenty pictures of which ten are committed, and the version before."""
+    """Return a table of twenty images, ten of which are committed, and the version before."""
     monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
     path = table_of_pictures(tmp_path / "photos", [f"{i}.png" for i in range(20)])
     (path.parent / "12.png").unlink()
@@ -166,7 +166,7 @@ def test_rows_that_a_restore_took_out_are_taken_again(interrupted, url, update, 
     if change == "the file":
         os.utime(path, (1, 1))
         if there:
-            return  # nobody knows which of its rows are there
+            return  # it is unknown which of its rows are there
     ds = take_pictures(path, url, update=update)
     assert sorted(ds["x"][:].tolist()) == list(range(20))
     assert ds.ingested.added == 20 - there
@@ -232,7 +232,7 @@ def test_other_columns_of_a_file_are_other_rows(tmp_path, url):
     assert ds["y"][:].tolist() == [None, None, 3, 4, 3, 4]
 
 
-# ---- rows that people have deleted, of a run that made several commits
+# ---- rows deleted by people, from a run with several commits
 
 PARTS = [range(5), range(5, 10), range(10, 15), range(15, 20), range(19), range(1, 20)]
 
@@ -332,7 +332,7 @@ CHANGES = {
 
 @pytest.fixture(params=["", "*.parquet", "**/*.parquet"])
 def interrupted_folder(request, tmp_path, url, monkeypatch):
-    """Return a folder, and the way it was named when a run over it was interrupted."""
+    """Return a folder, and the path by which an interrupted run read it."""
     monkeypatch.setattr(tabular, "BATCH_ROWS", 10)
     folder = tmp_path / "rows"
     folder.mkdir()

@@ -1,6 +1,6 @@
-"""Taking a source in again after an older version, or another branch's, was restored.
+"""Ingesting a source again after an older version, or that of another branch, was restored.
 
-The history that counts is the one behind the restored version, and what came after the restore.
+Only the history behind the restored version counts, and what was committed after the restore.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def test_an_edit_that_a_restore_undid_is_nobodys(url):
     assert rows_of(ingest(url, {1: "A", 2: "B"})) == {1: "A", 2: "B"}
 
 
-# ---- what people did behind the restored version
+# ---- edits before the restored version
 
 
 def edited_branch(url, name):
-    """Return a branch on which rows were taken in, one corrected and one deleted."""
+    """Return a branch with ingested rows, one of them corrected and one deleted."""
     ds = ingest(url, {1: "a", 2: "b"}, branch=name)
     ds["v"][len(ds) - 2] = "person"
     ds.delete([len(ds) - 1])
@@ -138,7 +138,7 @@ def test_corrections_of_a_folder_stay_where_a_branch_was_restored(photos, url):
 
 
 def test_edits_stay_where_the_restored_version_is_gone(url):
-    """Who wrote what in it cannot be told any more: then nothing is overwritten."""
+    """It is unknown who wrote what in that version, so nothing is overwritten."""
     ds = ingest(url, {1: "a", 2: "b", 3: "c"})
     ds.branch("b")
     b = dl.open(url, branch="b")
@@ -179,21 +179,21 @@ def test_what_others_commit_while_a_restore_is_staged_is_theirs(url, others, own
     assert len(ds.ingested.kept) == own + (others != "an ingest")
 
 
-# ---- any order, against a model
+# ---- any order of operations, against a model
 
 
 @dataclass(frozen=True)
 class State:
-    """Who wrote what, in one version."""
+    """Who wrote what in one version."""
 
     mine: frozenset[int] = frozenset()
-    """Ids of the rows whose value a person wrote."""
+    """Ids of the rows whose value was written by a person."""
     gone: frozenset[int] = frozenset()
-    """Keys of rows that a person deleted, or gave another key."""
+    """Keys of rows that a person deleted or gave a different key."""
     event: int = 0
     """Number of the last ingest or merge; 0 before the first ingest."""
     born: tuple[int, ...] = ()
-    """Ids of the rows that people added since."""
+    """Ids of the rows that people have added since."""
 
 
 @dataclass
@@ -238,10 +238,10 @@ class Model:
         ds.commit("by a person")
         self.states[ds.version] = state
 
-    # ---- people
+    # ---- edits by people
 
     def change(self, ds, state):
-        """Stage some edit of a person; return the state it leads to."""
+        """Stage an edit by a person; return the resulting state."""
         cells = self.cells(ds)
         begun, kind = state.event > 0, self.pick(["edit", "delete", "add", "rekey"])
         if kind == "add" or not cells:
@@ -345,6 +345,6 @@ def test_any_order_of_edits_restores_merges_and_ingests_tells_whose_rows_are(new
     steps += [model.restore, model.restore, model.make_branch, model.merge]
     for _ in range(16):
         model.pick(steps)()
-        if model.has_twins():  # two branches added a key: no ingest takes it
+        if model.has_twins():  # two branches added a key: every ingest refuses it
             break
     assert model.done

@@ -1,4 +1,4 @@
-"""Types that are given as the schema of another lake, and paths that start at the table."""
+"""Types given as the schema of another lake, and paths relative to the table."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -79,7 +79,7 @@ def test_every_source_takes_a_schema(make_lake, url, tmp_path):
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    """Write a table beside its pictures, and go elsewhere."""
+    """Write a table next to its images, and change the working directory."""
     folder = tmp_path / "data"
     (folder / "photos").mkdir(parents=True)
     Pillow.fromarray(PIXELS).save(folder / "photos/a.png")

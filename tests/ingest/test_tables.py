@@ -1,4 +1,4 @@
-"""Arrays, DataFrames, Parquet and CSV: types, nulls, keys, batches."""
+"""Arrays, DataFrames, Parquet and CSV: types, nulls, keys and batches."""
 
 import datetime as dt
 import gzip
@@ -113,7 +113,7 @@ def test_a_type_of_parquet_becomes_a_type_of_the_lake(tmp_path, name):
     pq.write_table(pa.table({"x": array}), tmp_path / "a.parquet")
     ds = dl.from_parquet(tmp_path / "a.parquet", str(tmp_path / "a.lake"))
     there = ds["x"].htype
-    nested = pa.types.is_nested(array.type)  # whose statistics do not tell of nulls
+    nested = pa.types.is_nested(array.type)  # whose statistics do not count nulls
     assert there == htype or nested
     assert values_in(ds) == values
 
@@ -329,7 +329,7 @@ def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
     ds = dl.from_dataframe(table, url)
     assert np.array_equal(ds["f"][0], [1.5, np.nan], equal_nan=True)
     with pytest.raises(dl.InvalidValueError, match=r"column 'd': .*row 0: must be a time"):
-        dl.from_dataframe(pa.table({"d": [[WHEN, None], []]}), url + "1")  # no NaT for null
+        dl.from_dataframe(pa.table({"d": [[WHEN, None], []]}), url + "1")  # without NaT for null
     whole = pa.table({"x": pa.array([[1], [1, None]])})
     with pytest.raises(
         dl.InvalidValueError, match=r"column 'x': .*row 1: must be int64, but it is None.*Sequence"
@@ -481,7 +481,7 @@ def test_a_decimal_that_is_no_integer_is_refused_by_row(new_url, values, message
     assert len(ds) == 1
 
 
-# ---- columns of Python objects: each value as it is, or an error
+# ---- columns of Python objects: each value unchanged, or an error
 
 MOMENT = pd.Timestamp("2020-01-01 00:00:00.123456789")
 DAY, LATER = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 5)

@@ -1,4 +1,4 @@
-"""Columns with nulls mean the same whichever library has them and whichever way they come in."""
+"""Columns with nulls mean the same in every library and through every way to write them."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pytest
 
 import deeplake_lite as dl
 
-BIG = 2**53 + 1  # no float64
+BIG = 2**53 + 1  # not float64
 WHOLE, BITS, FLOAT = (dl.Scalar(t, nullable=True) for t in ("int64", "uint64", "float64"))
 TEXT, TRUTH = dl.Text(nullable=True), dl.Scalar("bool", nullable=True)
 MOMENT = dl.Scalar("datetime64[us]", nullable=True)
@@ -144,7 +144,7 @@ WAYS = [
 
 
 def read(ds):
-    """Return the values of the column, None where null, in built-in types but for moments."""
+    """Return the values of the column, None where null, in built-in types except for times."""
     values = ds["x"][:]
     null = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if null is None:
@@ -153,13 +153,13 @@ def read(ds):
 
 
 def goes(kind, way):
-    """Tell whether such values can be rows or a column in that way at all."""
+    """Tell whether that way to write accepts such values at all."""
     values = KINDS[kind][1]()
     if way is append_frame:
         return not hasattr(values, "to_pandas")
     if way is append_polars:
         return isinstance(values, pl.Series)
-    is_whole = KINDS[kind][0] == WHOLE  # its categories iterate as NaN, which is no integer
+    is_whole = KINDS[kind][0] == WHOLE  # its categories iterate as NaN, which is not an integer
     return way is not append_rows or not (is_whole and isinstance(values, pd.Categorical))
 
 

@@ -1,4 +1,4 @@
-"""A lake's column takes files of other formats and keeps its mode."""
+"""A column accepts files of other formats and keeps its mode."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The writer: schemas that meet, errors, commits on the way, crashes, progress."""
+"""The writer: schema checks, errors, intermediate commits, crashes and progress."""
 
 import contextlib
 import os
@@ -188,7 +188,7 @@ def run_and_kill(kind: str, source: Path, url: str, commits: int) -> None:
     process = subprocess.Popen([sys.executable, "-c", CRASH, kind, str(source), url])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(Exception):  # the lake is only being made
+        with contextlib.suppress(Exception):  # the lake is still being created
             if len(dl.open(url).log()) > commits:
                 break
         time.sleep(0.02)
@@ -224,7 +224,7 @@ def test_rows_without_a_key_go_on_after_a_kill_without_twins(tmp_path, url):
     assert 0 < len(dl.open(url)) < ROWS
     run_to_the_end("parquet", path, url)
     assert dl.open(url)["x"][:].tolist() == list(range(ROWS))
-    run_to_the_end("parquet", path, url)  # it was done
+    run_to_the_end("parquet", path, url)  # it had finished
     assert len(dl.open(url)) == ROWS
 
 
