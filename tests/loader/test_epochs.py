@@ -1,4 +1,4 @@
-"""An epoch starts at the first `next`: an iterator that nobody uses changes nothing."""
+"""An epoch starts at the first `next`; an unused iterator changes nothing."""
 
 import lightning
 import pytest
@@ -57,7 +57,7 @@ FRAMEWORKS = {
 
 
 def unused(source):
-    """Ask for an iterator in the ways that trainers do, and never for a batch."""
+    """Get an iterator the way trainers do, and never take a batch."""
     iter(source.batches)
     kept = iter(source.batches)
     del kept
@@ -68,7 +68,7 @@ def unused(source):
 
 @pytest.fixture(params=FRAMEWORKS)
 def make(request, numbers):
-    """Return what makes sources of one framework."""
+    """Return the function that makes sources of one framework."""
     made = []
 
     def of_framework():
@@ -207,7 +207,7 @@ def test_a_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
 
 
 class Seen(lightning.LightningModule):
-    """A model that notes the rows of every batch."""
+    """A model that records the rows of every batch."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Rows that fail, workers that die, epochs that are left: what is said, and what goes on."""
+"""Failing rows, dying workers and abandoned epochs: the errors, and how loading continues."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ all_workers = pytest.mark.parametrize(("workers", "num_workers"), WORKERS)
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    """Expect no process and no thread after a test."""
+    """Check that no process or thread is left after a test."""
     running = threads()
     yield
     assert eventually(lambda: not children())
@@ -36,7 +36,7 @@ def nothing_left():
 
 @pytest.fixture
 def load():
-    """Make loaders that are closed in the end."""
+    """Make loaders that are closed at the end."""
     made = []
 
     def make(ds, batch_size=4, **options):
@@ -60,7 +60,7 @@ def damaged_png():
 
 
 def damage(monkeypatch, *columns):
-    """Read damaged pictures where x = 5."""
+    """Make images damaged where x = 5."""
     read = Samples.read
 
     def damaged(self, positions, *into):
@@ -75,14 +75,14 @@ def damage(monkeypatch, *columns):
 
 @pytest.fixture
 def pictures(make_lake, monkeypatch):
-    """Make a lake of pictures, of which that of row 5 does not decode."""
+    """Make a lake of images in which row 5 cannot be decoded."""
     damage(monkeypatch, "image")
     images = [np.zeros((32, 32, 3), "uint8")] * 12
     return make_lake({"x": "int32", "image": dl.Image("png")}, x=range(12), image=images)
 
 
 def collected(loader):
-    """Return what came before the error, and the error."""
+    """Return the batches before the error, and the error."""
     seen = []
     with pytest.raises(LoaderError) as caught:
         seen.extend(loader)
@@ -277,14 +277,14 @@ def test_a_failed_read_is_tried_again_in_the_next_epoch(numbers, load, monkeypat
 def test_a_process_that_dies_raises_at_once_and_the_loader_goes_on(
     numbers, load, transform, how, monkeypatch
 ):
-    monkeypatch.setattr("deeplake_lite.loader.workers.channel.POLL", 600.0)  # it hangs up itself
+    monkeypatch.setattr("deeplake_lite.loader.workers.channel.POLL", 600.0)  # it hangs up by itself
     loader = load(numbers[:12], transform=transform, workers="processes", num_workers=2)
     for _ in range(2):
         died = f"{how} while it made a batch of 4 rows.*num_workers"
         started = time.monotonic()
         with pytest.raises(LoaderError, match=died):  # noqa: PT012 - a loop is what is tested
             for _ in loader:
-                started = time.monotonic()  # the processes are there
+                started = time.monotonic()  # the processes exist
         assert time.monotonic() - started < 60
     assert len(children()) <= 2
 
@@ -335,7 +335,7 @@ def test_a_process_that_cannot_start_says_why(numbers, load, monkeypatch, tmp_pa
     assert len(list(loader)) == 10
 
 
-# ---- epochs that are left
+# ---- abandoned epochs
 
 
 @all_workers

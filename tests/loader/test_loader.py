@@ -1,4 +1,4 @@
-"""The contract of loaders: epochs are exact, orders are functions, resuming loses nothing."""
+"""The contract of loaders: exact epochs, orders that are functions, lossless resuming."""
 
 import copy
 import gc
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    """Return a lake on disk with numbers, texts and classes."""
+    """Return a lake on disk with numbers, strings and classes."""
     place = str(tmp_path_factory.mktemp("lakes") / "numbers.lake")
     ds = dl.create(place, {"x": "int32", "t": "text", "label": dl.ClassLabel(["a", "b"])})
     ds.append({"x": range(N), "t": [str(i) for i in range(N)], "label": [i % 2 for i in range(N)]})
@@ -151,7 +151,7 @@ def test_a_loader_goes_on_at_every_batch(ds, shuffle, last):
         if k < len(whole):
             assert rest == whole[k:]
             assert epoch(fresh) == following
-        else:  # a finished epoch's state is where the next begins
+        else:  # the state of a finished epoch is the start of the next one
             assert rest == following
 
 
@@ -160,7 +160,7 @@ def test_a_state_counts_what_was_handed_out_not_what_was_made(ds):
     batches = iter(loader)
     assert loader.state_dict()["consumed"] == 0
     next(batches)
-    time.sleep(0.05)  # others are made meanwhile
+    time.sleep(0.05)  # others are created in the meantime
     assert loader.state_dict()["consumed"] == BATCH
 
 
@@ -437,7 +437,7 @@ def test_memory_does_not_grow_over_twenty_epochs(make_lake, cache):
                     taken.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert taken[1] - taken[0] < pictures.nbytes / 2  # less than one epoch in fifteen
+    assert taken[1] - taken[0] < pictures.nbytes / 2  # less often than one epoch in fifteen
 
 
 @pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax"])

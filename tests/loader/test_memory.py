@@ -1,4 +1,4 @@
-"""Memory of batches: aligned, and used again."""
+"""Batch memory is aligned and reused."""
 
 import gc
 import os
@@ -70,7 +70,7 @@ def large(tmp_path_factory):
 @pytest.mark.parametrize("column", ["dense", "ragged", "packed"])
 def test_a_budget_holds_or_three_batches_do(large, monkeypatch, column, shuffle, budget):
     monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1)
-    batch = 2 * 4 * 2**18  # rows as they are stored, and as they are decoded
+    batch = 2 * 4 * 2**18  # rows as they are stored, and decoded
     for options in ({}, {"cache": None}, {"num_workers": 4}, {"collate": "list"}):
         how = {"columns": [column], "shuffle": shuffle, "memory_budget": budget * 2**20, **options}
         loader = large.batches(4, **how)
@@ -102,10 +102,10 @@ print(most)
 
 @pytest.mark.parametrize("shape", [(2048, 2048), (None, 2048)])
 def test_a_process_takes_little_more_than_the_budget_for_large_rows(tmp_path, shape):
-    """Rows of 4 MB: what the loader counts is not all; a cache below it would hold them again.
+    """Rows of 4 MB: the loader does not count everything, and a cache under it would double them.
 
-    The C library may keep 80 MB of what was freed, as threads happen to take turns: here it gives
-    back what is large.
+    The C library may retain 80 MB of freed memory, depending on how threads take turns: here it
+    returns large blocks at once.
     """
     url, budget, row = str(tmp_path / "rows.lake"), 128 << 20, 4 << 20
     ds = dl.create(url, {"x": dl.Array("uint8", shape)})
@@ -150,6 +150,6 @@ def test_a_small_budget_keeps_little_memory_for_later():
 
 def test_memory_that_is_given_back_while_the_same_thread_takes_some_is_let_go():
     pool = _Pool()
-    with pool._lock:  # as when the garbage collector runs within `take`
+    with pool._lock:  # as if the garbage collector ran inside `take`
         pool.give(np.empty(LARGE, np.uint8))
     assert pool._nbytes() == 0

@@ -1,4 +1,4 @@
-"""Mixes: exact shares, every view through its own epochs, the contract of a loader kept."""
+"""Mixes: exact proportions, every view in its own epochs, and the contract of a loader."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ FIRST, SECOND = 30, 70
 
 @pytest.fixture(scope="module")
 def views():
-    """Return views of two lakes, whose classes have other numbers, and columns another order."""
+    """Return views of two lakes with different class numbers and column orders."""
     first = dl.create("memory://mix-first", SCHEMA, overwrite=True)
     first.append(
         {"x": range(FIRST), "text": [None] * FIRST, "label": [i % 2 for i in range(FIRST)]}

@@ -1,4 +1,4 @@
-"""Options: checked once, where they are given."""
+"""Options are checked once, where they are given."""
 
 import inspect
 import json

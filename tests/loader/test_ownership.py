@@ -1,4 +1,4 @@
-"""Batches belong to whoever gets them: writing into one changes no later batch, and no read."""
+"""Batches belong to the caller: writing into one changes no later batch and no read."""
 
 import ctypes
 
@@ -61,7 +61,7 @@ def ds(request, tmp_path_factory):
 
 
 def spoil(value):
-    """Overwrite whatever can be written to; count how much that was."""
+    """Overwrite everything that is writable; return how much that was."""
     match value:
         case dict():
             done = sum(map(spoil, value.values()))
@@ -84,7 +84,7 @@ def spoil(value):
 
 
 def plain(value):
-    """Return a deep copy that compares by `==`."""
+    """Return a deep copy that can be compared with `==`."""
     match value:
         case dict():
             return {key: plain(item) for key, item in value.items()}
@@ -117,7 +117,7 @@ OPTIONS = {
 
 @pytest.fixture(autouse=True)
 def cache_folder(monkeypatch, tmp_path):
-    """Keep blocks on disk in a folder of the test."""
+    """Cache blocks on disk in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
@@ -190,7 +190,7 @@ def test_batches_of_a_mix_share_nothing(ds, options):
 
 
 def exposed(value):
-    """Return NumPy arrays that look at the memory of whatever a framework gave, writable or not."""
+    """Return NumPy arrays over the memory of any framework's values, writable or not."""
     match value:
         case dict():
             return [array for item in value.values() for array in exposed(item)]
@@ -206,7 +206,7 @@ def exposed(value):
 
 
 def overwrite(array):
-    """Overwrite memory, also of arrays that say that they are not to be written to."""
+    """Overwrite memory, even of arrays that claim to be read-only."""
     if array.nbytes:
         ctypes.memset(array.ctypes.data, 0, array.nbytes)
     return 1

@@ -1,4 +1,4 @@
-"""Rows of an open transaction: a loader gives them as they were when it was made."""
+"""A loader of an open transaction returns the rows as they were when it was made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States: small, plain, and refused where they do not belong."""
+"""States are small and plain, and are refused by loaders that they do not fit."""
 
 import json
 
@@ -15,7 +15,7 @@ def ds(make_lake):
 
 
 def stopped(view, batches=2, **options):
-    """Return a state that was taken after some batches."""
+    """Return a state taken after some batches."""
     loader = view.batches(**{"batch_size": 4, "shuffle": True, "seed": 3} | options)
     for _ in zip(range(batches), loader, strict=False):
         pass
@@ -26,7 +26,7 @@ def refused(state, view, match, **options):
     loader = view.batches(**{"batch_size": 4, "shuffle": True, "seed": 3} | options)
     with pytest.raises(ValueError, match=match):
         loader.load_state_dict(state)
-    assert [len(b["x"]) for b in loader][:2] == [4, 4]  # it goes on as if nothing had been
+    assert [len(b["x"]) for b in loader][:2] == [4, 4]  # it continues as if nothing had happened
 
 
 def test_a_state_is_small_and_the_same_after_json(ds):
@@ -148,7 +148,7 @@ def test_a_state_that_was_changed_is_refused(make_lake, field, value):
 
 
 def test_a_state_of_a_query_whose_function_gives_other_rows_now_is_of_another_view(ds):
-    """Both queries have as many rows, but a function of the user's chooses others."""
+    """Both queries have the same number of rows, but a user function chooses different ones."""
     chosen = [0]
 
     @dl.function(returns="bool")

@@ -1,4 +1,4 @@
-"""Trees of batches: what is a branch, what a leaf, and how they are called."""
+"""Trees of batches: branches, leaves and their names."""
 
 from collections import namedtuple
 

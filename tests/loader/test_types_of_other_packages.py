@@ -1,4 +1,4 @@
-"""A loader takes a type by its answers: one that it has never seen works like those it knows."""
+"""Loaders use only the interface of a type, so that an unknown type works like built-in ones."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ GRADES = ClassLabel(["poor", "fair", "good"])
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Numbers(Htype):
-    """Arrays of numbers, as they are."""
+    """Arrays of numbers, stored unchanged."""
 
     @property
     def blank(self):
@@ -38,7 +38,7 @@ class _Numbers(Htype):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan(_Numbers):
-    """A grey image."""
+    """A greyscale image."""
 
     name = "scan"
     layout = Ragged("uint8", 2)

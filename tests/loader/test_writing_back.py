@@ -1,4 +1,4 @@
-"""Predictions find their rows again: whatever the order, the framework and the workers."""
+"""Predictions are written to the right rows, whatever the order, framework and workers."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Loaders that were dropped give their threads and rows back, whatever they were used by."""
+"""Dropped loaders release their threads and rows, whichever framework was using them."""
 
 import weakref
 

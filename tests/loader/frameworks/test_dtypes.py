@@ -1,4 +1,4 @@
-"""Which arrays PyTorch takes as they are, and what becomes of others."""
+"""Arrays that PyTorch accepts unchanged, and conversions of the others."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Frameworks of other packages: one class is enough."""
+"""Other packages add a framework with a single class."""
 
 import numpy as np
 

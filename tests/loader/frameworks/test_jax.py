@@ -1,4 +1,4 @@
-"""Batches as arrays of JAX."""
+"""Batches as JAX arrays."""
 
 import sys
 import types

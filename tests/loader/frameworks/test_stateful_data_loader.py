@@ -1,4 +1,4 @@
-"""torchdata's StatefulDataLoader over our datasets goes on at the next batch, wherever it was."""
+"""torchdata's StatefulDataLoader resumes our datasets at the next batch from any position."""
 
 import multiprocessing
 import pickle
@@ -29,12 +29,12 @@ KINDS = [
     ("by number", 0),
     ("by number", 2),
 ]
-"""How the rows come, and how many workers bring them."""
+"""How rows are delivered, and by how many workers."""
 
 
 @pytest.fixture(params=KINDS, ids="{0[0]}, {0[1]} workers".format)
 def make(request, view):
-    """Make a loader over rows that come one after the other, or that it asks for by number."""
+    """Make a loader over rows in sequence, or rows that it requests by number."""
     kind, workers = request.param
 
     def loader(batch_size, *, stay=False, **options):
@@ -66,7 +66,7 @@ def epoch_with_states(loader):
 
 
 def check_resumed(make, batches, states, **options):
-    """Check that a loader which loads any of the states gives the rest, and then whole epochs."""
+    """Check that a loader that loads any of the states returns the rest, and then whole epochs."""
     for seen, state in enumerate(states):
         loader = make(**options)
         loader.load_state_dict(pickle.loads(state))

@@ -156,7 +156,7 @@ def test_a_state_counts_the_batches_that_were_taken_and_no_more(make_lake, optio
     elif further == "take":
         dataset = dataset.take(3)
     for taken, _ in enumerate(dataset, 1):
-        time.sleep(0.02)  # for whatever would read ahead
+        time.sleep(0.02)  # for read-ahead, if any
         assert loader.state_dict()["consumed"] == taken * per_step
         if taken == 3:
             break
@@ -410,7 +410,7 @@ def test_json_stays_json(make_lake):
 
 
 def plain(value, *, as_json):
-    """Return a value as nested lists of what TensorFlow has for it."""
+    """Return a value as nested lists in TensorFlow's types."""
     if isinstance(value, np.ndarray | np.generic):
         return (value.astype(np.int64) if value.dtype.kind in "mM" else value).tolist()
     if as_json:
@@ -424,13 +424,13 @@ def plain(value, *, as_json):
 def test_a_sequence_of_any_type_has_its_values(make_lake, name):
     htype = replace(resolve(EVERYTHING[name]), nullable=False)
     values = [value for value in CELLS[name] if value is not None]
-    options = {"mode": "RGB"} if name == "image" else {}  # of which one is grey
+    options = {"mode": "RGB"} if name == "image" else {}  # one of which is greyscale
     if name == "pixels":
         values = [np.full((2, 3), 7, "uint16"), np.ones((3, 1), "uint16")]
     ds = make_lake({"c": dl.Sequence(htype)}, c=[[values[0], values[-1]], [], [values[1]]])
     (batch,) = ds.tensorflow(3, **options)
     rows = next(iter(ds.batches(3, collate="list", **options)))["c"]
-    assert repr(batch["c"].to_list()) == repr(plain(rows, as_json=name == "notes"))  # NaN, too
+    assert repr(batch["c"].to_list()) == repr(plain(rows, as_json=name == "notes"))  # NaN too
 
 
 def test_images_of_sequences_are_brought_to_a_size(make_lake):

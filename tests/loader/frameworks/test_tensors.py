@@ -1,4 +1,4 @@
-"""Batches as tensors, and tensors on their way to a device."""
+"""Batches as tensors, and moving them to a device."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -58,7 +58,7 @@ def test_a_batch_moves_with_all_that_is_in_it():
 
 
 class Recorder:
-    """Writes down what is asked of a GPU's streams, in place of `torch.cuda`."""
+    """Records calls for a GPU's streams, in place of `torch.cuda`."""
 
     def __init__(self):
         self.log = []

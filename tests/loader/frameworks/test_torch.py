@@ -1,4 +1,4 @@
-"""Batches of a view as tensors of PyTorch."""
+"""Batches of a view as PyTorch tensors."""
 
 import json
 import subprocess
@@ -164,7 +164,7 @@ def test_the_state_goes_on_at_the_next_batch(ds, seen):
     if seen < 4:
         whole = texts(ds.pytorch(3, shuffle=True, seed=5))
         assert texts(taken) + texts(again) == whole
-    else:  # of a whole epoch: the next follows
+    else:  # of a whole epoch: the next one follows
         assert texts(again) == texts(first)
         assert again.epoch == 1
 

@@ -1,4 +1,4 @@
-"""The rows of a view as datasets for a DataLoader of one's own."""
+"""Rows of a view as PyTorch datasets for a user's own DataLoader."""
 
 import multiprocessing
 import pickle
@@ -31,7 +31,7 @@ def ds(make_lake):
 
 
 def draw(sample, rng):
-    """Add a number that is drawn; of a module, so that a spawned process finds it."""
+    """Add a random number; at module level, so that a spawned process finds it."""
     return {"x": sample["x"], "drawn": float(rng.random())}
 
 
@@ -147,7 +147,7 @@ def test_what_a_dataset_does_not_take_is_an_error(ds, options, error, message):
         ds.pytorch_dataset(**options)
 
 
-# ---- one after the other
+# ---- in sequence
 
 
 def test_an_epoch_is_that_of_the_loader(ds):

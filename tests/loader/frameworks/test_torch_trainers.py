@@ -1,4 +1,4 @@
-"""Loaders of tensors where others run the loop: torch.distributed, Lightning, Accelerate."""
+"""Tensor loaders in other training loops: torch.distributed, Lightning and Accelerate."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_two_ranks_train_on_every_row_in_as_many_batches(digits):
 
 
 class Module(lightning.LightningModule):
-    """A model that notes which rows it saw, and keeps a checkpoint after 40 batches."""
+    """A model that records the rows it saw, and writes a checkpoint after 40 batches."""
 
     def __init__(self, checkpoint):
         super().__init__()
@@ -78,7 +78,7 @@ class Module(lightning.LightningModule):
 
 
 def fit(view, checkpoint, *, resume=False):
-    """Train for two epochs with Lightning; keep a checkpoint after 40 batches, or begin there."""
+    """Train for two epochs with Lightning; write a checkpoint after 40 batches, or resume."""
     trainer = lightning.Trainer(
         accelerator="cpu",
         max_epochs=2,
@@ -147,7 +147,7 @@ def test_skipped_batches_are_left_out_and_the_next_epoch_follows(digits, skipped
     whole = [ids(one), ids(one)]
     loader = Accelerator(cpu=True).prepare(made())
     rest = skip_first_batches(loader, skipped)
-    if skipped <= len(whole[0]):  # else accelerate's sampler has a length below zero
+    if skipped <= len(whole[0]):  # otherwise accelerate's sampler has a negative length
         assert len(rest) == len(whole[0]) - skipped
     assert ids(rest) == whole[0][skipped:]
     assert loader.epoch == 0
@@ -160,7 +160,7 @@ def test_skipped_batches_are_neither_read_nor_made(digits):
         64, columns=["label"], transform=lambda s: made.append(s) or s, cache=None, num_workers=0
     )
     rest = iter(skip_first_batches(loader, 20))
-    assert loader.state_dict()["consumed"] == 0  # nothing has been asked for yet
+    assert loader.state_dict()["consumed"] == 0  # nothing has been requested yet
     next(rest)
     assert len(made) == 64
     assert loader.state_dict()["consumed"] == 21 * 64

@@ -1,4 +1,4 @@
-"""Arrays of several rows: padded, and back to back."""
+"""Combining arrays of several rows: padded, or concatenated."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Collating: every type by default and in each way, nulls in all of them."""
+"""Collation: every type by default and in each mode, with nulls."""
 
 import importlib
 import importlib.util
@@ -22,11 +22,11 @@ FIXED = [
     "label", "number", "embedding", "matrix", "flags", "x", "n/small", "half", "wave", "ok", "when",
     "day", "age",
 ]  # fmt: skip
-"""Columns of one shape."""
+"""Columns of a fixed shape."""
 RAGGED = ["mask", "objects", "tags", "boxes", "points", "ragged", "packed"]
-"""Arrays whose size varies, all of as many axes."""
+"""Arrays of varying size with the same number of dimensions."""
 MIXED = ["image", "pixels"]
-"""Pictures, grey and in colour."""
+"""Images, in greyscale and in colour."""
 NESTED = ["outlines", "frames", "words", "counts"]
 REST = ["text", "notes", "blob"]
 
@@ -41,7 +41,7 @@ def batch_of(ds, columns, **options):
 
 
 def same(found, expected):
-    """Compare values as they are read, NaN equal to NaN."""
+    """Compare read values, with NaN equal to NaN."""
     if expected is None or found is None:
         return found is expected
     if isinstance(expected, list | dict | str | bytes):
@@ -133,7 +133,7 @@ SHAPES = {
     "list": (dl.Sequence("int32"), [1, 2], [1]),
     "null": (dl.Boxes(nullable=True), np.ones((2, 4)), None),
 }
-"""Types whose values may differ in shape, a value, and one of another shape."""
+"""Types whose values may differ in shape, a value, and one of a different shape."""
 
 
 @pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax", "tensorflow"])
@@ -422,7 +422,7 @@ def test_rows_without_items_have_the_shape_of_the_others(make_lake, htype, one, 
 
 NULLABLE = dl.Array("int64", (None,), nullable=True)
 UNEVEN = [[[1], [2, 3]], [1, [2]], [[], [[]]], [np.ones(1), np.ones(2)], [np.ones((2, 1)), 3]]
-"""Lists that NumPy makes no array of."""
+"""Lists that NumPy cannot convert to an array."""
 
 
 @pytest.mark.parametrize("value", UNEVEN, ids=str)

@@ -1,4 +1,4 @@
-"""Functions of users: what they are called, what they draw from, what is said where they fail."""
+"""User functions: their names, their random numbers and the messages when they fail."""
 
 import random
 from functools import partial
@@ -13,7 +13,7 @@ from deeplake_lite.loader.make.global_generators import preserved_globals
 
 
 class Crop:
-    """A transform with a state, as of a library."""
+    """A stateful transform, as from a library."""
 
     def __call__(self, sample, rng=None):
         return sample + rng.random()

@@ -1,4 +1,4 @@
-"""Generators that functions hold: the same seed gives the same batches, whoever makes them."""
+"""Random generators held by functions: the same seed gives the same batches in every worker."""
 
 import functools
 import random
@@ -16,7 +16,7 @@ SHARED = np.random.default_rng()
 
 
 class Noise:
-    """A transform with a generator of its own, as libraries have them."""
+    """A transform with its own generator, as in libraries."""
 
     def __init__(self, generator, draw):
         self.generator, self.draw, self.strength = generator, draw, 1.0
@@ -27,7 +27,7 @@ class Noise:
 
 
 class Compose:
-    """Transforms one after the other."""
+    """Transforms applied in sequence."""
 
     def __init__(self, *transforms):
         self.transforms = list(transforms)
@@ -39,7 +39,7 @@ class Compose:
 
 
 class Kept:
-    """A transform whose draws are put behind those of others."""
+    """A transform whose random numbers are appended to those of others."""
 
     def __init__(self, transform):
         self.transform = transform

@@ -1,4 +1,4 @@
-"""Grey pictures and pictures in colour in one batch; columns that are converted for good."""
+"""Greyscale and colour images in one batch, and columns that are converted permanently."""
 
 import io
 
@@ -122,7 +122,7 @@ def test_a_mode_that_is_none_is_refused(ds, mode, error, match):
         ds.batches(2, mode=mode)
 
 
-# ---- for good
+# ---- permanent conversion
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA"])
@@ -141,7 +141,7 @@ def test_a_column_is_converted_for_good(ds, mode):
         (24, 32, {"RGB": 3, "L": -1, "RGBA": 4}[mode])
     }
     if again.schema["image"].htype.codec != "raw":
-        assert [bytes(b) for b in raw(again)][:5] == before  # the files are as they were
+        assert [bytes(b) for b in raw(again)][:5] == before  # the files are unchanged
     assert again.verify()
     (batch,) = again.batches(6)
     np.testing.assert_array_equal(batch["image"], expected)
@@ -155,7 +155,7 @@ def raw(ds):
 def test_a_mode_can_be_taken_back(ds):
     ds.set_mode("image", "L")
     ds.set_mode("image", None)
-    if ds.schema["image"].htype.codec != "raw":  # which has kept the converted pixels
+    if ds.schema["image"].htype.codec != "raw":  # which has cached the converted pixels
         for found, pixels in zip(ds["image"][:], pictures(), strict=True):
             np.testing.assert_array_equal(found, pixels)
     ds.set_mode("image", None)

@@ -1,4 +1,4 @@
-"""Pictures brought to another size, and what counts their pixels."""
+"""Resized images, and the columns that count in their pixels."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ H, W = 24, 48
 
 @pytest.fixture
 def ds(make_lake):
-    """Two pictures, 24 × 48 and 12 × 24; what counts pixels is around the same part of both."""
+    """Two images, 24 × 48 and 12 × 24; pixel coordinates surround the same part of both."""
     schema = {
         "image": dl.Image("png"),
         "boxes": dl.Boxes("xywh", nullable=True),
@@ -122,7 +122,7 @@ FOLLOWING = {
     "number": (dl.Scalar("int32"), 5, 5),
     "text": (dl.Text(), "a", "a"),
 }  # fmt: skip
-"""Types, a value by a picture of 4 × 8 pixels, and what it is by one of 16 × 16."""
+"""Types, a value for an image of 4 × 8 pixels, and its equivalent for one of 16 × 16."""
 
 
 def listed(value):

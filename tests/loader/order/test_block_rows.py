@@ -1,4 +1,4 @@
-"""Blocks: how many rows they have."""
+"""How many rows a block has."""
 
 from deeplake_lite.loader.order.block_rows import rows_of_block
 

@@ -1,4 +1,4 @@
-"""Orders: every row once, the same for ever, and as good as chance."""
+"""Orders contain every row once, are reproducible, and are as good as random."""
 
 import itertools
 import math
@@ -36,7 +36,7 @@ def test_large_ranges_are_within_range_and_without_repeats(n):
 
 
 def test_the_numbers_are_frozen():
-    """Checkpoints depend on them: a change is a new kind of shuffle, not another version of it."""
+    """Checkpoints depend on them: a change needs a new kind of shuffle, not a new version of it."""
     assert mix64(0) == 16294208416658607535
     assert mix64(1, 2, 3) == 15020427595393229491
     assert ExactOrder(12, 5, 1).at(0, 12).tolist() == EXACT_12
@@ -144,7 +144,7 @@ def test_a_block_order_gives_every_row_once_a_window_after_the_other(n, block, w
     assert np.array_equal(np.sort(found), np.arange(n))
     count = -(-n // block)
     seen, place = [], 0
-    while place < n:  # windows are whole blocks, none of which comes again
+    while place < n:  # windows are whole blocks, and none of them occurs again
         end = min(b for b in {order.after(b, block) for b in range(count)} if b > place)
         blocks = set((found[place:end] // block).tolist())
         assert end - place == sum(min(block, n - b * block) for b in blocks)
@@ -168,5 +168,5 @@ def orders(n, seed=1):
 
 
 def z(chi, freedom):
-    """Return by how many standard deviations a chi-square is above its mean."""
+    """Return how many standard deviations a chi-square lies above its mean."""
     return (chi - freedom) / math.sqrt(2 * freedom)

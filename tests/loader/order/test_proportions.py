@@ -1,4 +1,4 @@
-"""Proportions: exact, a view's rows once before any twice, any part computed alone."""
+"""Proportions are exact, and a view repeats no row before all its rows have appeared."""
 
 from collections import Counter
 from fractions import Fraction
@@ -20,7 +20,7 @@ WEIGHTS = st.lists(st.integers(1, 1_000), min_size=1, max_size=5).map(
 
 @pytest.fixture(autouse=True)
 def small_parts():
-    """Make parts of 64 places, so that an epoch has several."""
+    """Make parts of 64 positions, so that an epoch has several."""
     with mock.patch.object(proportions, "PART", 64):
         yield
 
@@ -88,5 +88,5 @@ def test_epochs_and_passes_come_in_other_orders():
     first, second = (mix(40, (20, 20), weights, e).at(0, 40) for e in range(2))
     assert sorted(first) == sorted(second) == list(range(40))
     assert first.tolist() != second.tolist()
-    views = [first[first < 20], first[first >= 20] - 20]  # of one size, yet not of one order
+    views = [first[first < 20], first[first >= 20] - 20]  # of the same size, but in another order
     assert views[0].tolist() != views[1].tolist()

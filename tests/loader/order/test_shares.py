@@ -1,4 +1,4 @@
-"""Shares of ranks: the same batches for any number of them, nothing twice, arithmetic only."""
+"""Ranks share the same batches, whatever their number, without duplicates or communication."""
 
 from collections import Counter
 

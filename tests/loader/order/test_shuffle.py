@@ -1,4 +1,4 @@
-"""Which shuffle a view gets, and the places of its rows."""
+"""Which shuffle a view gets, and the positions of its rows."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
 
 @dataclass
 class Rows:
-    """Stands for samples of any size."""
+    """A stand-in for samples of any size."""
 
     count: int
     row_bytes: float

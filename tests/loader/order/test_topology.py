@@ -1,4 +1,4 @@
-"""Which rank this is: as given, as a framework says, as what launched it says."""
+"""The rank of this process: as given, from a framework, or from the launcher."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ def test_one_process_is_rank_0_of_1():
 @pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")])
 def test_launchers_say_it_in_variables(monkeypatch, names):
     monkeypatch.setenv(names[0], "2")
-    assert find_rank(None, None) == (0, 1)  # half of it says nothing
+    assert find_rank(None, None) == (0, 1)  # half of the variables say nothing
     monkeypatch.setenv(names[1], "4")
     assert find_rank(None, None) == (2, 4)
 

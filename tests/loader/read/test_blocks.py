@@ -1,4 +1,4 @@
-"""Blocks: however rows are held, they are those that were asked for."""
+"""Blocks return the requested rows, however the rows are stored."""
 
 from unittest import mock
 
@@ -51,19 +51,19 @@ def readers():
 
 @pytest.fixture(autouse=True)
 def small_blocks():
-    """Make blocks of 16 rows or so."""
+    """Shrink blocks to about 16 rows."""
     with mock.patch.object(block_rows, "BLOCK_BYTES", 1024):
         yield
 
 
 def values(samples, cells):
-    """Return the rows that cells are."""
+    """Return the row numbers that cells encode."""
     columns = [with_none(decode_block(f.htype, cells[f.name])) for f in samples.fields]
     return [repr(row) for row in zip(*columns, strict=True)]
 
 
 def epochs(blocks, kind, batch=24, ahead=3):
-    """Go through some epochs, a few batches ahead; yield what was asked for and what came."""
+    """Run some epochs, a few batches ahead; yield the requested and the returned rows."""
     n = len(blocks.samples)
     for epoch in range(2):
         order, coming = (orders(n, e)[kind] for e in (epoch, epoch + 1))

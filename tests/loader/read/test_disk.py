@@ -1,4 +1,4 @@
-"""Blocks kept as files: what is not what was kept is read anew, and no other process finds it."""
+"""Blocks cached on disk are read again if the file has changed, and are private to the process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NULL = np.array([True, False])
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
-    """Keep blocks in a folder of the test."""
+    """Cache blocks in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "deeplake_lite" / "blocks"
 
@@ -45,7 +45,7 @@ CELLS = {
 
 
 def assert_same(kept, cells):
-    """Compare a block with the cells that it was made of."""
+    """Compare a block with the cells that it was made from."""
     kept = kept.cells() if hasattr(kept, "cells") else kept
     assert type(kept) is type(cells)
     assert (kept.valid is None) == (cells.valid is None)
@@ -64,7 +64,7 @@ def assert_same(kept, cells):
 
 
 def assert_same_or_none(block, cells):
-    """Compare a block that may still be whole: bytes between its arrays belong to none."""
+    """Compare a block that may still be valid: bytes between its arrays belong to none."""
     for name, kept in (block or {}).items():
         assert_same(kept, cells[name])
 
@@ -170,7 +170,7 @@ def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, mo
 
 
 def epoch(view, **options):
-    """Return the columns of an epoch, rows one behind the other, as Python has them."""
+    """Return the columns of an epoch, concatenated and in Python types."""
     with view.batches(16, cache="disk", **options) as loader:
         batches = list(loader)
     return {name: [row for b in batches for row in _rows(b[name])] for name in batches[0]}
@@ -196,7 +196,7 @@ def test_a_loader_reads_anew_what_is_damaged(make_lake, cache, bit):
 
 
 def overwrite(file):
-    """Change bytes of a file where they lie."""
+    """Overwrite bytes of a file in place."""
     with file.open("r+b") as f:
         f.seek(file.stat().st_size // 2)
         f.write(b"wrong" * 100)
@@ -230,7 +230,7 @@ CHANGES = (overwrite, cut, empty, replace_by_another, touch, remove)
 
 @pytest.fixture
 def blocks(make_lake, monkeypatch):
-    """A lake whose rows take several blocks of files that are mapped."""
+    """A lake whose rows take several blocks in mapped files."""
     monkeypatch.setattr(block_policy, "rows_of_block", lambda _: 50)
     values = np.random.default_rng(0).random((300, 100))
     return make_lake({"x": dl.Array("float64", (100,))}, x=values)
@@ -273,12 +273,12 @@ def test_a_block_that_could_not_be_kept_is_held_in_memory(blocks, monkeypatch):
 
 @pytest.fixture
 def numbers(make_lake, registry):  # noqa: ARG001 what is registered goes
-    user.OWN.clear()  # what other tests registered, too
+    user.OWN.clear()  # including functions registered by other tests
     return make_lake({"k": "int64", "v": dl.Embedding(3)}, k=range(ROWS), v=np.ones((ROWS, 3)))
 
 
 def register(sign):
-    """Register functions that give other values for another sign."""
+    """Register functions whose results depend on a sign."""
     dl.function(returns="float64", name="feature")(lambda k: sign * float(np.sum(k)))
     dl.function(returns=("float64", (2,)), name="vector")(lambda k: np.array([sign, k], float))
 

@@ -1,4 +1,4 @@
-"""Loading from a store that answers late: few requests, many at a time, the same batches."""
+"""Loading from a high-latency store: few requests, many at a time, the same batches."""
 
 import numpy as np
 import pytest

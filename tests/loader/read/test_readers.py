@@ -1,4 +1,4 @@
-"""Threads that read: in turn, and not beyond the end."""
+"""Reader threads work in order and stop at the end."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Samples of a view: what is known of rows without reading them."""
+"""Samples of a view: what is known about rows without reading them."""
 
 from unittest import mock
 

@@ -1,4 +1,4 @@
-"""The bottleneck: planted slow stages are named, with the setting that would help."""
+"""Bottleneck reports name deliberately slow stages and the setting that would help."""
 
 import re
 import time
@@ -23,7 +23,7 @@ def lake(make_lake):
 
 @pytest.fixture(params=[2, 16], ids="{} workers".format)
 def workers(request):
-    """Return a number of workers: fewer than there are batches, and more."""
+    """Return numbers of workers: fewer than there are batches, and more."""
     return request.param
 
 
@@ -51,7 +51,7 @@ def spent(**seconds):
     return Stats(wall=10.0, stall=9.0, batches=5, samples=40, epoch=0, **seconds)
 
 
-# ---- planted
+# ---- artificial bottlenecks
 
 
 def test_a_slow_store_is_named(lake, workers, monkeypatch):
@@ -200,7 +200,7 @@ def test_an_epoch_that_has_just_begun_is_not_explained_yet():
     )
 
 
-# ---- how it shows
+# ---- representation
 
 
 def test_it_prints_the_sentence_and_the_seconds_below():

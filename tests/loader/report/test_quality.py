@@ -1,4 +1,4 @@
-"""Quality of shuffles: figures that tell a good one from none."""
+"""Quality measures distinguish a good shuffle from none."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where the time goes: seconds that add up, bytes, hits and memory."""
+"""Loader statistics: seconds that add up, bytes, cache hits and memory."""
 
 import json
 from concurrent.futures import wait
@@ -25,7 +25,7 @@ def lake(make_lake):
 
 
 class Clock:
-    """A clock that goes on when it is told to."""
+    """A clock that advances only when told to."""
 
     def __init__(self):
         self.at = 100.0
@@ -34,7 +34,7 @@ class Clock:
         return self.at
 
     def slept(self, seconds):
-        """Return a function that takes some seconds, and gives back what it gets."""
+        """Return a function that takes some seconds and returns its argument."""
 
         def sleep(value):
             self.at += seconds
@@ -45,14 +45,14 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Let the loader measure with a clock that the test sets."""
+    """Make the loader measure with a clock that the test controls."""
     found = Clock()
     monkeypatch.setattr("deeplake_lite.loader.clock.now", found)
     return found
 
 
 def timed(loader, clock=None, pause=0.0):
-    """Go through an epoch; return the seconds on the clock."""
+    """Run an epoch; return the seconds on the clock."""
     started = clock() if clock else 0.0
     for _ in loader:
         if clock:
@@ -219,7 +219,7 @@ def test_a_task_that_ends_after_its_epoch_changes_nothing():
 
 
 def lanes_to_a_process(clock, tasks):
-    """Measure four seconds of one process that two threads ask."""
+    """Measure four seconds of one process that serves two threads."""
     meter = Meter(0, 1, Tally(1), began := clock(), max_tasks=2)
     meter.leave(0, 1)
     for number, (start, end, seconds) in enumerate(tasks):
@@ -316,7 +316,7 @@ def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
             break
     loader.resources.pool.shutdown()
     loader.resources.readers.close()
-    loader.resources.readers._pool.shutdown()  # reads that are running hold rows until they end
+    loader.resources.readers._pool.shutdown()  # running reads hold rows until they end
     assert loader.resources.blocks.tally.held == 0
     assert loader.stats().peak_bytes > 40_000
 

@@ -1,4 +1,4 @@
-"""Parcels: what comes through a socket, and what stays open behind it."""
+"""Parcels sent through a socket, and the file descriptors that stay open."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Worker processes: the same batches, memory without a name, and nothing that stays behind."""
+"""Worker processes give the same batches, use unnamed memory and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ KINDS = [("threads", 0), ("threads", 1), ("threads", 2), ("processes", 0), ("pro
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    """Expect no process, thread, or file in shared memory after a test."""
+    """Check that no process, thread, or file in shared memory is left after a test."""
     before = shared_files()
     running = threads()
     yield
     assert eventually(lambda: not children())
     assert eventually(lambda: threads() <= running), threads() - running
-    assert eventually(lambda: shared_files() <= before)  # other tests of this machine have some too
+    assert eventually(lambda: shared_files() <= before)  # other tests on this machine have some too
 
 
 def plain(value):
-    """Return a batch as something that can be compared."""
+    """Return a batch in a form that can be compared."""
     if isinstance(value, dict):
         return {key: plain(v) for key, v in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Whole programs that load with worker processes: how they begin, end, fork and are killed."""
+"""Whole programs with worker processes: how they start, end, fork and are killed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..watching import eventually, shared_files
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    """Expect no file in shared memory after a test."""
+    """Check that no file in shared memory is left after a test."""
     before = shared_files()
     yield
-    assert eventually(lambda: shared_files() <= before)  # other tests of this machine have some too
+    assert eventually(lambda: shared_files() <= before)  # other tests on this machine have some too
 
 
 HEAD = """
@@ -54,7 +54,7 @@ def ran(path, text, *flags, seconds=120, **options):
 
 
 def of_program(pid):
-    """Return the processes whose parent is a program, or was."""
+    """Return the processes whose parent is, or was, a program."""
     lines = subprocess.run(
         ["ps", "-wweo", "pid,ppid,pgid,args"], capture_output=True, text=True, check=True
     ).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""One epoch under way: which batches are handed over when one fails, or the loader is closed."""
+"""A running epoch: which batches are delivered when one fails or the loader is closed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..watching import eventually
 
 
 def handed_over(batches, seen):
-    """Go through batches; keep the number that each begins with, and what they end with."""
+    """Iterate over batches; return the first number of each, and how the iteration ended."""
     for batch in batches:
         seen.append(int(batch["x"][0]))
 
@@ -120,7 +120,7 @@ def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_er
     begin, pool = run._start_tasks, getattr(loader.resources, part)
 
     def closing():
-        loader.close()  # as another thread may at this very moment
+        loader.close()  # as another thread may do at this very moment
         begin()
         pool.submit(int)
 
