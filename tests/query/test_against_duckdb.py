@@ -1,4 +1,4 @@
-"""SQL that is easily got wrong, compared with DuckDB on a plain table."""
+"""SQL that is easy to get wrong, compared with DuckDB on a plain table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def oracle() -> duckdb.DuckDBPyConnection:
 
 
 def check(ds: dl.Dataset, oracle: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Compare the rows of a query, without their order."""
+    """Compare the rows of a query, ignoring their order."""
     view = ds.query(query)
     found = [tuple(_plain(v) for v in view[k].values()) for k in range(len(view))]
     expected = [tuple(map(_plain, row)) for row in oracle.sql(query).fetchall()]

@@ -1,4 +1,4 @@
-"""What functions and operators are given in UNION, INTERSECT and EXCEPT: the same as elsewhere."""
+"""Functions and operators get the same arguments in UNION, INTERSECT and EXCEPT as elsewhere."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def ds():
 
 
 def described(value):
-    """Return a value as a text that tells its type."""
+    """Return a string that describes a value and its type."""
     if isinstance(value, list | tuple):
         return f"{type(value).__name__} of {[described(item) for item in value]}"
     if isinstance(value, np.ndarray) and value.dtype == object:
@@ -99,7 +99,7 @@ def seen(*values):
 
 
 def seen_in_block(*values):
-    """Return what each row's values are, and what holds them."""
+    """Return each row's values and their container."""
     kinds = [type(value).__name__ for value in values]
     rows = zip(*values, strict=True)
     return [f"{kinds} {seen(*row)}" for row in rows]

@@ -1,4 +1,4 @@
-"""Arrays that differ in how many axes they have, beside others, as NumPy computes row by row."""
+"""Arrays of different numbers of axes are combined as NumPy does it row by row."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ds() -> dl.Dataset:
 
 
 def rows_that_fit(*names: str) -> list[int]:
-    """Return the rows whose values NumPy broadcasts."""
+    """Return the rows whose values broadcast in NumPy."""
     found = []
     for row in range(4):
         try:
@@ -76,7 +76,7 @@ def rows_that_fit(*names: str) -> list[int]:
 
 
 def check(ds: dl.Dataset, form: str, of: Callable[..., Any], *names: str) -> None:
-    """Check an expression against what NumPy gives of each row, where it gives anything."""
+    """Check an expression against NumPy row by row, wherever NumPy has a result."""
     rows = rows_that_fit(*names)
     query = f"SELECT id, {form.format(*names)} AS x WHERE id IN ({', '.join(map(str, rows))})"
     found = ds.query(query)["x"][:]

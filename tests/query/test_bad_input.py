@@ -1,4 +1,4 @@
-"""What is wrong with a query, where, and what would be right."""
+"""Errors of queries say what is wrong, where, and what would be right."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_the_length_of_json_counts_items_keys_or_characters() -> None:
         assert found == [3, 2, 0, 4, 0, None, None, None, 0]
 
 
-# ---- chunks that are left out say the same as those that are read
+# ---- skipped chunks give the same results as chunks that are read
 
 
 @pytest.mark.parametrize("cached", [False, True])

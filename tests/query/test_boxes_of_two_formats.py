@@ -1,4 +1,4 @@
-"""Boxes of two formats are not compared: their numbers have different meanings."""
+"""Boxes of two formats are not comparable, because their numbers have different meanings."""
 
 from __future__ import annotations
 

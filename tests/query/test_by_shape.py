@@ -1,4 +1,4 @@
-"""Rows of one shape are computed at once, and as if they were computed one by one."""
+"""Rows of the same shape are computed together, with the results of computing them one by one."""
 
 import numpy as np
 import pytest

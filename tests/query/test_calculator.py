@@ -1,4 +1,4 @@
-"""The small database beside that of queries: threads and forks have it, too."""
+"""The auxiliary DuckDB connection of a query also works in threads and after forks."""
 
 from __future__ import annotations
 

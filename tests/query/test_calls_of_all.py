@@ -1,4 +1,4 @@
-"""ALL, ANY and ALL_STRICT are functions wherever they are called, also where SQL has a word ALL."""
+"""ALL, ANY and ALL_STRICT can be called as functions, even where SQL has a keyword ALL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTER: dict[str, Any] = {
     "L2_NORM": lambda x: np.sqrt(np.sum(x)), "LINF_NORM": np.max,
 }  # fmt: skip
 IN_CALL = {"ABS", "SQRT", "EXP", "FLOOR", "SIGN", "ISNAN"}
-"""Functions whose argument is a number here: NumPy's of truth values are of 16 bits, or refuse."""
+"""Functions with a numeric argument here: NumPy's work on booleans in 16 bits, or refuse."""
 
 
 @pytest.fixture(scope="module")

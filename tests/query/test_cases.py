@@ -1,4 +1,4 @@
-"""Every query of the files in cases/, against DuckDB on a plain table and against NumPy."""
+"""Every query in cases/, compared with DuckDB on a plain table and with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers by chance: each RANDOM() of a query draws its own, and draws them again when asked."""
+"""Each RANDOM() of a query draws its own numbers, and new ones when the query is repeated."""
 
 from __future__ import annotations
 

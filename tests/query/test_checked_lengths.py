@@ -1,4 +1,4 @@
-"""Functions that check the length of their results stand in every clause, or say where to go."""
+"""Functions with a checked result length work in every clause, or the error says where they do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CHECKED = {
     "LEN(STRING_SPLIT(s, 'b'))": [1, 3], "LEN(REGEXP_EXTRACT_ALL(s, '.'))": [1, 2],
     "CONCAT(s, t)": ["ac", "bbd"], "CONCAT_WS('-', s, t)": ["a-c", "bb-d"],
 }  # fmt: skip
-"""Calls, and what they give for two rows, in order."""
+"""Calls, and their results for two rows, in order."""
 TAKEN = ("s ||", "CONCAT")
-"""Those that OVER takes: sources alone are not checked."""
+"""Calls that OVER accepts: sources alone are not checked."""
 CLAUSES = {
     "SELECT {} AS a": None,
     "SELECT id AS a WHERE {} IS NOT NULL": [1, 2],
@@ -46,14 +46,14 @@ def ds() -> dl.Dataset:
 
 
 def plain(value: Any) -> Any:
-    """Return a list of numbers as Python's, and anything else as it is."""
+    """Return a list of numbers in Python types, and anything else unchanged."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return value
     return [None if v is None else int(v) for v in value]
 
 
 def of_table(call: str, table: str) -> str:
-    """Return a call with its columns as those of a table."""
+    """Return a call with its columns qualified by a table."""
     for name in ("id", "n", "s", "t"):
         for before, after in (("(", ","), ("(", ")"), (" ", ","), (" ", ")"), ("[", "]")):
             call = call.replace(f"{before}{name}{after}", f"{before}{table}.{name}{after}")

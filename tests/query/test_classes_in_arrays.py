@@ -1,4 +1,4 @@
-"""Arrays and sequences of classes are compared as a whole by the names of their classes."""
+"""Arrays and sequences of classes are compared by the names of their classes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Classes within lists, structs and maps, and the results of aggregates, go by name.
+"""Classes in lists, structs, maps and the results of aggregates are compared by name.
 
-Two sources list the same classes in another order, so that a comparison by number would show.
+Two sources list the same classes in a different order, so that a comparison by number would fail.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_a_list_of_integers_beyond_float64_is_not_rounded(sources: dict[str, dl.
     assert not sources["x"].query(query)["v"][:].any()
 
 
-# ---- several classes per row, masks, lists of texts
+# ---- several classes per row, masks, lists of strings
 
 
 def _many(url: str, names: list[str]) -> dl.Dataset:

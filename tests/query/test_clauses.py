@@ -1,4 +1,4 @@
-"""EXPAND BY: rows around rows, whatever the extent."""
+"""EXPAND BY adds the neighbours of rows, at any distance."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from deeplake_lite.query.run.clauses import expand, sample
 
 
 def in_turn(rows, total, before, after):
-    """Return the rows as they are reached, one after the other."""
+    """Return the rows in the order in which they are reached."""
     around = (r for row in rows for r in range(row - before, row + after + 1) if 0 <= r < total)
     return list(dict.fromkeys(around))
 

@@ -1,4 +1,4 @@
-"""Comparisons of arrays of times with arrays, single times and constants; the oracle is NumPy."""
+"""Comparisons of arrays of times with arrays, single times and constants, against NumPy."""
 
 import datetime as dt
 import operator
@@ -18,7 +18,7 @@ SIGNS = {
     ">=": operator.ge,
 }  # fmt: skip
 DAYS = [[3, 9], [4, None], [9, 3], [5, 5]]
-"""Days since 1970, or of a duration; None is NaT."""
+"""Days since 1970, or days of a duration; None is NaT."""
 SINGLE = [3, 4, None, 5]
 
 

@@ -1,4 +1,4 @@
-"""What is offered at the cursor."""
+"""Completions at the cursor."""
 
 import pytest
 

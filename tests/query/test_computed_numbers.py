@@ -1,4 +1,4 @@
-"""What is computed is as exact as a column: DuckDB says of what type it is."""
+"""Computed numbers are as exact as columns, and have the types that DuckDB gives them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.registering import unregister
 
 LARGE = 2**53 + 1
-"""An integer that no double is."""
+"""An integer that no double represents."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ SAME = [
     "GREATEST({}, 0)", "LAG({}, 0) OVER (ORDER BY id)", "LIST_SUM([{}])", "({} + id) - id",
     "LIST_TRANSFORM([{}], v -> v + 0)[0]", "LIST_REDUCE([{}, 0], (a, b) -> a + b)",
 ]  # fmt: skip
-"""Expressions that are an integer column's value."""
+"""Expressions that return an integer column's value."""
 
 ASKED = [
     "{} = {}", "{} <> {}", "{} < {}", "{} >= {}", "{} IS NOT DISTINCT FROM {}", "{} IN ({})",

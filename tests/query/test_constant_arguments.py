@@ -1,4 +1,4 @@
-"""A function of a constant beside a column gives what it gives of the same value in every row."""
+"""A constant argument gives the same result as a column with that value in every row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 
 ROWS = 3
-"""As many as the constants' axes are long, so that shapes do not tell rows taken for places."""
+"""As many as the constants' axes are long, so that shapes cannot tell rows from positions."""
 
 _rng = np.random.default_rng(0)
 VALUES = {
@@ -44,7 +44,7 @@ EXPRESSIONS = [
 
 @pytest.fixture(scope="module")
 def ds():
-    """Return a lake with each value dense, of a shape that varies, and with nulls."""
+    """Return a lake with each value in dense, ragged and nullable columns."""
     schema, data = {}, {}
     for name, values in VALUES.items():
         dtype, shape = values.dtype.name, values.shape[1:]

@@ -1,4 +1,4 @@
-"""What SQL has and NumPy has: numbers, nulls and texts go both ways, the rest is said."""
+"""Conversion of numbers, nulls and strings between SQL and NumPy, and errors for the rest."""
 
 import numpy as np
 import pyarrow as pa

@@ -49,7 +49,7 @@ def ds() -> dl.Dataset:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[dt.datetime]:
-    """Times that the next queries read, the next one last."""
+    """Times that the next queries will read, in reverse order."""
     times = [dt.datetime(2031, 5, 6, 7, 8, 9, 10), dt.datetime(2030, 1, 31, 23, 59, 59, 999_999)]
 
     def read_clock(self: Lowering) -> dt.datetime:

@@ -1,4 +1,4 @@
-"""Queries of Deep Lake's documentation: each gives its answer, or an error with the way out."""
+"""Queries of Deep Lake's documentation give an answer, or an error with an alternative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images whose files have other numbers than 8 bits: queries give all of their bits."""
+"""Queries return all bits of images whose pixels have more or fewer than 8 bits."""
 
 from dataclasses import replace
 from io import BytesIO
@@ -87,7 +87,7 @@ def test_columns_of_two_dtypes_are_brought_together_without_loss(query, dtypes):
     try:
         found = list(ds.query(query)["y"][:])
     except dl.LakeError:
-        return  # refused, and not wrong
+        return  # refused rather than wrong
     np.testing.assert_array_equal(found[0], a)
     np.testing.assert_array_equal(found[1], b)
 
@@ -100,7 +100,7 @@ def test_a_choice_between_two_dtypes_loses_nothing(choice, dtypes):
     try:
         found = list(ds.query(f"SELECT {choice} AS y, k ORDER BY k")["y"][:])
     except dl.LakeError:
-        return  # refused, and not wrong
+        return  # refused rather than wrong
     np.testing.assert_array_equal(found[0], a)
     np.testing.assert_array_equal(found[1], b)
 

@@ -1,4 +1,4 @@
-"""What Deep Lake 4.7.4 refuses, crashes on, or answers wrongly has its answer here."""
+"""Queries that Deep Lake 4.7.4 refuses, crashes on or answers wrongly are answered here."""
 
 from __future__ import annotations
 

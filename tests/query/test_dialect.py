@@ -1,4 +1,4 @@
-"""The grammar, as far as queries do not show it."""
+"""Grammar details that no other query test covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HASH compares values, however they are stored."""
+"""HASH depends on values, not on how they are stored."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Division without a remainder: scalars towards zero, tensors down, of integers and of floats."""
+"""Integer division: scalars truncate, tensors round down, for integers and floats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations within structs and maps are spelled as CAST(d AS TEXT) spells them, however made."""
+"""Durations in structs and maps are formatted as CAST(d AS TEXT) formats them."""
 
 from __future__ import annotations
 

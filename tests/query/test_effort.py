@@ -1,4 +1,4 @@
-"""Expressions within one another take time that grows with their length, or are refused."""
+"""Nested expressions take time proportional to their length, or are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_LONG = "may have at most 200,000 parts, and more"
 
 
 def nested(form: str, times: int, of: str = "id") -> str:
-    """Return a form within itself; ``#`` is what is inside, ``~`` a number of its own."""
+    """Nest a form in itself; ``#`` is the inner expression, ``~`` a number of its own."""
     for number in range(times):
         of = form.replace("#", of).replace("~", str(number))
     return of

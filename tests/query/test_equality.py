@@ -1,4 +1,4 @@
-"""Which values are equal, wherever a query or an edit compares them: JSON, arrays, hashes."""
+"""Equality of JSON, arrays and hashes is the same in every query and edit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOCUMENTS = [
 
 
 def meaning(value):
-    """Return what a JSON value is to JSON, in tuples."""
+    """Return the JSON meaning of a value, as tuples."""
     match value:
         case bool():
             return ("truth", value)
@@ -79,7 +79,7 @@ def documents():
 def test_json_equals_parameters_by_meaning(documents, condition, holds_of):
     for value in DOCUMENTS:
         if isinstance(value, list) and ("IN (" in condition):
-            continue  # a list behind IN is one of values
+            continue  # a list after IN is a list of values
         found = documents.query(f"SELECT k WHERE {condition}", {"p": value})["k"][:].tolist()
         wanted = [
             row
@@ -296,7 +296,7 @@ def test_other_values_have_other_hashes():
     values = [*range(-300, 300), *(2**n for n in range(20, 63)), *(2**n + 1 for n in range(20, 63))]
     ds = lake(dl.Scalar("int64"), values)
     assert len(ds.query("SELECT DISTINCT HASH(x) AS h")) == len(values)
-    ds = lake(dl.Json(), [v for v in DOCUMENTS if not isinstance(v, bool)])  # true is 1 to SQL
+    ds = lake(dl.Json(), [v for v in DOCUMENTS if not isinstance(v, bool)])  # true is 1 in SQL
     assert len(ds.query("SELECT DISTINCT HASH(x) AS h")) == len(ds.query("SELECT DISTINCT x"))
 
 
@@ -336,7 +336,7 @@ def test_equal_arrays_have_equal_hashes_whatever_their_dtype(dtype):
         assert ds.query(f"SELECT HASH(x) = HASH({other}) AS same")["same"][:].tolist() == [True]
 
 
-# ---- joins by columns of one name
+# ---- joins on columns with the same name
 
 LABELS = ["cat", "dog", "owl"], ["owl", "dog", "bat", "cat"]
 
@@ -391,7 +391,7 @@ USED = {
 
 
 def said(value, htype):
-    """Return a value by what it means, to compare columns of two types."""
+    """Return a value by its meaning, to compare columns of two types."""
     names = getattr(htype, "names", None) or getattr(getattr(htype, "of", None), "names", None)
     if names and not isinstance(value, str):
         return [names[n] for n in value] if np.ndim(value) else names[int(value)]
@@ -461,7 +461,7 @@ def test_months_stand_beside_months_alone():
                     dl.query(query, sources=sources)["k"][:]
 
 
-# ---- JSON's null, complex numbers
+# ---- JSON null, complex numbers
 
 
 def test_the_null_of_json_is_null_wherever_it_stands():

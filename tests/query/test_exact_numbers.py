@@ -1,4 +1,4 @@
-"""Constant numbers beside integers are compared to the last digit, whatever says them."""
+"""Constants of every form compare exactly with integers."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def ds() -> dl.Dataset:
 
 
 def rows(ds: dl.Dataset, condition: str, params: Any = ()) -> list[int]:
-    """Return the ids for which a condition holds; the last row has none but -5."""
+    """Return the ids for which a condition holds; the last row has only -5."""
     return sorted(ds.query(f"SELECT id WHERE {condition}", params)["id"][:].tolist())
 
 
 def holding(ds: dl.Dataset, conditions: list[str], given: dict[str, Any]) -> list[list[int]]:
-    """Return the ids for which each of some conditions holds, all asked at once."""
+    """Return the ids for which each of some conditions holds, in a single query."""
     columns = ", ".join(f"({text}) AS c{at}" for at, text in enumerate(conditions))
     found = ds.query(f"SELECT id, {columns}", given)
     ids = found["id"][:].tolist()
@@ -71,14 +71,14 @@ NUMBERS: list[Fraction] = [
 
 
 def digits(number: Fraction) -> str:
-    """Return the digits of a number that is a whole one or has a half."""
+    """Return the digits of an integer or a half-integer."""
     whole = abs(number.numerator) // number.denominator
     text = f"{whole}.5" if number.denominator == 2 else str(whole)
     return f"-{text}" if number < 0 else text
 
 
 def sayings(number: Fraction) -> list[tuple[str, dict[str, Any]]]:
-    """Return the forms in which a query may be given a number."""
+    """Return the forms in which a query can contain a number."""
     text = digits(number)
     out: list[tuple[str, dict[str, Any]]] = [
         (text, {}), (f"'{text}'", {}), ("$p", {"p": text}), ("$p", {"p": Decimal(text)}),
@@ -128,7 +128,7 @@ def test_tensors_of_integers_compare_exactly(ds, column, number):
     } | {-5: {"v": [-5, -5], "w": [3], "s": [-5, 7]}[column]}  # fmt: skip
     for said, given in sayings(number):
         if "'" in said or isinstance(given.get("p"), str):
-            continue  # a text is no number beside a tensor
+            continue  # a string is not a number next to a tensor
         asked = {
             f"{name}({column} {sign} {said})": sorted(
                 i for i, v in values.items() if each(of(n, number) for n in v)
@@ -229,7 +229,7 @@ def test_whole_numbers_of_json_compare_exactly(json_lake, number):
     }
     for said, given in sayings(number):
         if "'" in said or isinstance(given.get("p"), str):
-            continue  # a text is no number beside JSON
+            continue  # a string is not a number next to JSON
         asked = {}
         for sign, of in OPERATORS.items():
             expected = [i for i, v in numbers.items() if of(v, number)]

@@ -1,4 +1,4 @@
-"""Running: what is left of a query that ends early, and what its errors are."""
+"""Execution: cleanup after queries that end early, and their errors."""
 
 import subprocess
 import sys

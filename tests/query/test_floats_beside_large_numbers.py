@@ -1,4 +1,4 @@
-"""Columns of floats compare exactly with constants that no float is, whatever says them."""
+"""Float columns compare exactly with constants that no float represents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of several lakes in one column, or compared: labels by name, boxes, numbers."""
+"""Values of several lakes in one column or comparison: labels by name, boxes, numbers."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ LABELS = {
 
 
 def pair(kind):
-    """Return two lakes whose labels are the same words by other numbers."""
+    """Return two lakes whose labels are the same words with different numbers."""
     htype, values = LABELS[kind]
     return {"A": lake(htype(A), values(A)), "B": lake(htype(B), values(["cat", "dog", "owl"]))}
 
 
 def words(column):
-    """Return the values of a column as words, whatever type it has."""
+    """Return the values of a column as words, whatever its type."""
     htype = column.htype
     names = getattr(htype, "names", None) or getattr(getattr(htype, "of", None), "names", None)
 
@@ -69,7 +69,7 @@ def test_labels_keep_their_names_next_to_those_of_a_lake_with_other_numbers(kind
     parts = ["x"] if kind == "one" else ["x", "x[0]", "x[0:1]"]
     for text, part in product(QUERIES, parts):
         if "COALESCE" in text and ":" in part:
-            continue  # whether a part of a tensor is null is refused
+            continue  # IS NULL of a part of a tensor is refused
         column = {"a": part, "b": part, "A": f"A.{part}", "B": f"B.{part}"}
         query = text.format(**column)
         found = words(dl.query(query, sources=sources)["y"])

@@ -1,4 +1,4 @@
-"""A number with a fraction stands for the nearest number that a column of floats can hold."""
+"""A decimal constant stands for the nearest number that the float column can hold."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ds(request: pytest.FixtureRequest) -> dl.Dataset:
 
 
 def _numpys(column: np.ndarray, test: Callable[[Any, Any], Any], number: Any) -> list[bool]:
-    """Return NumPy's comparison: with the nearest number for fractions, exact for whole numbers."""
+    """Return NumPy's comparison: with the nearest number for fractions, exact for integers."""
     if isinstance(number, int) or float(number).is_integer():
         exact = number if isinstance(number, int) else float(number)
         return [bool(test(float(x), exact)) for x in column]

@@ -1,4 +1,4 @@
-"""Quoted times and durations are read to the last digit, or refused, wherever they are compared."""
+"""Quoted times and durations are read to the last digit or refused, in every comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMES = {
     "2020-02-29T00:00:00.0000000000": True,
     "2020-02-29T02:00:00.000000000000+02:00": True,
 }
-"""Quoted times, and whether all digits after those of nanoseconds are zeros."""
+"""Quoted times, and whether all digits beyond nanoseconds are zeros."""
 
 SPANS = {
     "00:00:00.0050004": False,
@@ -42,7 +42,7 @@ FORMS = {
     "COALESCE({x}, {text}) = {x}": True,
     "{x} IS NOT DISTINCT FROM {text}": True,
 }
-"""Comparisons, and their results for the same time."""
+"""Comparisons, and their results for equal times."""
 
 
 @pytest.fixture(scope="module")

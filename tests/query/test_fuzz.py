@@ -1,4 +1,4 @@
-"""Whatever is asked, an error is one of ours."""
+"""Random queries only ever raise our own errors."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ WORDS = """
 
 
 def ask(text: str) -> None:
-    """Ask; look at what comes out, if anything does."""
+    """Run a query and read its results, if any."""
     ds = data.build()[:8]
     with suppress(LakeError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # hints, such as that at GLOB
+        warnings.simplefilter("ignore", UserWarning)  # hints, such as the one at GLOB
         values_of(ds.query(text, sources={"owners": data.owners()}))
 
 

@@ -1,4 +1,4 @@
-"""Syntax that the parser knows and the language lacks is an error, never left out of a query."""
+"""Syntax that the parser accepts and the language lacks is an error, never ignored."""
 
 from __future__ import annotations
 

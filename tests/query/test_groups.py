@@ -1,4 +1,4 @@
-"""A tensor over a group is computed once, however often the group is met."""
+"""A tensor expression over a group is computed once, however often it occurs."""
 
 import itertools
 
@@ -90,7 +90,7 @@ NULLABLE = {
 
 @pytest.fixture(scope="module", params=NULLABLE)
 def with_nulls(request):
-    """Three rows of a group, of which the second is null, and a group of nothing but null."""
+    """Three rows of a group, the second of which is null, and a group of nulls."""
     htype, (one, two) = NULLABLE[request.param]
     url = f"memory://nulls-{request.param}"
     ds = dl.create(url, {"k": "int32", "o": "int32", "x": htype}, overwrite=True)
@@ -200,7 +200,7 @@ DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "
 @pytest.mark.parametrize("shape", [(2,), (None,)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_aggregates_of_many_rows_are_those_of_wide_numbers(dtype, shape, block, monkeypatch):
-    """5,000 rows around 20: their sum is beyond float16, and units beyond 2048 are lost in it."""
+    """5,000 rows around 20: their sum overflows float16, which cannot count beyond 2048."""
     monkeypatch.setattr(stacked, "BLOCK_ROWS", block)
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(15, 26, 3000), rng.integers(0, 2, 3000)], axis=1).astype(dtype)
@@ -215,7 +215,7 @@ def test_aggregates_of_many_rows_are_those_of_wide_numbers(dtype, shape, block, 
         value = found[name][0]
         assert value.dtype == found.schema[name].htype.dtype
         with np.errstate(over="ignore"):
-            expected = expected.astype(value.dtype)  # a sum may be beyond float16: inf
+            expected = expected.astype(value.dtype)  # a sum may overflow float16: inf
         np.testing.assert_allclose(value, expected, rtol=2e-3 if dtype == "float16" else 1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Rows are told apart in the same way directly and through UNION: by what a column stores."""
+"""Grouping distinguishes rows by stored values, both directly and through UNION."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAN = float("nan")
 
 
 def png(level: int) -> bytes:
-    """Return a file of one picture; at each level of compression it has other bytes."""
+    """Return a file of one image; its bytes depend on the compression level."""
     out = io.BytesIO()
     pixels = np.arange(48, dtype="u1").reshape(4, 4, 3)
     Image.fromarray(pixels).save(out, "png", compress_level=level)
@@ -54,7 +54,7 @@ def ds() -> dl.Dataset:
 
 
 def groups(ds: dl.Dataset, name: str, source: str) -> list[int]:
-    """Return how many groups there are, by each form that tells rows apart."""
+    """Return the number of groups, for each form that groups rows."""
     is_nullable = name == "nullable"
     queries = [
         f"SELECT LIST(id) AS l FROM {source} GROUP BY {name}",

@@ -1,4 +1,4 @@
-"""Lakes that a query names are read as carefully as the one that is asked."""
+"""Other lakes named in a query are read as carefully as the queried one."""
 
 import shutil
 from dataclasses import replace
@@ -58,7 +58,7 @@ WAYS = [
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A lake that has a saved query of another one, which has two columns of numbers."""
+    """A lake with a saved query of another lake, which has two columns of numbers."""
     folder = tmp_path_factory.mktemp("sound")
     schema = {"i": "int64", "a": "float64", "b": "float64", "p": dl.Image("png", nullable=True)}
     other = dl.create(str(folder / "other.lake"), schema)
@@ -85,7 +85,7 @@ def lakes(sound, tmp_path):
 
 
 def swap_columns(other):
-    """Give each of the two columns of random numbers the file of the other."""
+    """Swap the files of the two columns of random numbers."""
     first, second = sorted((other / "chunks").iterdir(), key=lambda path: path.stat().st_size)[-2:]
     data = first.read_bytes()
     first.write_bytes(second.read_bytes())
@@ -104,7 +104,7 @@ def test_swapped_files_of_a_lake_that_is_named_are_damage_where_reads_are_checke
     asked, other = lakes
     numbers = dl.open(str(other))["b"][:2].tolist()
     swap_columns(other)
-    assert way(dl.open(str(asked)), str(other))["a"][:2].tolist() == numbers  # nothing is said
+    assert way(dl.open(str(asked)), str(other))["a"][:2].tolist() == numbers  # nothing is reported
     with pytest.raises(dl.DamagedError, match="belong there"):
         way(dl.open(str(asked), verify="read"), str(other))["a"][:2]
 

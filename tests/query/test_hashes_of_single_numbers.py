@@ -1,4 +1,4 @@
-"""An array without axes is equal to a number, and so are their hashes."""
+"""A zero-dimensional array equals a number, and so do their hashes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS: dict[str, list[Any]] = {
 
 @cache
 def lake(dtype: str) -> dl.Dataset:
-    """Return a lake with numbers as arrays without axes, as scalars, and in arrays with axes."""
+    """Return a lake with numbers as zero-dimensional arrays, as scalars, and in larger arrays."""
     numbers = NUMBERS[dtype]
     schema = {"x": dl.Array(dtype, None), "y": dl.Array(dtype, None), "s": dl.Scalar(dtype)}
     ds = dl.create(f"memory://single-{dtype}", schema)

@@ -1,6 +1,7 @@
-"""HASH tells values apart as DISTINCT does, wherever values of two types have come together.
+"""HASH distinguishes the same values as DISTINCT, wherever values of two types are combined.
 
-JSON stands beside no truth value here: true has the hash of 1, but in JSON is another value.
+JSON is never combined with booleans here: true has the hash of 1, but is a different value in
+JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ends of slices, norms and shapes of values that are not plain numbers."""
+"""Slice bounds, norms and shapes given by values that are not plain numbers."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_nothing_is_in_an_empty_list(make_lake, value):
 
 
 def test_lists_within_json_stay_lists(make_lake):
-    """They are values of JSON, and no axes of the sequence."""
+    """They are JSON values, and not axes of the sequence."""
     values = [[[1]], [[1, 2], [3]], [], [{"a": 1}], [[[1, 2]]]]
     ds = make_lake({"s": dl.Sequence(dl.Json()), "g": "int32"}, s=values, g=range(5))
 

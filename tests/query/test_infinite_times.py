@@ -1,4 +1,4 @@
-"""SQL's infinite times compare and compute within a query, but NumPy has none, so none leave it."""
+"""Infinite times compare and compute within a query, but are never returned: NumPy has none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACES = [
     "CASE WHEN id = 1 THEN {} END", "MAX({})", "LIST({})", "HISTOGRAM({})",
     "MIN({}) OVER ()", "UNNEST([{}])", "LIST_TRANSFORM([{}], x -> x)", "v < {}", "OWN_TIME({})",
 ]  # fmt: skip
-"""Forms in which a time leaves DuckDB."""
+"""Forms in which DuckDB returns a time."""
 
 LEAST = "TO_MICROSECONDS(-9223372036854775807 - 1)"
 

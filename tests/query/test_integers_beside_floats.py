@@ -1,4 +1,4 @@
-"""Integers beside floats compare as Python's do, which are exact; a column of both is, too."""
+"""Integers compare exactly with floats, as in Python, also in a column of both."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNS = {
 
 
 def lake(pair: tuple[str, str]) -> tuple[dl.Dataset, list[tuple[int, Any]]]:
-    """Return a lake with a row of each integer beside each float, and those rows."""
+    """Return a lake with a row for each pair of integer and float, and those rows."""
     rows = [*product(INTEGERS[pair[0]], FLOATS[pair[1]])]
     schema = {"i": pair[0], "f": dl.Scalar(pair[1], nullable=True)}
     ds = dl.create(f"memory://beside-{'-'.join(pair)}", schema, overwrite=True)
@@ -40,7 +40,7 @@ def lake(pair: tuple[str, str]) -> tuple[dl.Dataset, list[tuple[int, Any]]]:
 
 
 def compares(sign: str, i: int, f: float | None) -> bool | None:
-    """Return what a comparison is of the numbers themselves."""
+    """Return the comparison of the numbers themselves."""
     if f is None:
         return None
     if np.isfinite(f):

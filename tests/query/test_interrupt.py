@@ -1,4 +1,4 @@
-"""Queries that are cancelled end, and nothing of them goes on."""
+"""Cancelled queries end, and none of their work continues."""
 
 import asyncio
 import threading
@@ -71,7 +71,7 @@ def test_a_cancelled_query_ends_in_numpy(ds):
     try:
         asyncio.run(run())
         count = -1
-        while count < len(calls):  # parts that were under way, for as long as they take
+        while count < len(calls):  # parts that were running, for as long as they take
             count = len(calls)
             time.sleep(0.5)
         assert count < len(ds) / 2

@@ -1,4 +1,4 @@
-"""JSON as a condition: booleans as they are, numbers true unless they are 0, other values null."""
+"""JSON as a condition: booleans as they are, numbers true unless 0, other values null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON numbers beside numbers of SQL's: compared exactly, and computed with exactly, or refused."""
+"""JSON numbers compare and compute exactly with SQL numbers, or are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON within lists, structs and maps: it compares by value, and comes back as what it is."""
+"""JSON in lists, structs and maps compares by value and is returned as JSON."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ LISTS: list[list[Any]] = [
 
 
 def place(items: list[Any], value: Any) -> int | None:
-    """Return where a value is among items, from 1."""
+    """Return the position of a value among items, from 1."""
     is_same = [item == value and (type(item) is bool) == (type(value) is bool) for item in items]
     return is_same.index(True) + 1 if any(is_same) else None
 

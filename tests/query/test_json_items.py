@@ -1,4 +1,4 @@
-"""Items of a sequence of JSON compare as the values of a JSON column do."""
+"""Items of JSON sequences compare like the values of a JSON column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``meta.key`` and ``meta['key']`` are one thing in every clause."""
+"""``meta.key`` and ``meta['key']`` mean the same in every clause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times in arrays of one shape, of any, and compressed ones: queries give the same of all kinds."""
+"""Arrays of times give the same results in fixed-shape, ragged and compressed columns."""
 
 from uuid import uuid4
 
@@ -54,7 +54,7 @@ def lake(dtype):
 
 
 def told(view):
-    """Return the dtype of a column and its values, in words."""
+    """Return the dtype of a column and its values as strings."""
     column = view["y"]
     htype = column.htype if column.htype.item is None else column.htype.item
     return htype.value_dtype, [str(v) for v in column[:]], view.columns

@@ -1,4 +1,4 @@
-"""What functions of lists, structs and maps return compares as the column that went in does."""
+"""Results of list, struct and map functions compare like the columns they come from."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CLAUSES = [
 
 
 def rows(ds, condition):
-    """Return the rows where a condition holds, which are the same in another clause."""
+    """Return the rows where a condition holds, and check that another clause agrees."""
     clauses = CLAUSES[0], CLAUSES[1 + len(condition) % 3]
     [found] = {tuple(sorted(ds.query(c.format(condition))["id"][:].tolist())) for c in clauses}
     return list(found)

@@ -1,4 +1,4 @@
-"""Items of sequences with nulls are like other items: compared by kind, named and combined."""
+"""Items of sequences with nulls are compared, named and combined like other items."""
 
 from __future__ import annotations
 

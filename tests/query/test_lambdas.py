@@ -1,4 +1,4 @@
-"""Lambdas: an expression of an item is what it is of the value itself, by the language's rules."""
+"""An expression of a lambda's item follows the same rules as one of the value itself."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ds() -> dl.Dataset:
 
 
 def answer(ds: dl.Dataset, expression: str) -> Any:
-    """Return the values of an expression, or the type of the error that says what is wrong."""
+    """Return the values of an expression, or the type of its error."""
     try:
         return [plain(row["a"]) for row in ds.query(f"SELECT {expression} AS a")]
     except LakeError as error:
@@ -60,7 +60,7 @@ def answer(ds: dl.Dataset, expression: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as one that compares: NaN as a text, of arrays their items."""
+    """Return a comparable form of a value: NaN as a string, arrays as their items."""
     if isinstance(value, np.ndarray | list):
         return [plain(item) for item in value]
     if isinstance(value, dict):

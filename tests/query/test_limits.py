@@ -1,4 +1,4 @@
-"""A query calls functions of values only, and makes no values that are too long."""
+"""Queries only call functions of values, and never build excessively long ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_functions_that_are_not_listed_are_refused(ds):
 
 
 OWN = {"array_agg", "cast", "clip", "current_date", "data", "random", "date", "try_cast"}
-"""Names of DuckDB's that are ours, too."""
+"""DuckDB's names that are also ours."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lambdas make no more than one value may be, however many items they go over."""
+"""Lambdas respect the limit of a single value, however many items they process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONG = [
     "LIST_FILTER(RANGE(100000), x -> LEN(REPEAT('abc', 1000000)) > x)",
 ]
 MOST_MB = 1_500
-"""Megabytes of the process, of which the package takes 200."""
+"""Megabytes of the process, 200 of which the package takes."""
 
 ASKED = r"""
 import re, resource, sys

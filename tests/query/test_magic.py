@@ -1,4 +1,4 @@
-"""``%%tql`` in a shell of IPython's, and what a shell shows of errors."""
+"""``%%tql`` in an IPython shell, and how the shell displays errors."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def run(shell, line, cell):
 
 
 def message(shell, capsys, code):
-    """Run a cell that fails and return what is printed."""
+    """Run a failing cell and return the printed message."""
     capsys.readouterr()
     assert not shell.run_cell(code).success
     return capsys.readouterr().out.strip()

@@ -1,4 +1,4 @@
-"""Maps give values by their keys, whatever they are made of."""
+"""Maps of every origin return values by key."""
 
 from __future__ import annotations
 

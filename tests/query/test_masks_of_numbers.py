@@ -1,4 +1,4 @@
-"""Masks as indices of arrays without axes, and the shapes that errors of rows show."""
+"""Masks as indices of zero-dimensional arrays, and the shapes in errors about rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of queries name what is at fault, and show where it is."""
+"""Errors of queries name the cause and show its position."""
 
 from __future__ import annotations
 

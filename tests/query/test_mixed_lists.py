@@ -1,4 +1,4 @@
-"""Lists that mix strings and numbers are JSON: as a parameter, and from a subquery."""
+"""Lists that mix strings and numbers are JSON, as a parameter and from a subquery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Months differ in length: they move times and compare within a query, but do not leave it."""
+"""Months, whose lengths differ, shift times and compare in a query, but cannot be returned."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MONTHS = {
     "(d + INTERVAL 1 MONTH)": "1 month 00:00:00.005",
     "CASE WHEN id = 0 THEN TO_MONTHS(2) ELSE d END": "2 months",
 }
-"""Durations in months of the first row, and how messages show them."""
+"""Durations in months of the first row, and their form in messages."""
 
 PLACES = [
     "{}", "[{}]", "[[d], [{}]]", "{{'a': {}}}", "ROW({})", "[ROW(1, {})]", "MAP([1], [{}])",
     "MAP([{}], [1])", "{{'a': [{}]}}", "(SELECT {} FROM ds WHERE id = 0)", "v < {}", "OWN_SPAN({})",
     "OWN_SPAN([{}])", "LIST({}) OVER ()",
 ]  # fmt: skip
-"""Forms in which a duration leaves DuckDB."""
+"""Forms in which DuckDB returns a duration."""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,4 +1,4 @@
-"""Names of users' functions: a name is taken, or cannot be written, or is the user's everywhere."""
+"""A user function's name is taken, cannot be written, or means that function everywhere."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def register(name, **options):
 
 
 def answers_everywhere(ds, name):
-    """Tell whether the function gives its value of every type of argument, in every clause."""
+    """Tell whether the function returns its value for every argument type, in every clause."""
     parts = ", ".join(f"{name}({column}) AS {column}" for column in "ivrtn")
     found = ds.query(f"SELECT {parts}, {name}() AS c, {name}(i, v) AS d, {name}([1, 2]) AS e")
     values = [found[name][:].tolist() for name in found.columns]
@@ -87,7 +87,7 @@ def test_a_word_can_be_called_or_is_refused(ds):
 
 
 def test_what_the_language_computes_itself_stays_as_it_is(ds):
-    """Functions that operators and other functions use within are still the language's."""
+    """Functions that operators and other functions use internally remain those of the language."""
     texts = [
         "-v", "COALESCE(v, v)", "CASE WHEN i = 1 THEN v END", "v BETWEEN 0 AND 1",
         "(SELECT MAX(x.i) FROM dataset x)", "CAST(v AS int8)", "v IS NULL",

@@ -1,4 +1,4 @@
-"""Names of points are no names of values: coordinates are numbers, as in an array of them."""
+"""Point names are not value names: coordinates are numbers, as in an array of points."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Comparisons of NaN and null, alone and with each value of a list or a query: in three values."""
+"""Three-valued comparisons of NaN and null, alone and with each value of a list or query."""
 
 from __future__ import annotations
 

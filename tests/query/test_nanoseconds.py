@@ -1,4 +1,4 @@
-"""Moments in nanoseconds: on a calendar before and after 1970, as counts, and their hashes."""
+"""Times in nanoseconds: calendar fields before and after 1970, counts and hashes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ COUNTS = {
     "EPOCH_MS": lambda ns: (ns // 1000 + 500) // 1000,
     "EPOCH": lambda ns: ns // 1000 / 1e6,
 }
-"""What counts since 1970 are, of nanoseconds: milliseconds are rounded, others rounded down."""
+"""Counts since 1970 in nanoseconds: milliseconds are rounded, others rounded down."""
 
 
 @pytest.mark.parametrize("name", COUNTS)

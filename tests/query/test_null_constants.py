@@ -1,4 +1,4 @@
-"""What comes of a tensor and a null that a query names, or has as a parameter, is null."""
+"""A tensor combined with a null constant or parameter is null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of null items are null: logic, masks, reductions and columns follow SQL."""
+"""Comparisons of null items are null; logic, masks, reductions and columns follow SQL."""
 
 from __future__ import annotations
 

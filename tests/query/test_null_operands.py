@@ -1,4 +1,4 @@
-"""AND and OR over tensors are null as a whole in the rows in which an operand is."""
+"""AND and OR of tensors are entirely null in rows in which an operand is null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences with null items equal lists with the same items and nulls, and have their hashes."""
+"""Sequences with null items equal lists with the same items, and have the same hashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nulls of tensors whose rows have no elements: an array's mask has no place for them."""
+"""Null tensors in rows without elements, where an array's mask cannot represent them."""
 
 from __future__ import annotations
 

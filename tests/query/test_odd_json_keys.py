@@ -1,4 +1,4 @@
-"""Keys of JSON that are empty or hold characters with a meaning in paths."""
+"""JSON keys that are empty or contain characters that are special in paths."""
 
 from __future__ import annotations
 

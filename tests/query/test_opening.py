@@ -1,4 +1,4 @@
-"""What FROM names."""
+"""Datasets and tables named in FROM."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`x = 1` in a call is a comparison where x is a column, and an option where it can only be one."""
+"""`x = 1` in a call is a comparison if x is a column, and an option if it can be nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ X = np.array([[1, 2], [3, 4]], "int32")
 
 @pytest.fixture
 def lake(make_lake):
-    """A lake whose columns have the names of parameters."""
+    """A lake whose columns are named like parameters."""
     names = ("x", "axis", "y")
     return make_lake({n: dl.Array("int32", (2,)) for n in names} | {"k": "int32"},
                      **dict.fromkeys(names, X), k=[1, 2])  # fmt: skip
@@ -37,7 +37,7 @@ def test_the_first_argument_is_a_comparison(lake, name, form):
 
 @pytest.mark.parametrize("entry", sorted({e.name for e in REGISTRY.values()}))
 def test_no_function_takes_a_comparison_of_columns_for_its_first_argument(lake, entry):
-    """A call gives the same with parentheses around the comparison as without, or is refused."""
+    """A call gives the same result with parentheses around the comparison, or is refused."""
 
     def outcome(argument):
         try:

@@ -1,4 +1,4 @@
-"""Queries of the paper of Hambardzumyan et al. (CIDR 2023)."""
+"""Queries of the paper by Hambardzumyan et al. (CIDR 2023)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parameter's value stands for, whatever library it comes from."""
+"""Query parameters of every library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clauses behind a query in parentheses, alone and within others, compared with DuckDB."""
+"""Clauses after a query in parentheses, alone and nested, compared with DuckDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every part of a syntax tree is looked at, or refused: none is left out of a query silently."""
+"""Every part of a syntax tree is handled or refused; none is silently ignored."""
 
 # ruff: noqa: E501 - queries stay on one line
 
@@ -89,7 +89,7 @@ SELECT (SELECT MAX(i) FROM dataset) AS m, NOT b AS n, -id AS o, (id) AS p, id IS
 SELECT LIST_TRANSFORM([id], x -> x + 1) AS x, id IS DISTINCT FROM i AS y
 SELECT [(SELECT MAX(i) FROM dataset)] AS x
 """.strip().splitlines()
-"""Queries that have all parts of the language's trees."""
+"""Queries that together contain every part of the language's trees."""
 
 
 IMPLIED = {
@@ -101,7 +101,7 @@ IMPLIED = {
     ("table", "joins"), ("subquery", "joins"), ("in", "field"), ("identifier", "quoted"),
     ("window", "alias"), ("window", "over"), ("limitoptions", "rows"),
 }  # fmt: skip
-"""Parts without a query here: refused as soon as they are there, or said by the other parts."""
+"""Parts without a query here: refused wherever they occur, or implied by the other parts."""
 
 WITHOUT_EFFECT = {
     ("cte", "materialized"),  # how, not what
@@ -110,7 +110,7 @@ WITHOUT_EFFECT = {
     ("select", "windows"), ("dpipe", "safe"), ("trycast", "safe"), ("limitoptions", "rows"),
     ("fetch", "direction"), ("window", "over"), ("windowspec", "kind"),
     ("ordered", "nulls_first"), ("literal", "is_string"),
-    ("column", "table"), ("subquery", "alias"), ("tablealias", "this"),  # tell several apart
+    ("column", "table"), ("subquery", "alias"), ("tablealias", "this"),  # tells several apart
     ("identifier", "this"),  # the name of a name
     ("select", "from_"),  # without it, the same source
     ("union", "distinct"), ("intersect", "distinct"), ("except", "distinct"),  # the default
@@ -119,7 +119,7 @@ WITHOUT_EFFECT = {
 
 
 def parts(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
-    """Yield the nodes of a tree, with the names of the parts that they have."""
+    """Yield the nodes of a tree, with the names of their parts."""
     for node in tree.walk():
         for name, part in node.args.items():
             if part:
@@ -127,7 +127,7 @@ def parts(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
 
 
 def planned(tree: exp.Query, ds: dl.Dataset) -> str:
-    """Return what would be done for a tree, or the error."""
+    """Return the plan for a tree, or the error."""
     try:
         sources = Sources(ds, None)
         binder = Binder("", sources, Params((), tree), sources.default, 1, run_subquery=only_value)
@@ -167,7 +167,7 @@ def test_the_queries_have_all_parts() -> None:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_every_other_part_of_a_node_is_refused(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
-    monkeypatch.setattr(grammar, "text_of", repr)  # no grammar has a text for such nodes
+    monkeypatch.setattr(grammar, "text_of", repr)  # no grammar has a syntax for such nodes
     for at, node in enumerate(parse(query).walk()):
         known = PARTS.get(node.key, {"this", "expression", "expressions"})
         for name in node.arg_types.keys() - known:

@@ -1,4 +1,4 @@
-"""Errors of binding and of DuckDB show the line and a caret, in words of the language."""
+"""Binding errors and DuckDB errors show the line and a caret, in the words of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans as text: what is read, computed and joined, in which order, over how many rows."""
+"""Query plans as text: what is read, computed and joined, in which order, over how many rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks that statistics leave out: the answer is that without them."""
+"""Skipping chunks by their statistics does not change the answer."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ CONDITIONS = [
 
 @pytest.fixture(scope="module")
 def lake():
-    """Return a lake whose columns rise, with nulls, NaN and updates that widened the bounds."""
+    """Return a lake with increasing columns, with nulls, NaN and updates that widen the bounds."""
     x = np.arange(ROWS)
     f = x.astype("float32")
     f[100], f[30_000], f[9] = np.nan, np.inf, 0.1

@@ -1,4 +1,4 @@
-"""ANY and ALL of a query compare with each of its values, NaN and null among them."""
+"""ANY and ALL of a subquery compare with each of its values, including NaN and null."""
 
 from __future__ import annotations
 

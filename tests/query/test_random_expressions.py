@@ -1,4 +1,4 @@
-"""Random expressions, nested, against NumPy: tensors by their axes, scalars per row."""
+"""Random nested expressions against NumPy: tensors by their axes, scalars per row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lake() -> dl.Dataset:
 
 @dataclass(frozen=True)
 class Expression:
-    """A text, and its value per row: booleans apart from numbers."""
+    """A string, and its value per row: booleans are distinct from numbers."""
 
     text: str
     value: tuple[np.ndarray, ...]
@@ -102,7 +102,7 @@ def fits(x: Expression, y: Expression) -> bool:
 
 @st.composite
 def deeper(draw, parts):
-    """Return an expression of one more layer."""
+    """Return an expression with one more layer."""
     x = draw(parts)
     kind = draw(st.sampled_from(["arithmetic", "compare", "reduce", "index", "unary", "axis"]))
     if kind == "index" and len(x.shape) in INDICES:
@@ -135,7 +135,7 @@ expressions = st.recursive(st.sampled_from(LEAVES), deeper, max_leaves=5)
 
 
 def small(e: Expression) -> bool:
-    """Tell whether numbers stay where int64 and rounding are no matter."""
+    """Tell whether numbers are small enough for int64 and rounding not to matter."""
     return bool(all(np.all(np.abs(v.astype(float)) < 1e12) for v in e.value))
 
 

@@ -1,4 +1,4 @@
-"""Errors of DuckDB's functions name the function and the reason, and give a way out that works."""
+"""Errors of DuckDB functions name the function, the reason and an alternative that works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DuckDB gives becomes columns, whatever its types; in lists, too."""
+"""DuckDB results of every type become columns, also in lists."""
 
 import datetime as dt
 from decimal import Decimal

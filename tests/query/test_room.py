@@ -1,4 +1,4 @@
-"""What a query computes on the way takes bounded memory, however small the columns are."""
+"""Intermediate results take bounded memory, however small the columns are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deeplake_lite.query.functions import binding, room
 from deeplake_lite.query.tensors import by_shape
 
 MOST_BYTES = 1 << 22
-"""What stacked rows may take in these tests."""
+"""The memory limit for stacked rows in these tests."""
 
 ROWS, LENGTH = 60, 600
 
@@ -64,14 +64,14 @@ WIDE = {
 
 @pytest.fixture
 def small_room(monkeypatch):
-    """Let stacked rows take little."""
+    """Limit the memory of stacked rows."""
     for module in (room, by_shape, binding):
         monkeypatch.setattr(module, "STACK_BYTES", MOST_BYTES)
 
 
 @contextmanager
 def bounded():
-    """Check that hardly more is allocated than rows may take, of which three results are held."""
+    """Check that allocations hardly exceed the limit for rows, of which three results are held."""
     tracemalloc.start()
     yield
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,7 +1,7 @@
 """The same query of the same version gives the same rows in the same order, on any machine.
 
-The lake has so many rows that DuckDB shares them out among its threads, and few values, so that
-orders have ties and groups are large. What is expected is computed by plain Python.
+The lake has so many rows that DuckDB splits them among its threads, and few values, so that
+sorting has ties and groups are large. The expected results are computed in plain Python.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Rows one by one: bounded in bytes, in threads, groups block by block."""
+"""Row-by-row evaluation: bounded memory, threads, and groups in blocks."""
 
 import numpy as np
 import pytest

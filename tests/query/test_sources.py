@@ -1,4 +1,4 @@
-"""What a query reads, and how: texts in one pass, parts of rows, what is kept."""
+"""What a query reads: strings in one pass, parts of rows, and cached columns."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_texts_come_as_they_were_given(nulls):
     given = drawn(5000, nulls=nulls)
     ds = dl.create(f"memory://texts-{nulls}", {"text": dl.Text(nullable=nulls)})
     ds.append({"text": given})
-    assert texts(ds) == given  # of the open transaction
+    assert texts(ds) == given  # from the open transaction
     ds.commit("texts")
     assert texts(dl.open(ds.url)) == given
 

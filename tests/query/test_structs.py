@@ -1,4 +1,4 @@
-"""Structs and maps that hold JSON compare by meaning with those that hold numbers."""
+"""Structs and maps of JSON compare by meaning with those of numbers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_equal_structs_have_equal_hashes(ds: dl.Dataset, a: str, b: str) -> None
 
 def test_joins_compare_structs_by_meaning(ds: dl.Dataset) -> None:
     join = "SELECT COUNT(*) AS x FROM ds AS p JOIN ds AS q ON {'a': p.j} = {'a': q.f} AND p.k < 2"
-    assert ask(ds, join) == [4]  # 1 is that of three rows
+    assert ask(ds, join) == [4]  # 1 is the value of three rows
 
 
 def test_a_list_holds_a_struct_by_meaning(ds: dl.Dataset) -> None:

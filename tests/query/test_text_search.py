@@ -1,4 +1,4 @@
-"""BM25 over the texts of a column, against the formula written out."""
+"""BM25 over a column of strings, compared with the formula."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ TEXTS = [
 
 
 def bm25(texts, query):
-    """Return the scores of texts as the paper's formula gives them, a text at a time."""
+    """Return the scores of strings by the paper's formula, one string at a time."""
     split = [[w.casefold() for w in re.findall(r"\w+", t)] for t in texts]
     mean = sum(map(len, split)) / len(split)
     out = []

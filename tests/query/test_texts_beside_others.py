@@ -1,6 +1,6 @@
-"""Texts beside times and numbers: compared as what they say, never rounded to the other side.
+"""Strings compared with times and numbers are read as such, never rounded to the other side.
 
-A column of texts, and what is computed of one, does not compare with anything but text.
+A column of strings, and anything computed from one, only compares with strings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions that write any value as text refuse bytes, whose texts DuckDB would make up."""
+"""Functions that format any value refuse bytes, for which DuckDB has a format of its own."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Durations and moments in every clause: exact far beyond 292 years, or refused.
+"""Durations and times are exact in every clause, far beyond 292 years, or refused.
 
-The oracle is NumPy. DuckDB gives Arrow nanoseconds in int64 for a duration, which overflow there.
+The oracle is NumPy. DuckDB passes durations to Arrow as int64 nanoseconds, which would overflow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONG = {
     "timedelta64[ns]": [10**15, 5_000, -(10**12), 10**15],
     "datetime64[ns]": [10**15 + 1, 5, -7, 10**15 + 1],
 }
-"""Values of every unit, as integers: beyond 292 years where the unit reaches so far."""
+"""Values of every unit, as integers: beyond 292 years where the unit reaches that far."""
 
 
 def lake(dtype, values):
@@ -40,7 +40,7 @@ def lake(dtype, values):
 
 
 def flat(column):
-    """Return the values of a column in one array, lists one behind the other."""
+    """Return the values of a column in one array, with lists concatenated."""
     values = column[:]
     return np.concatenate(values) if isinstance(values, list) else values
 
@@ -61,7 +61,7 @@ VALUES = {
     "[x, x][0]": lambda x: x,
     "(SELECT MAX(x) FROM dataset)": lambda x: np.repeat(x.max(), len(x)),
 }
-"""What gives values of the column back, and what they are."""
+"""Expressions that return values of the column, and the expected values."""
 
 
 @pytest.mark.parametrize("dtype", LONG)
@@ -72,7 +72,7 @@ def test_values_of_a_time_come_back_exactly_and_in_the_unit_of_their_column(dtyp
         order = " ORDER BY k" if "OVER" in text else ""
         column = ds.query(f"SELECT {text} AS y{order}")["y"]
         found = flat(column)
-        if found.dtype == np.int64:  # spans of months come back as counts from some functions
+        if found.dtype == np.int64:  # some functions return durations of months as counts
             assert dtype == "timedelta64[M]"
             found = found.astype(dtype)
         np.testing.assert_array_equal(found, expected(x), err_msg=text)
@@ -216,11 +216,11 @@ def test_keys_of_groups_and_picked_values_keep_the_type_of_their_column(dtype):
     assert chosen["z"].htype == dl.Scalar(dtype, nullable=True)
 
 
-# ---- moments in nanoseconds, with which DuckDB computes in microseconds
+# ---- nanosecond times, with which DuckDB computes in microseconds
 
 
 def moments(*pairs: tuple[int, int]) -> dl.Dataset:
-    """Return a lake of pairs of moments in nanoseconds, some before 1970."""
+    """Return a lake of pairs of nanosecond times, some before 1970."""
     moment = dl.Scalar("datetime64[ns]", nullable=True)
     ds = dl.create(f"memory://{uuid4()}", {"a": moment, "b": moment, "u": "datetime64[us]"})
     a, b = (np.array(side, "datetime64[ns]") for side in zip(*pairs, strict=True))

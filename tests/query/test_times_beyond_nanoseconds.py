@@ -1,4 +1,4 @@
-"""Timestamps in nanoseconds, of the years 1677 to 2262, beside others that may lie outside."""
+"""Nanosecond timestamps (1677 to 2262) combined with timestamps that may be outside that range."""
 
 from __future__ import annotations
 

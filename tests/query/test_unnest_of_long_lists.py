@@ -1,4 +1,4 @@
-"""UNNEST decodes each value once for a block of its items, and gives what Python gives."""
+"""UNNEST decodes each value once per block of items, and agrees with Python."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ds() -> dl.Dataset:
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Return the number of values that were decoded, by column."""
+    """Return the number of decoded values, by column."""
     counts: Counter[str] = Counter()
     each, dense, decoder = Source.each, Source.dense, Source.decoder
 

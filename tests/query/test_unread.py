@@ -1,4 +1,4 @@
-"""What a query within another hands out and nothing computes with is not made."""
+"""Columns of a subquery that are passed through without being computed with are not read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import deeplake_lite as dl
 
 SPANS = np.array([1, 2001, 3, "NaT"], "timedelta64[ns]")
-"""Durations of which SQL, which has whole microseconds, cannot hold any."""
+"""Durations that SQL cannot hold, because it counts whole microseconds."""
 
 MOMENTS = np.array([1, 2**62, -(2**62), "NaT"], "datetime64[s]")
 

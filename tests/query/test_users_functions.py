@@ -1,4 +1,4 @@
-"""Results of users' functions reach every clause of a query unchanged, or raise our errors."""
+"""Results of user functions reach every clause of a query unchanged, or raise our errors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def plain(value):
 
 
 def of_argument(argument):
-    """Return which of four rows an argument is of."""
+    """Return which of four rows an argument belongs to."""
     return {
         "k": int, "f": int, "t": "abcd".index, "b": len, "s": len,
     }[argument]  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_result_is_what_the_function_gave(ds, kind, argument, per):
     for clause, expected in CLAUSES.items():
         text = clause.format(f"GIVEN({argument})")
         if "IS NOT NULL" in text and np.ndim(values[0]) and kind not in ("json", "json lists"):
-            continue  # IS NULL takes computed scalars alone
+            continue  # IS NULL only accepts computed scalars
         found = [plain(v) for v in ds.query(text)["r"][:]]
         assert found == expected(values), text
         assert [*map(type, found)] == [*map(type, expected(values))], text
@@ -190,7 +190,7 @@ def test_lists_of_integers_reach_a_function_exactly():
 
 @pytest.fixture
 def counting():
-    """Register a function of any arguments that adds them up, per row and per block."""
+    """Register a function of any number of arguments that sums them, per row and per block."""
 
     def total(*args):
         return sum(float(np.sum(a)) for a in args)
@@ -231,7 +231,7 @@ CONSTANTS = {
     "SHAPE($p)": [2],
     "RESHAPE($p, [2, 1])": [1, 2],
 }  # fmt: skip
-"""Constants that are computed, and what they are."""
+"""Computed constants, and their values."""
 
 
 @pytest.mark.usefixtures("counting")
@@ -267,7 +267,7 @@ def test_a_function_of_blocks_gets_computed_constants_without_rows(ds):
 
 
 def own_buffer(returns, dtype, shape):
-    """Return a function that gives the same array for every row, with other numbers in it."""
+    """Return a function that returns the same array for every row, with different numbers in it."""
     buffer = np.zeros(shape, dtype)
 
     def give(k):
@@ -368,14 +368,14 @@ def test_a_result_that_the_htype_does_not_hold_names_the_function(ds, kind, per)
 
 
 class Untellable(Exception):
-    """An error whose message raises one."""
+    """An error whose message raises an error itself."""
 
     def __str__(self):
         raise RuntimeError("no message")
 
 
 class Unprintable(Exception):
-    """An error whose message no terminal shows."""
+    """An error whose message no terminal can print."""
 
     def __str__(self):
         return "half \ud800"
@@ -407,7 +407,7 @@ def test_lists_of_lists_that_differ_in_length_come_as_lists(ds, of):
 
 
 def write_into(value):
-    """Change a value, and whatever is in it."""
+    """Change a value and everything in it."""
     if isinstance(value, dict):
         parts = list(value.values())
         value["new"] = 0

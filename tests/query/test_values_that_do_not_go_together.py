@@ -1,4 +1,4 @@
-"""Bytes, classes, texts and numbers are refused alike wherever two of them meet."""
+"""Bytes, classes, strings and numbers cannot be combined with each other in any clause."""
 
 from __future__ import annotations
 

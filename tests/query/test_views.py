@@ -1,4 +1,4 @@
-"""Results are views: asked again, sliced, exported, joined, of views and of uncommitted edits."""
+"""Query results are views: queried again, sliced, exported and joined, with uncommitted edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole numbers of tensors are exact or an error beside those of other dtypes, as Python's are."""
+"""Integer tensors are exact next to other dtypes, as in Python, or raise an error."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ds() -> dl.Dataset:
 
 
 def wrapped(number: int, dtypes: tuple[str, ...]) -> int:
-    """Return what 64 bits keep of a number: of unsigned ones where no side is signed."""
+    """Return a number wrapped to 64 bits: unsigned if neither side is signed."""
     is_signed = any(d.startswith("int") for d in dtypes)
     number %= 2**64
     return number - 2**64 if is_signed and number >= 2**63 else number

@@ -1,4 +1,4 @@
-"""Integers of 64 bits with and without sign in one column: exact, or an error, never rounded."""
+"""64-bit signed and unsigned integers in one column are exact or an error, never rounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 
 ODD = 2**53 + 1
-"""An integer that float64 does not hold."""
+"""An integer that float64 does not represent."""
 
 BEYOND = 2**63 + 5
 """An integer that int64 does not hold."""

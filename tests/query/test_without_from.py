@@ -1,4 +1,4 @@
-"""A query without FROM is asked of the dataset wherever it stands; constants alone are one row."""
+"""A query without FROM reads the dataset it is run on; constants alone give one row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VALUES = {
     "COUNT(*) + 1": 5, "MAX(1) FILTER (WHERE TRUE)": 1, "COUNT(*) * 2 - SUM(1)": 4,
     "COUNT(id)": 4, "SUM(id)": 6, "CASE WHEN COUNT(*) > 3 THEN 7 ELSE 8 END": 7,
 }  # fmt: skip
-"""What aggregates, most of which name no column, are over the four rows."""
+"""Aggregates, most of which name no column, and their results for the four rows."""
 
 
 def _before(count):

@@ -1,4 +1,4 @@
-"""Cosines do not depend on how long vectors are, as long as their elements are numbers."""
+"""Cosine similarities do not depend on the lengths of vectors of finite numbers."""
 
 import numpy as np
 import pytest

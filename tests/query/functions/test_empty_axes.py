@@ -1,4 +1,4 @@
-"""Reductions of tensors that have axes without elements."""
+"""Reductions of tensors with empty axes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_NOTHING = {
     "SUM": np.sum, "PROD": np.prod, "ANY": np.any, "ALL": np.all,
     "ALL_STRICT": lambda x, axis: np.any(x, axis) & False,
 }  # fmt: skip
-"""Reductions that have a value of no elements."""
+"""Reductions that are defined for empty arrays."""
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -58,7 +58,7 @@ def test_a_function_of_an_empty_tensor_has_a_value_or_an_error_of_ours(name):
 
 
 def _complaint(name: str, value: np.ndarray, count: int) -> str:
-    """Return what a function of so many arguments has against a value."""
+    """Return the error of a function of so many arguments for a value."""
     try:
         bound = bind(name, [[]] * count, [Type(value.dtype.name, value.shape)] * count)
         bound.compute(*[value] * count, lead=0)

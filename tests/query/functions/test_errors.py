@@ -1,4 +1,4 @@
-"""What functions refuse, when they are bound where types tell, and when they compute otherwise."""
+"""Arguments that functions refuse, at binding if the types suffice and at run time otherwise."""
 
 import numpy as np
 import pytest

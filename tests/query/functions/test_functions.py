@@ -331,7 +331,7 @@ def test_a_signature_names_the_parameters_and_their_defaults(entry):
         assert entry.signature.replace(sign, " ", 1).split() == names
         return
     shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
-    between = " AS " if entry.name == "CAST" else ", "  # the one that SQL writes so
+    between = " AS " if entry.name == "CAST" else ", "  # SQL's spelling of that one
     assert entry.signature == f"{entry.name}({between.join(shown)})"
 
 

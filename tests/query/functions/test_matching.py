@@ -1,4 +1,4 @@
-"""The best pairs are those that trying all pairs finds."""
+"""The best matching equals the one found by trying every pairing."""
 
 from itertools import permutations
 

@@ -1,4 +1,4 @@
-"""Sums in narrow accumulators are exact where these are full."""
+"""Sums are exact where a narrow accumulator would overflow."""
 
 import numpy as np
 import pytest

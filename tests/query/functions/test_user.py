@@ -1,4 +1,4 @@
-"""Functions that users write."""
+"""User-defined functions."""
 
 import re
 

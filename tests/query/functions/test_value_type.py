@@ -1,4 +1,4 @@
-"""What is known of values before they come."""
+"""Types of values that are known before the values are computed."""
 
 import numpy as np
 import pytest

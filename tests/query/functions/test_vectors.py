@@ -1,4 +1,4 @@
-"""Distances stay exact where |x|² − 2xy + |y|² would not, and ones of many rows are products."""
+"""Distances are exact where |x|² − 2xy + |y|² is not, and use matrix products for many rows."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_products_of_integers_are_numpys_in_64_bits(left, right):
     x, y = (rng.integers(0, 2, (5, 3)).astype(dtype) for dtype in (left, right))
     x[0, 0] = np.iinfo(left).max if left != "bool" else 1
     are_unsigned = x.dtype.kind in "bu" and y.dtype.kind in "bu"
-    if "uint64" in (left, right) and not are_unsigned:  # in int64, which must hold all
+    if "uint64" in (left, right) and not are_unsigned:  # in int64, which must hold all of them
         x, y = (np.where(a > 1, 1, a).astype(a.dtype) if a.dtype == "uint64" else a for a in (x, y))
     wide_type = "uint64" if "uint64" in (left, right) and are_unsigned else "int64"
     wide = [a.astype(wide_type) for a in (x, y)]
