@@ -1,4 +1,4 @@
-"""Neighbours are those that NumPy finds by brute force; beyond a size, most of them."""
+"""Neighbours agree with a brute-force NumPy search; above some size, most of them do."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Queries that compare a model's answers with the truth say what NumPy says."""
+"""Queries that compare a model's predictions with the truth agree with NumPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Suspects are the labels that were made wrong; the ranking is a view like any other."""
+"""Suspects are the labels that were made wrong, and their ranking is an ordinary view."""
 
 import pickle
 
@@ -14,7 +14,7 @@ CLASSES = ["ant", "bee", "cat", "dog"]
 
 @pytest.fixture
 def lake(make_lake):
-    """Return rows around four directions, six of which have another's label, and one has none."""
+    """Return rows around four directions; six have another's label, and one has none."""
     random = np.random.default_rng(0)
     truth = random.integers(0, 4, 400)
     vectors = np.eye(4, 8)[truth] + 0.15 * random.normal(size=(400, 8))
@@ -50,7 +50,7 @@ def test_wrong_labels_come_first_with_the_right_one_beside_them(lake, by):
     assert (np.diff(suspicion) <= 0).all()
     assert suspicion.min() >= 0
     assert suspicion.max() <= 1
-    assert len(found) == 399  # what has no label is not suspected of a wrong one
+    assert len(found) == 399  # a row without a label cannot have a wrong one
 
 
 def test_labels_may_be_texts_and_numbers(lake):
@@ -185,7 +185,7 @@ def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Count how often neighbours are looked for."""
+    """Count the searches for neighbours."""
     found, search = [], neighbour_cache.nearest
     neighbour_cache.CACHE.clear()
     monkeypatch.setattr(
