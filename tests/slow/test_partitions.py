@@ -1,4 +1,4 @@
-"""Random conditions over a lake of all types, in every clause: 500 lakes."""
+"""Random conditions over lakes of all types, in every clause: 500 lakes."""
 
 from tests.query.test_partitions import check_trial
 

@@ -1,4 +1,4 @@
-"""Every file of a lake, every kind of thing in its place, every operation: none hangs."""
+"""No operation hangs when any file of a lake is replaced by a pipe, folder, device or link."""
 
 from __future__ import annotations
 
