@@ -1,4 +1,4 @@
-"""Values per slot, against NumPy arrays."""
+"""Values per slot, compared with NumPy arrays."""
 
 import numpy as np
 import pytest

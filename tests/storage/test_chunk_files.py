@@ -1,4 +1,4 @@
-"""Files of chunks are read or mapped, and what is not there is left to the engine."""
+"""Chunk files are read or mapped directly; missing ones are left to the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic of rows, bytes and chunks, against the long way round."""
+"""Arithmetic of rows, bytes and chunks, compared with a naive version."""
 
 from itertools import pairwise
 

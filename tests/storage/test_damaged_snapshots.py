@@ -1,4 +1,4 @@
-"""Snapshots with a bit that flipped: right values, or errors of ours."""
+"""Snapshots with a flipped bit give right values or our errors."""
 
 from __future__ import annotations
 

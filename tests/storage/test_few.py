@@ -1,4 +1,4 @@
-"""Many small edits of one transaction cost as much each as the first ones."""
+"""The last of many small edits in one transaction costs as much as the first."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from deeplake_lite.storage.few import MOST
 
 
 def edited(count):
-    """Return a lake with `count` edits of each kind, and what its rows should be."""
+    """Return a lake with `count` edits of each kind, and the expected rows."""
     ds = dl.create("memory://many-small-edits", {"n": "int64", "t": "text"}, overwrite=True)
     ds.append({"n": range(500), "t": [str(n) for n in range(500)]})
     ds.commit("500 rows")

@@ -1,4 +1,4 @@
-"""Bytes of any length in chunks, tails and memory, against a list of bytes."""
+"""Bytes of any length in chunks, tails and memory, compared with a list of bytes."""
 
 import tracemalloc
 
@@ -64,7 +64,7 @@ def test_what_does_not_fill_a_chunk_goes_to_the_tail(make_lake):
     ds.append({"b": [b"y" * (2 * CHUNK + 5)]})
     ds.commit("large")
     [end] = ds.handle.table.state.heaps.values()
-    assert end == 3  # more than STRADDLE_BYTES lay in full chunks, so the third was filled up
+    assert end == 3  # more than STRADDLE_BYTES were in full chunks, so the third was filled up
 
 
 @pytest.mark.usefixtures("tiny")

@@ -1,4 +1,4 @@
-"""Files in the wrong place, documents that lie, and frames that unpack to more than they should."""
+"""Misplaced files, false documents, and frames that decompress to more than they should."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_another_cell_in_the_place_of_one_is_damage_when_reads_are_checked(lake)
     path = chunk_of(lake, "d", "values")
     data = path.read_bytes()
     path.write_bytes(data[3_000:6_000] + data[:3_000] + data[6_000:])
-    assert dl.open(str(lake))["d"][0] != dl.open(str(lake))["d"][2]  # nothing is said
+    assert dl.open(str(lake))["d"][0] != dl.open(str(lake))["d"][2]  # nothing is reported
     with pytest.raises(dl.DamagedError, match="hashes"):
         dl.open(str(lake), verify="read")["d"][0]
     assert {d.row for d in dl.open(str(lake)).verify().damaged} == {0, 1}
@@ -162,7 +162,7 @@ PLACES = {
 @pytest.mark.parametrize("make", STRANGE, ids=lambda make: make.__name__)
 def test_what_is_no_file_neither_blocks_nor_crashes(lake, place, make):
     if place in ("ref", "snapshot", "parent", "bytes") and make is hole:
-        return  # the engine reads what it expects there; a mapped hole takes no memory
+        return  # the engine reads the expected length; a mapped hole takes no memory
     path = PLACES[place](lake)
     path.unlink()
     make(path)
@@ -186,7 +186,7 @@ def test_what_is_no_file_neither_blocks_nor_crashes(lake, place, make):
 
 
 def craft(lake, change, *, sealed=True):
-    """Commit another document, with its digest."""
+    """Commit a different document, with its digest."""
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(lake)))
     session = repository.writable_session("main")
     root = zarr.open_group(session.store, mode="a")
@@ -211,7 +211,7 @@ def document(sound):
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:12])
 def test_a_document_of_wrong_types_is_damage_or_means_what_it_says(document, key, value):
     if (key, value) in [("metadata", {}), ("metadata", {"a": {}}), ("heaps", {})]:
-        return  # these are right
+        return  # these are valid
     if key == "ordered" and value is True:
         return
     error = dl.LakeError if key == "schema" else dl.DamagedError

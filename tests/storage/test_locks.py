@@ -1,4 +1,4 @@
-"""Locks that are files."""
+"""Locks held with files."""
 
 import os
 import time

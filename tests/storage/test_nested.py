@@ -1,4 +1,4 @@
-"""Sequences: whether their items are those that were written."""
+"""Sequences return the items that were written."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def ds(request, make_lake):
 
 
 def rewrite(ds, name, change):
-    """Commit another content of one of the column's arrays, past the column, with its checksum."""
+    """Commit different content of a column's array, bypassing the column, with a checksum."""
     session, state = ds.handle.repository.writer("main"), ds.handle.table.state
     [f] = ds.handle.table.schema
     path = f"{state.generation}/{f.id}/{name}"

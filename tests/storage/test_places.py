@@ -1,4 +1,4 @@
-"""URLs and options of object stores that cannot be meant."""
+"""Invalid URLs and options of object stores are refused."""
 
 from __future__ import annotations
 

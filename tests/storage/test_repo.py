@@ -1,4 +1,4 @@
-"""URLs, refs, locks and errors of the engine."""
+"""URLs, refs, locks and engine errors."""
 
 import contextlib
 import threading
@@ -137,7 +137,7 @@ def test_a_branch_whose_file_is_damaged_says_so(tmp_path):
 
 
 class Refusing:
-    """An engine whose store refuses whatever is asked."""
+    """An engine whose store refuses every request."""
 
     def __getattr__(self, name):
         def refuse(*_, **__):
@@ -196,7 +196,7 @@ def test_names_of_branches_and_tags_that_are_taken_say_so(make_lake):
 
 @contextlib.contextmanager
 def off_the_loop(monkeypatch, owner, name):
-    """Say that a method is called, and never in the thread that does all asynchronous work."""
+    """Record calls of a method, and check that none is made in the thread of the event loop."""
     threads, method = [], getattr(owner, name)
 
     def noted(*arguments, **named):
@@ -232,7 +232,7 @@ def test_manifests_are_parsed_once_while_others_read(make_lake, monkeypatch):
 
 
 class Unreachable:
-    """The engine's store, which cannot fetch a snapshot: it says that there is no metadata."""
+    """The engine's store, which cannot fetch a snapshot and reports missing metadata."""
 
     async def get(self, key, _):
         raise KeyError(key)

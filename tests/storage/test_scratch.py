@@ -1,4 +1,4 @@
-"""Places of writers: taken, kept and given back, whatever happens."""
+"""Scratch slots of writers are claimed, held and released, whatever happens."""
 
 import gc
 import json
@@ -160,7 +160,7 @@ def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path)
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
     with pytest.raises(dl.InvalidValueError):
         ds.append({"x": ["none"]})
-    view = ds[:]  # keeps the open transaction's table
+    view = ds[:]  # holds on to the open transaction's table
     ds.refresh()
     assert not list((tmp_path / "lake" / ".writers").glob("*.json"))
     assert len(view) == 0
@@ -184,7 +184,7 @@ def test_a_clock_ahead_of_the_file_system_s_costs_a_transaction_nothing(tmp_path
 def test_a_commit_whose_chunks_are_gone_is_refused_whatever_the_clocks_say(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
     ds.append({"b": [bytes(5 * 2**20)]})
-    later = time.time() + 3600  # the file system's clock was set back behind its start
+    later = time.time() + 3600  # the file system's clock was set back to before its start
     for name in places(tmp_path / "lake"):
         path = tmp_path / "lake" / ".writers" / name
         if path.suffix == ".json":
@@ -199,7 +199,7 @@ def test_a_commit_whose_chunks_are_gone_is_refused_whatever_the_clocks_say(tmp_p
 
 
 def overlapping(writers):
-    """Return how many transactions fit into a heap, so many of which are open at any time."""
+    """Return how many transactions fit into a heap if a given number are open at any time."""
     end, count, alive = 0, 0, []
     while (start := first_free(end, alive)) < MOST_CHUNKS:
         alive.append(start)
@@ -219,7 +219,7 @@ def test_hundreds_of_thousands_of_transactions_overlap_before_chunks_run_out(wri
 def test_where_chunks_have_run_out_the_error_names_the_way_out(tmp_path, monkeypatch, is_store):
     for place in ("heap.HEAP_CHUNKS", "scratch.MOST_CHUNKS"):
         monkeypatch.setattr(f"deeplake_lite.storage.{place}", 4 * LEAST_ROOM)
-    if is_store:  # a claim begins at random behind the last one taken
+    if is_store:  # a claim starts at a random position after the last one taken
         monkeypatch.setattr("deeplake_lite.storage.scratch.local_folder", lambda _: None)
     writers = [dl.create(str(tmp_path / "lake"), {"b": "bytes"}), dl.open(str(tmp_path / "lake"))]
 

@@ -1,4 +1,4 @@
-"""Lakes that are made or replaced by processes that are killed on the way."""
+"""Lakes created or replaced by processes that are killed in between."""
 
 import errno
 import shutil
@@ -25,7 +25,7 @@ def make(path, value, **options):
 
 @pytest.fixture
 def killed(tmp_path):
-    """Replace a lake in a process that is killed at its nth change of the folder above."""
+    """Replace a lake in a process that is killed at its nth change of the parent folder."""
 
     def replace(n):
         make(tmp_path / "lake", 1)

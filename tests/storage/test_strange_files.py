@@ -1,4 +1,4 @@
-"""Pipes, folders, devices and links in the place of a lake's files: no operation hangs on them.
+"""No operation hangs on pipes, folders, devices and links in place of a lake's files.
 
 `tests/slow/test_strange_files.py` tries every file, kind and operation.
 """

@@ -1,4 +1,4 @@
-"""Versions by slot: edits on top, spills, commits on a tip that has moved."""
+"""Slots per version: edits on top, spills, and commits on a tip that has moved."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ with lock_in_turn(pathlib.Path(sys.argv[1]), "commit"):
 
 
 def wait_until(condition):
-    """Wait for something that another thread or process does."""
+    """Wait for another thread or process."""
     for _ in range(6_000):
         if condition():
             return
@@ -35,13 +35,13 @@ def waiting(folder):
 
 
 class Line:
-    """Threads that stand in line for a lock, and note when they get it."""
+    """Threads that queue for a lock, and record when they get it."""
 
     def __init__(self, folder):
         self.folder, self.order, self.threads = folder, [], []
 
     def join(self, name):
-        """Add a thread that asks for the lock now."""
+        """Add a thread that requests the lock now."""
 
         def work():
             with lock_in_turn(self.folder, "commit"):
@@ -73,7 +73,7 @@ def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
     def work(name):
         for _ in range(rounds):
             with lock_in_turn(tmp_path, "commit"):
-                order.append(name)  # and do not finish before the last one has asked again
+                order.append(name)  # and do not finish before the last one has requested it again
                 wait_until(lambda: waiting(tmp_path) == min(2, 3 * rounds - len(order)))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
@@ -86,7 +86,7 @@ def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
 
 
 def test_no_ticket_is_seen_before_its_owner_has_locked_it(tmp_path, monkeypatch):
-    """Whoever found such a ticket would take it for that of a writer that died."""
+    """Otherwise, another process would take it for the ticket of a dead writer."""
     opened, go_on = threading.Event(), threading.Event()
     lock = locks._lock
 
@@ -151,7 +151,7 @@ def test_those_behind_killed_writers_go_on(tmp_path):
         wait_until(lambda: waiting(tmp_path) == length)  # noqa: B023 - at once
     line = Line(tmp_path)
     line.join("a")
-    in_line[1].kill()  # one that waits, before us and behind another
+    in_line[1].kill()  # one that is waiting, ahead of us and behind another
     in_line[1].wait()
     assert line.order == []
     holder.kill()

@@ -1,4 +1,4 @@
-"""Asynchronous work that threads wait for, and what becomes of it when they are interrupted."""
+"""Asynchronous work that threads wait for, and its cleanup when they are interrupted."""
 
 import asyncio
 import gc
@@ -19,7 +19,7 @@ def interrupt():
 
 @pytest.fixture(autouse=True)
 def ctrl_c():
-    """Have SIGINT raise KeyboardInterrupt, which a background shell switches off."""
+    """Have SIGINT raise KeyboardInterrupt, which a background shell disables."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -96,7 +96,7 @@ def test_work_that_has_ended_keeps_its_result_when_it_is_stopped():
 
 
 def test_failures_of_pieces_that_fail_together_are_all_looked_at(caplog):
-    """Or else asyncio writes a line for each, thousands for a lake with many damaged chunks."""
+    """Otherwise asyncio logs a line for each, thousands for a lake with many damaged chunks."""
 
     async def fails(number, later):
         if later:
