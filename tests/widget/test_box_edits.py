@@ -1,4 +1,4 @@
-"""Boxes are edited in the row at large: each box keeps its class, and each edit its row."""
+"""Boxes are edited in the row details: each keeps its class, and each edit its row."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lake(make_lake):
 
 
 def cells(ds, position=0):
-    """Return the boxes of a row, whole pixels, and the names of their classes."""
+    """Return the boxes of a row, in whole pixels, and the names of their classes."""
     fresh = dl.open(ds.url)
     found = fresh["boxes_classes"][position]
     names = None if found is None or found is np.ma.masked else [NAMES[i] for i in found]
@@ -53,7 +53,7 @@ def cells(ds, position=0):
 
 
 def place(page, x, y):
-    """Return where a pixel of the picture is on the screen."""
+    """Return the position of an image's pixel on the screen."""
     at = page.locator(".dl-viewer").bounding_box()
     width, height = at["width"] - 24, at["height"] - 24
     scale = min(width / SIZE[0], height / SIZE[1], 24)
@@ -62,7 +62,7 @@ def place(page, x, y):
 
 
 def draw(page, box, *, hold=0):
-    """Draw a box, with a pause before the button is let go."""
+    """Draw a box, with a pause before the button is released."""
     page.mouse.move(*place(page, *box[:2]))
     page.mouse.down()
     page.mouse.move(*place(page, box[0] + 5, box[1] + 5), steps=2)
@@ -78,7 +78,7 @@ def press(page, *keys):
 
 @contextmanager
 def boxing(chrome, w, slow=0):
-    """Show the first row with its boxes to be edited."""
+    """Show the first row with its boxes in edit mode."""
     with row(chrome, w) as page:
         if slow:
             page.evaluate(SLOW, slow)
@@ -88,7 +88,7 @@ def boxing(chrome, w, slow=0):
 
 
 def saved(page):
-    """Wait until nothing waits for the next key, and Python has answered."""
+    """Wait until no key press is pending, and Python has answered."""
     page.wait_for_timeout(500)
     settle(page)
 
@@ -166,7 +166,7 @@ def test_classes_that_the_query_leaves_out_go_with_their_boxes(chrome, lake, que
     w = ds.browse()
     setattr(w, how, query if how == "query" else ds.query(query))
     with boxing(chrome, w) as page:
-        press(page, "n", "Delete", "4")  # the box after it is the one that is named
+        press(page, "n", "Delete", "4")  # the next box is the one that gets a name
         draw(page, [5, 60, 30, 90])
         saved(page)
     w.commit("edited")

@@ -1,4 +1,4 @@
-"""The browser as users hold it: query, view and selection, read, set and observed."""
+"""The Python interface of the browser: query, view and selection are read, set and observed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_selection_of_the_page_arrives(ds, page):
 
 
 def clicked(w, positions, generation):
-    """What the host sends when rows are clicked."""
+    """The message that the host sends when rows are clicked."""
     packed = memoryview(np.array(positions, "<u4").tobytes())
     w.set_state({"_selected": packed, "_selected_of": generation})
 
@@ -80,7 +80,7 @@ def test_a_click_on_rows_that_are_no_longer_shown_selects_no_other_rows(ds, page
     w.query = "SELECT * WHERE x >= 5 ORDER BY x DESC"
     assert w.view["x"][w.selected].tolist() == [8, 7]
     w.send_state = lambda key=None: sent.append(key)
-    w.set_state({"_selected": b"\0\0\0\0"})  # row 0, while the page still showed all
+    w.set_state({"_selected": b"\0\0\0\0"})  # row 0, while the page still showed all rows
     assert w.view["x"][w.selected].tolist() == [8, 7]
     assert np.frombuffer(w._selected, "<u4").tolist() == [1, 2]
     assert sent

@@ -1,4 +1,4 @@
-"""Which browser the tests drive, and what they do without one."""
+"""Which browser the tests drive, and what happens without one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(path: Path) -> Path:
 
 
 class Launcher:
-    """Stands for Playwright's: starts the browsers that it is told work."""
+    """A stand-in for Playwright's launcher, with a list of the browsers that start."""
 
     def __init__(self, own: Path, working: tuple[Path, ...] = ()) -> None:
         self.executable_path, self.working = str(own), working
@@ -41,7 +41,7 @@ class Launcher:
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine without a browser: its folders, and what a download there does."""
+    """A machine without a browser: its folders, and a fake download."""
     for name in module.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(module, "PLACES", ())

@@ -1,4 +1,4 @@
-"""Two versions side by side: what changed is marked, whatever else happened to the columns."""
+"""Two versions side by side: changes are marked, whatever else happened to the columns."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def lake(make_lake):
 
 
 class Pair:
-    """What stands for the page."""
+    """A stand-in for the page."""
 
     def __init__(self, widget):
         self.w, self.sent, self._req = widget, [], 0

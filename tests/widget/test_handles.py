@@ -1,4 +1,4 @@
-"""Edits of a view go to the branch that it was taken from, and nowhere else."""
+"""Edits of a view go only to the branch that the view was taken from."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ VIEWS = {
     "pickled values": lambda ds: pickle.loads(pickle.dumps(ds.query("SELECT t, x + 1 AS y"))),
     "a lake by its URL": lambda ds: dl.query(f"SELECT * FROM '{ds.url}' VERSION 'main'"),
 }
-"""Ways from a handle to what is browsed."""
+"""Ways from a handle to a browser."""
 
 LAST = "a lake by its URL"
 
 
 @pytest.fixture
 def lake(make_lake):
-    """Make a lake whose branches and tag are at one version, so that none can be told from it."""
+    """Make a lake whose branches and tag are at one version, and thus indistinguishable by it."""
     names = dl.ClassLabel(["a", "b"])
     vectors = np.eye(2)[np.arange(6) % 2]
     lake = make_lake(
@@ -54,7 +54,7 @@ def texts(lake):
 
 
 def edited(lake):
-    """Return the branches that have an edit."""
+    """Return the branches that have edits."""
     return {name for name, found in texts(lake).items() if "EDITED" in found}
 
 

@@ -1,4 +1,4 @@
-"""The browser in a JupyterLab, with a kernel behind it: what the page does arrives in Python."""
+"""The browser in JupyterLab with a real kernel: actions on the page arrive in Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ w"""
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    """Make the demo's lake, mistakes and all."""
+    """Make the demo's lake, including its mistakes."""
     story = DemoState(str(tmp_path_factory.mktemp("demo") / "digits.lake"))
     for step in (gather, write_digits, write_photographs):
         step(story)
@@ -35,7 +35,7 @@ def url(demo, tmp_path):
 
 
 def ask(nb, text):
-    """Type a query, and Enter."""
+    """Type a query and press Enter."""
     box = nb.page.get_by_role("combobox", name="Query")
     box.fill(text)
     box.press("Enter")
@@ -131,7 +131,7 @@ def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path
         assert nb.running(1)
         done.touch()
         nb.page.evaluate("() => window.__run.then(() => null)")
-        nb.prints(2, "True")  # what takes long is answered beside the grid
+        nb.prints(2, "True")  # long requests are answered beside the grid
 
 
 def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
@@ -153,7 +153,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
         nb.painted()
         nb.shot(tmp_path / "suspects.png")
         page.get_by_role("button", name="Captions").click()
-        page.get_by_role("checkbox", name="text").check()  # says what was written
+        page.get_by_role("checkbox", name="text").check()  # reports what was written
         page.keyboard.press("Escape")
         nb.page.wait_for_selector("[data-position='0'][aria-label*='handwritten']")
         wrong = suspects_in_view(nb)
@@ -165,7 +165,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
             card = page.locator(f"[data-position='{position}'][aria-label*='edited']")
             if f"label {written}," in card.get_attribute("aria-label"):
                 continue
-            nb.click(position)  # here the suggestion is wrong, too
+            nb.click(position)  # the suggestion is wrong here, too
             page.keyboard.press("l")
             page.get_by_role("combobox", name="Set label of 1 row").fill(written)
             page.keyboard.press("Enter")
@@ -186,7 +186,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
 
 
 def suspects_in_view(nb):
-    """Return positions of the rows in view whose label is wrong, and what was written there."""
+    """Return positions of the visible rows whose label is wrong, and the label written there."""
     labels = nb.page.locator(".dl-cell").evaluate_all(
         "cells => cells.map((cell) => [+cell.dataset.position, cell.ariaLabel,"
         " cell.getBoundingClientRect().bottom"

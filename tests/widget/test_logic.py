@@ -1,4 +1,4 @@
-"""What the front end computes without a page, and what its source may not contain."""
+"""Front-end computations that need no page, and constructs that its source must not contain."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_nothing_in_the_front_end_names_an_address_to_load_from():
 
 
 def test_the_modules_of_the_front_end_make_up_the_scripts():
-    """Each of them is in one, comes behind those that it imports, and is short.
+    """Each module is in one script, comes after those that it imports, and is short.
 
-    Only the types of messages are in none: they are comments.
+    Only the message types are in none, since they are comments.
     """
     left_out = re.compile(r"^import .*\n|^\t*//.*\n|^\t*/\*\*(?s:.*?)\*/\n", re.MULTILINE)
     bodies = {file.name: left_out.sub("", file.read_text("utf-8")) for file in FILES}
@@ -91,7 +91,7 @@ def palette(theme: str) -> dict[str, tuple[int, ...]]:
 
 
 def luminance(colour: tuple[int, ...]) -> float:
-    """Relative luminance of WCAG 2."""
+    """Relative luminance according to WCAG 2."""
     parts = [v / 255 / 12.92 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 

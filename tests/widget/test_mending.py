@@ -1,4 +1,4 @@
-"""A browser in front and a kernel behind: find what is wrong, mend it, see the difference."""
+"""A browser with a real kernel: find what is wrong, fix it, look at the diff."""
 
 import numpy as np
 import pytest

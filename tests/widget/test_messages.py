@@ -1,4 +1,4 @@
-"""Messages: one reply each, errors too, bytes as the host takes them."""
+"""Messages get one reply each, including errors, with bytes as the host passes them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ MESSAGES = [
 
 
 def malformed(value):
-    """Yield a value with each of its parts left out, or another one in its place."""
+    """Yield a value with each of its parts left out or replaced."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield {key: other for key, other in value.items() if key != name}

@@ -1,7 +1,7 @@
-"""Columns may be called anything that the schema allows: nothing that is shown depends on it.
+"""Columns may have any name that the schema allows, without any effect on the page.
 
 Two lakes with the same rows are compared, one with plain names and one whose names are words of
-SQL, aliases of our own queries, markup and signs.
+SQL, aliases of our own queries, markup and punctuation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS = [
 
 
 def lake(make_lake, names):
-    """Make a lake whose columns take turns at the kinds."""
+    """Make a lake whose columns cycle through the kinds."""
     kinds = [KINDS[i % len(KINDS)] for i in range(len(names))]
     schema = {name: htype for name, (htype, _) in zip(names, kinds, strict=True)}
     values = {name: column for name, (_, column) in zip(names, kinds, strict=True)}
@@ -44,7 +44,7 @@ def lake(make_lake, names):
 
 @pytest.fixture(params=[0, 3])
 def turn(request):
-    """Turn the names, so that they are of other kinds."""
+    """Rotate the names, so that each belongs to a different kind."""
     return NAMES[request.param :] + NAMES[: request.param]
 
 
@@ -121,7 +121,7 @@ def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
         first=["x"] * 8, suggested=kinds, suspicion=["mine"] * 8, e=vectors,
     )  # fmt: skip
     p = page(ds)
-    assert p.w.about["suggested"] is None  # a column of that name is no suggestion of ours
+    assert p.w.about["suggested"] is None  # a column of that name is not one of our suggestions
     p.asks("suspects", label="suggested", by="embedding", column="e")
     view = p.w.view
     assert set(ds.columns) < set(view.columns)

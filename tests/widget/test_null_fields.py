@@ -1,4 +1,4 @@
-"""Nulls in the row at large: told apart from empty texts, false and no tags, and set by hand."""
+"""Nulls in the row details differ from empty strings, false and no tags, and can be set by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who does not see the page, or sees it small, or large, can use it too."""
+"""The page is accessible to people who do not see it, and works at any size."""
 
 from __future__ import annotations
 

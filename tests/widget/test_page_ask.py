@@ -1,4 +1,4 @@
-"""Queries, filters, versions and the map on a page: each asks Python and shows what it says."""
+"""Queries, filters, versions and the map on a page send requests to Python and show the replies."""
 
 from __future__ import annotations
 

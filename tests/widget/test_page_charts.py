@@ -1,4 +1,4 @@
-"""Charts beside the grid: what they say is whole, and says what it is."""
+"""Charts next to the grid are complete and labelled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ds(make_lake):
 
 
 def chart(page, name):
-    """Return the chart of a column once it is counted."""
+    """Return the chart of a column once it has been counted."""
     found = page.locator(f"section.dl-facet[aria-label='{name}']")
     found.locator("canvas").wait_for()
     return found

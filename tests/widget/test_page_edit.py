@@ -1,4 +1,4 @@
-"""Rows at large, edits and differences on a page."""
+"""Row details, edits and diffs on a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grid on a page: what it paints, how it scrolls, how rows are selected."""
+"""The grid on a page: painting, scrolling and selecting rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_end_of_ten_million_rows_is_reached(chrome, tmp_path):
         assert label.startswith("Row 9,999,999: label ")
         shown.page.mouse.wheel(0, -120)
         shown.page.wait_for_timeout(150)
-        assert 9_999_900 < int(shown.data("start")) < 9_999_990  # a wheel's step is one step
+        assert 9_999_900 < int(shown.data("start")) < 9_999_990  # one step of the wheel is one step
 
 
 COUNT_WORK = """
@@ -73,7 +73,7 @@ def work_of_scrolling(chrome, folder, rows):
     """Return what is drawn, and which elements change, while rows scroll by for sixty frames."""
     with opened(chrome, folder, rows=rows, script=COUNT_WORK) as shown:
         shown.painted()
-        shown.page.wait_for_timeout(300)  # pictures of the rows around those that are seen
+        shown.page.wait_for_timeout(300)  # images of the rows around the visible ones
         work = shown.page.evaluate(
             """async () => {
                 const scroller = document.querySelector('.dl-scroller');

@@ -1,4 +1,4 @@
-"""Replies and pictures that come late do not stand for what is shown by then."""
+"""Late replies and images never replace what is shown by then."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_captions_read_before_an_edit_do_not_stay(chrome, make_lake):
         page.evaluate(DECODED, 900)
         page.locator("[data-position='0']").click()
         page.keyboard.press("2")
-        page.wait_for_timeout(300)  # the cell is read again, and its picture is being decoded
+        page.wait_for_timeout(300)  # the cell is read again, and its image is being decoded
         page.keyboard.press("1")
         page.wait_for_timeout(3000)
         painted(page)

@@ -1,4 +1,4 @@
-"""Names with characters that do not show, or turn others around: the page shows each of them."""
+"""Names with invisible or direction-changing characters: the page shows each of them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_names_show_their_every_character(chrome, ds):
         page.evaluate(WRITTEN)
         for key, awaited in PANELS.items():
             page.locator(".dl-scroller").focus()
-            if key:  # the filters are open at first
+            if key:  # the filters are open initially
                 page.keyboard.press(key)
             page.locator(awaited).first.wait_for()
             assert page.evaluate(TURNED) == [], key

@@ -1,4 +1,4 @@
-"""An edit goes to the row that the reader saw and chose, whatever is shown when it is made."""
+"""An edit applies to the row that the reader chose, whatever is shown when it is made."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def ids_of(w):
 
 
 def less(lake, w, page, position):
-    """Remove a row beside the browser, and refresh it."""
+    """Remove a row outside the browser, and refresh the browser."""
     other = dl.open(lake.url)
     other.delete([position])
     other.commit("one less")
@@ -172,7 +172,7 @@ def test_a_refresh_under_an_edit_moves_it_to_no_other_row(chrome, lake, kind, re
         assert title(page) == f"Row 2 of {ROWS - 1}"
         text = page.get_by_role("textbox", name="text", exact=True).input_value()
         if removed == 7:  # the same row is where it was
-            left = kind == "focus in a checkbox" and not ids_of(w)  # while the row is read anew
+            left = kind == "focus in a checkbox" and not ids_of(w)  # while the row is read again
             assert left or ids_of(w) == [seen]
             assert text == ("seen by me" if kind == "text" else "row 2")
         else:

@@ -1,4 +1,4 @@
-"""Cells are edited in the row at large: what the page sends is what becomes a version."""
+"""Cells edited in the row details: the values that the page sends are committed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 @contextmanager
 def row(chrome, w, position=0):
-    """Show a row at large; in the end nothing may have gone wrong on its page."""
+    """Show the details of a row; there must be no errors on its page at the end."""
     with shown(chrome, w) as (page, wrong):
         page.locator(f"[data-position='{position}']").first.dblclick()
         page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
@@ -54,7 +54,7 @@ def test_boxes_beyond_the_picture_stay_when_one_is_drawn(chrome, make_lake):
 
 
 def typed(chrome, lake, *changes):
-    """Return what is staged once some fields were typed into, and what the page says of it."""
+    """Return the staged edits after some fields were typed into, and the page's status."""
     w = lake.browse()
     with row(chrome, w) as page:
         for name, text in changes:

@@ -1,4 +1,4 @@
-"""Our style sheets touch nothing but what is ours: each rule is tried on a strange page."""
+"""Our style sheets affect only our own elements, even on a page with conflicting styles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STRAY = """() => {
   return { count: styled.length, stray, names: all.filter((r) => r.name).map((r) => r.name) };
 }"""
 
-# Everything that a rule may be about, outside: each class of ours, each element, each state.
+# Everything that a rule may select, outside: each of our classes, each element, each state.
 DECOYS = """(classes) => {
   const tags = ("div p h2 h3 ul li table tr td th dl dt dd pre kbd code select textarea input " +
     "button form summary strong img span svg label del ins").split(" ");

@@ -1,4 +1,4 @@
-"""Messages that are answered in a thread, while cells of the notebook use the same dataset."""
+"""Messages answered in a thread while notebook cells use the same dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, p
     p, stop, wrong, answered = page(ds), threading.Event(), [], []
 
     def ask(kind, **fields):
-        """Ask, and pass over that something else is shown by now."""
+        """Send a request, ignoring that something else may be shown by then."""
         reply, _ = p.ask(kind, **fields)
         if not reply["ok"] and reply["error"]["kind"] != "Stale":
             wrong.append(reply)

@@ -1,4 +1,4 @@
-"""Staged edits are of stored columns: an answer shows them where it has these, however named."""
+"""Staged edits belong to stored columns, and answers show them under whatever name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import deeplake_lite as dl
 
 NAMES = ["ant", "bee", "cat"]
 
-# For each query: the columns of the answer that are `note` as it is stored, and those computed.
+# For each query: the columns of the answer that are stored `note`, and the computed ones.
 QUERIES = {
     "all": ("", ["note"], []),
     "as it is": ("SELECT note, n", ["note"], []),
@@ -37,7 +37,7 @@ def lake_of(make_lake):
 
 
 def row_of(shown, ds, at=0):
-    """Return where a row of the lake is shown."""
+    """Return the position at which a row of the lake is shown."""
     return int(np.flatnonzero(shown.w.view.row_ids == ds.row_ids[at])[0])
 
 
@@ -58,7 +58,7 @@ def cell_of(shown, position):
 
 
 def check_shown(shown, position, edited, computed):
-    """Compare the row at large and the grid with what is staged, and with what the query says."""
+    """Compare the row details and the grid with the staged edits and the query's answer."""
     view = shown.w.view
     expected = {name: str(view[name][position]) for name in view.columns}
     expected |= dict.fromkeys(edited, "mine")

@@ -1,4 +1,4 @@
-"""Boxes and their classes stay as many as each other, however they are edited."""
+"""Boxes and their classes stay equal in number, however they are edited."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def lake(make_lake):
 
 
 def row(shown, position=0):
-    """Return what the page edits a row with: the id, boxes, and their classes."""
+    """Return the data with which the page edits a row: the id, boxes, and their classes."""
     reply = shown.asks("detail", p=position, size=64)
     found = next(column for column in reply["columns"] if column["name"] == "boxes")
     return reply["id"], found["marks"]["boxes"], found["box_classes"]
 
 
 def act(action, boxes, classes):
-    """Return boxes and classes after what a reader does."""
+    """Return boxes and classes after an action of the reader."""
     boxes, classes = list(boxes), classes and list(classes)
     match action:
         case "draw":

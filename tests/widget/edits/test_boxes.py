@@ -1,4 +1,4 @@
-"""Boxes that nobody moved stay as they are, whatever is drawn beside them."""
+"""Boxes that nobody moved stay unchanged, whatever is drawn beside them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPES = [
 
 
 def stored(kind, htype, size):
-    """Return boxes of a kind as a column has them."""
+    """Return boxes of a kind in stored form."""
     scale = np.array([*size, *size]) if htype.units == "pixels" else 1
     boxes = convert_boxes(np.array(CORNERS[kind], float) * scale, "xyxy", htype.format)
     return (
@@ -44,7 +44,7 @@ def stored(kind, htype, size):
 
 
 def sent(htype, boxes, size):
-    """Return boxes as the page gets them, and sends them again."""
+    """Return boxes in the form in which the page receives and sends them."""
     return json.loads(json.dumps(marks(htype, boxes, *size)))["boxes"]
 
 

@@ -1,4 +1,4 @@
-"""Edits are for the branch that the page shows, wherever the dataset goes beneath it."""
+"""Edits go to the branch that the page shows, wherever the dataset moves in the meantime."""
 
 from __future__ import annotations
 

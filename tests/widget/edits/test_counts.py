@@ -1,4 +1,4 @@
-"""Boxes and their classes are as many as each other, whatever is staged, dropped or restored."""
+"""Boxes and their classes stay equal in number, whatever is staged, dropped or restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels, tags, texts and boxes are mended from the page, and become a version."""
+"""Labels, tags, strings and boxes are edited on the page and committed."""
 
 import numpy as np
 import pytest
@@ -101,7 +101,7 @@ def test_a_class_that_is_typed_is_added_at_the_commit(lake, page):
     assert cell["caption"]["label"]["c"] >= 3
     assert lake["label"].names == tuple(CLASSES)
     shown.asks("commit", message="a dog")
-    assert lake["label"].names == (*CLASSES, "dog")  # the one that was mistyped is not
+    assert lake["label"].names == (*CLASSES, "dog")  # the mistyped one is not
     assert lake["label"][1] == 3
 
 
@@ -174,7 +174,7 @@ def test_the_same_cells_of_another_writer_are_a_conflict(lake, page):
     assert not lake.status()
     with pytest.raises(dl.ConflictError, match="on_conflict='ours'"):
         shown.w.commit("mine")
-    assert shown.asks("resolve", choice="ours")["rows"] == 2  # one had it already
+    assert shown.asks("resolve", choice="ours")["rows"] == 2  # one row already had it
     assert lake["label"][:].tolist() == [2, 2, 0, 0, 2, 2]
     assert lake.log()[0].message == "mine"
 

@@ -1,4 +1,4 @@
-"""A field takes what a column takes, shows it, and takes what it shows."""
+"""An input field accepts what its column accepts, displays it, and accepts what it displays."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_what_a_field_shows_is_taken_back_as_it_was(dtype, data):
     shown = json.loads(json.dumps(inputs.to_page(htype, value)))
     assert shown is not None
     if isinstance(shown, int | float):
-        assert float(shown) == shown  # as a page has it
-    for said in (shown, str(shown)):  # as it came, and typed
+        assert float(shown) == shown  # in the form that a page has
+    for said in (shown, str(shown)):  # unchanged, and typed
         back = np.asarray(inputs.to_cell(column(htype), said), dtype)
         np.testing.assert_array_equal(back, np.asarray(value, dtype))
 
@@ -84,7 +84,7 @@ def test_a_field_takes_the_times_that_a_column_takes_and_no_others(dtype, value)
 
 
 def outcome(call):
-    """Return what a call returns, and the rule by which it refuses."""
+    """Return the result of a call, or the rule by which it is refused."""
     try:
         return call(), ""
     except dl.InvalidValueError as error:

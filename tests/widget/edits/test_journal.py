@@ -1,4 +1,4 @@
-"""Staged edits survive the end of a kernel: kept, offered, and never committed by themselves."""
+"""Staged edits survive the end of a kernel: stored, offered again, never committed on their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from deeplake_lite.widget.edits.editing import Editing
 
 @pytest.fixture
 def url(tmp_path, monkeypatch):
-    """Return a lake in a folder, whose drafts are in a folder beside it."""
+    """Return a lake in a folder, whose drafts are in a folder next to it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url = str(tmp_path / "x.lake")
     ds = dl.create(
@@ -71,7 +71,7 @@ def drafts(url):
 
 
 def work_and_end(url, edits):
-    """Stage edits in a browser whose process then ends: its lock goes, its file stays."""
+    """Stage edits in a browser whose process then ends: its lock is released, its file stays."""
     w = Browser(dl.open(url))
     for positions, column, value in edits:
         w.selected = positions
@@ -104,7 +104,7 @@ def test_edits_of_all_kinds_survive_the_end_of_a_kernel(url, page):
     [offered] = p.w.drafts
     assert (offered["edits"], offered["rows"], offered["complete"]) == (len(EDITS), 4, True)
     assert p.w.staged_count == 0
-    assert p.w.commit() == ds.version  # a draft is committed by nobody but who restores it
+    assert p.w.commit() == ds.version  # only the one who restores a draft can commit it
     assert content(dl.open(url)) == before
     reply = p.asks("restore", id=offered["id"])
     assert (reply["rows"], reply["gone"], reply["staged_count"]) == (4, 0, len(EDITS))
@@ -165,7 +165,7 @@ def test_a_row_that_changed_meanwhile_is_a_conflict_not_overwritten(url, page):
     with pytest.raises(ConflictError) as caught:
         p.w.commit("mine")
     assert {c.row_id for c in caught.value.conflicts} == {ids[1]}
-    assert len(drafts(url)) == 2  # still kept: nothing was committed, and one row was gone
+    assert len(drafts(url)) == 2  # still stored: nothing was committed, and one row was gone
     p.w.commit("mine", on_conflict="theirs")
     assert dl.open(url)["note"][1] == "theirs"
     [left] = p.w.drafts
@@ -213,7 +213,7 @@ def test_edits_of_another_process_are_offered_once_it_is_killed(url, page):
     command = [sys.executable, "-c", AT_WORK, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"staged\n"
-        assert page(dl.open(url)).w.drafts == []  # it is still at work
+        assert page(dl.open(url)).w.drafts == []  # it is still working
         process.kill()
     p = page(dl.open(url))
     assert p.w.restore() == 1
@@ -263,7 +263,7 @@ HOSTILE = [
     {"value": {"array": "AAAAAAAAAAA=", "dtype": "f8", "shape": [2**70]}},
     {"value": {"array": "AAAAAAAAAAA=", "dtype": "{'a'", "shape": [1]}},
 ]  # fmt: skip
-"""Lines of a draft that nobody of ours has written, or fields of an edit."""
+"""Lines of a draft, or fields of an edit, that we never write."""
 
 
 @pytest.mark.parametrize("line", HOSTILE)
@@ -538,7 +538,7 @@ def test_what_was_undone_is_refused_while_the_dataset_is_on_another_branch(url, 
     ds.branch("elsewhere")
     edit(p, [0], "note", "for main")
     p.asks("undo")
-    p.w.shown.handle.checkout("elsewhere")  # and the page has not heard of it
+    p.w.shown.handle.checkout("elsewhere")  # and the page has not been told
     assert "elsewhere" in p.fails("redo")["message"]
     assert p.w.staged_count == 0
 

@@ -1,4 +1,4 @@
-"""An edit is refused whole, or it is staged, shown in the row at large, and committed."""
+"""An edit is refused as a whole, or staged, shown in the row details and committed."""
 
 import numpy as np
 import pytest

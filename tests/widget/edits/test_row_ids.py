@@ -1,4 +1,4 @@
-"""An edit of one row carries its id: it goes to that row, or nowhere."""
+"""An edit of one row carries the row's id and is applied to that row or to none."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Ranges of equal width, whose bars show the rows that they filter."""
+"""Bins of equal width, whose bars show the rows that they filter."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_edges_are_round(edges, first):
 
 
 def values_of(kind: str, rng: np.random.Generator) -> list:
-    """Return values of a column, some of them on the ends of ranges."""
+    """Return values of a column, some of them at the edges of bins."""
     match kind:
         case "rounded" | "float32":
             return [k / 100 for k in range(101)]
@@ -122,7 +122,7 @@ DTYPES = {
 
 
 def as_a_page_says(value: object) -> object:
-    """Return a value on its way from a page: of a large number, the digits that tell the float."""
+    """Return a value as a page sends it: for a large number, digits that identify the float."""
     if isinstance(value, int) and abs(value) > 2**53:
         return int(Decimal(repr(float(value))))
     return json.loads(json.dumps(value))

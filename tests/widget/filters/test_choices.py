@@ -1,4 +1,4 @@
-"""Choices written into the text of a query: what the reader wrote stays."""
+"""Filter choices are added to the query string without changing what the reader wrote."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ THEIRS = [
     ("s", "times", ["2026-01-01", None], "s < 3"),
     ("s", "times", ["2026-01-01", None], "s = '2026-01-02'"),
 ]
-"""What a reader wrote of a facet's expression, and no facet writes."""
+"""Filters on a facet's expression that a reader may write and no facet does."""
 
 
 @pytest.mark.parametrize(("expression", "kind", "values", "typed"), THEIRS)

@@ -1,4 +1,4 @@
-"""What rows are counted by, of all and of the answer."""
+"""Facet counts, over all rows and over the answer."""
 
 from __future__ import annotations
 

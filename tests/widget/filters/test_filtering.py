@@ -1,4 +1,4 @@
-"""Rows that were sampled, expanded or arranged are filtered and sorted as they are there."""
+"""Sampled, expanded or reordered rows are filtered and sorted as they appear there."""
 
 import pytest
 

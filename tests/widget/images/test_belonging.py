@@ -1,4 +1,4 @@
-"""Marks lie over the picture that they belong to, and over no other: nor are they edited there."""
+"""Annotations are drawn, and edited, only over the image that they belong to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = ["boxes", "parts", "rings", "points", "mask"]
 NAMES = ", ".join(MARKS)
 COMPUTED = "the query computes"
 
-# The query, the picture that is chosen, and why marks are not drawn over it; none where they are.
+# The query, the chosen image, and why annotations are not drawn on it, or None if they are.
 OVER = {
     "its own": ("", "image", None),
     "its own, by another name": (f"SELECT image AS photo, {NAMES}", "photo", None),

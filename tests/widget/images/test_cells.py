@@ -1,4 +1,4 @@
-"""The rows in sight: pictures and cards of every type, and what is drawn over them."""
+"""The visible rows: images and cards of every type, and the annotations drawn over them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_cards_of_all_types(make_lake, page, htype, value, kind, text):
     ds = make_lake({"x": htype}, x=[value])
     reply = page(ds).asks("cells", start=0, stop=1, size=64, picture="x")
     card = reply["cells"][0]["card"]
-    if kind is None:  # a link that may not be followed
+    if kind is None:  # a link that must not be followed
         assert (card["kind"], "allow" in card["text"]) == ("damaged", True)
     else:
         assert (card["kind"], card["text"]) == (kind, text)

@@ -1,4 +1,4 @@
-"""Marks have the classes that are theirs, and tags are never added to the classes of marks."""
+"""Annotations show their own classes, and tags are never mistaken for those."""
 
 from __future__ import annotations
 

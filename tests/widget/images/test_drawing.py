@@ -1,4 +1,4 @@
-"""What is sent of a stored picture: the file as it is, or a smaller one."""
+"""Stored images are sent as the file itself, or scaled down."""
 
 from io import BytesIO
 

@@ -1,4 +1,4 @@
-"""Types from other packages are drawn by their answers; one without pixels draws itself."""
+"""Types of other packages are drawn by their interface; one without pixels draws itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Signal(Htype):
     """Samples over time, shown as a plot."""
 
     length: int | None = None
-    """Samples of every row; None where rows differ."""
+    """Samples per row; None if rows differ."""
 
     name: ClassVar[str] = "signal"
 
@@ -59,7 +59,7 @@ class Signal(Htype):
 
 
 class Regions(dl.Array):
-    """A class number for each pixel, of one size."""
+    """A class number for each pixel, of a fixed size."""
 
     pixels = Pixels("class_mask", "raw", "uint8", names=("sky", "sea"))
     browser = Browser("mask")
@@ -72,7 +72,7 @@ class Poses(dl.Keypoints):
 
 
 def plot(samples):
-    """Return a picture with a dot for each sample."""
+    """Return an image with a dot for each sample."""
     pixels = np.zeros((24, len(samples)), "uint8")
     heights = np.interp(samples, (min(samples), max(samples)), (23, 0)).astype(int)
     pixels[heights, np.arange(len(samples))] = 255
@@ -90,7 +90,7 @@ def part(data, span):
 
 @pytest.fixture(autouse=True)
 def registered(install):
-    """Let lakes have the type."""
+    """Register the type."""
     install(Signal)
 
 
@@ -196,7 +196,7 @@ def test_the_strip_for_pages_without_a_kernel_has_plots(ds, page):
     assert "no samples" in html
 
 
-# ---- pixels and places
+# ---- pixels and positions
 
 
 def test_a_mask_of_any_type_is_drawn_in_its_colours_or_as_numbers():

@@ -1,4 +1,4 @@
-"""Small pictures: made once, kept by their content, shared by rows and versions."""
+"""Thumbnails are made once, cached by content, and shared by rows and versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = np.array([0])
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Count what is drawn."""
+    """Count drawn images."""
     seen, draw = [], pictures.draw_image
 
     def counted(htype, data, shape, side):
@@ -36,13 +36,13 @@ def drawn(monkeypatch):
 
 @pytest.fixture
 def large(monkeypatch):
-    """Let pictures of a few pixels be large ones."""
+    """Treat images of a few pixels as large."""
     monkeypatch.setattr(thumbnails, "LARGE", 300 * 200)
 
 
 @pytest.fixture
 def photos(tmp_path):
-    """Return a lake in a folder, of pictures that are not small."""
+    """Return a lake in a folder, with large images."""
     ds = dl.create(str(tmp_path / "photos.lake"), {"image": "image"})
     ramp = np.arange(600 * 900, dtype="uint32").reshape(600, 900)
     ds.append({"image": [(ramp >> i).astype("uint8") for i in range(3)]})

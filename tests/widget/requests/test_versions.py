@@ -1,4 +1,4 @@
-"""Versions and saved views: listed, picked, shown."""
+"""Versions and saved views are listed, selected and shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map: where rows lie, what colours them, and that it stays put while queries filter."""
+"""The map: where rows are, what colours them, and that it stays put while queries filter."""
 
 import json
 import re
@@ -216,7 +216,7 @@ def test_cells_of_the_notebook_may_load_tensorflow_while_umap_works(monkeypatch)
 
 @pytest.fixture
 def read(monkeypatch):
-    """Note how many vectors are read at a time."""
+    """Record how many vectors are read at a time."""
     found, real = [], embedding.read_values
 
     def noted(view, fields, positions, *more):
@@ -293,7 +293,7 @@ SIZES = [1e-45, 1e-40, 1e-30, 1e-20, 1e-10, 1.0, 1e10, 1e18, 1e19, 1e20, 1e30, 3
 
 
 def three_groups(size):
-    """Return vectors in three groups, the largest number of which is `size`."""
+    """Return vectors in three groups, with `size` as their largest number."""
     vectors = np.eye(3, 5)[np.arange(30) % 3] + 0.05 * np.random.default_rng(0).normal(size=(30, 5))
     return vectors / np.abs(vectors).max() * size
 
@@ -308,7 +308,7 @@ def test_vectors_of_any_size_have_the_map_of_those_of_size_one(size, kind, make_
     shown = page(make_lake({"v": htype}, v=vectors.astype(getattr(htype, "dtype", "float32"))))
     _, xy, positions, _ = points(shown, column="v")
     assert positions.tolist() == list(range(30))
-    if size == 1e-45:  # all that float32 has there are 0 and one number
+    if size == 1e-45:  # float32 only has 0 and one other number there
         return
     _, expected, *_ = points(page(make_lake({"v": dl.Embedding(5)}, v=three_groups(1))), column="v")
     assert np.allclose(xy, expected, atol=0.02)
@@ -327,7 +327,7 @@ ODD = {
     "close together": 1e20 * (1 + 1e-6 * np.eye(3)),
     "one is far": [[3e38, 1, 0], *np.eye(3)],
 }
-"""Vectors that a scale is hard to find for."""
+"""Vectors that are hard to scale."""
 
 
 @pytest.mark.parametrize("kind", ["embedding", "float32", "float64"])

@@ -1,4 +1,4 @@
-"""Suspicious labels, rows that disagree, rows like one: all are queries that go on."""
+"""Suspicious labels, disagreeing rows and similar rows, all as queries that can be refined."""
 
 import re
 
@@ -130,7 +130,7 @@ def test_what_is_suggested_is_taken_over_at_once(lake, page):
 
 
 def apart(lake):
-    """Give each row a direction of its own: the first of some neighbours tells whose they are."""
+    """Give each row a direction of its own: the first of some neighbours identifies it."""
     angles = np.linspace(0, np.pi / 2, len(lake))
     lake["vector"][:] = np.stack([np.cos(angles), np.sin(angles), 0 * angles, 0 * angles], axis=1)
     lake.commit("apart")

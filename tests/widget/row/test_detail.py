@@ -1,4 +1,4 @@
-"""One row at large, and its history."""
+"""The row details, and the history of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two values that differ are told apart in a row at large and in its history."""
+"""Two different values look different in the row details and in the history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_history_of_a_row_tells_two_values_apart(make_lake, kind):
     assert max(len(change["before"]), len(change["after"])) <= WIDTH + 2
 
 
-@pytest.mark.parametrize("kind", sorted({*PAIRS} - {"link", "empty arrays"}))  # pictures there
+@pytest.mark.parametrize("kind", sorted({*PAIRS} - {"link", "empty arrays"}))  # contains images
 def test_a_row_at_large_tells_two_values_apart(make_lake, page, kind):
     ds = two_versions(make_lake, kind)
     told = []

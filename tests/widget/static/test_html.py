@@ -1,4 +1,4 @@
-"""The page of its own: it opens from a file under a strict policy, and data stay data."""
+"""The exported page opens from a file under a strict policy, and never executes data."""
 
 import base64
 import hashlib

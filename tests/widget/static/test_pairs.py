@@ -1,4 +1,4 @@
-"""The page of a difference: both sides of each row, in tabs, from a file."""
+"""The exported page of a diff: both sides of each row, in tabs, from a file."""
 
 import base64
 import json

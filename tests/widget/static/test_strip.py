@@ -1,4 +1,4 @@
-"""What stays where no kernel runs."""
+"""The static view of a browser, shown where no kernel runs."""
 
 from __future__ import annotations
 

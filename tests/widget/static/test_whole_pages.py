@@ -1,4 +1,4 @@
-"""What is written to a file or a folder is there whole, or what was there stays."""
+"""Exports to a file or a folder are written completely, or leave the old content in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ resource = pytest.importorskip("resource", reason="Windows has no limits of a pr
 
 @contextlib.contextmanager
 def full_disk(limit=10_000):
-    """Let no file grow beyond some bytes: the closest thing to a full disk without one."""
+    """Limit the size of files: the closest thing to a full disk without one."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
