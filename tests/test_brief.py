@@ -1,4 +1,4 @@
-"""Messages show the beginning of a value, whatever it is."""
+"""Messages show the beginning of any value."""
 
 import tracemalloc
 from collections import deque

@@ -1,4 +1,4 @@
-"""The command line: what it prints, its JSON, its exit codes."""
+"""The command line: its output, JSON and exit codes."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def run_json(*args, code=0):
 
 
 def run_failing(*args):
-    """Run a command that is refused, and return its stderr."""
+    """Run a command that fails, and return its stderr."""
     done = runner.invoke(app, [str(a) for a in args])
     assert done.exit_code == 2, (done.output, done.exception)
     return done.stderr
@@ -288,16 +288,16 @@ def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, mo
     assert ds.verify()
     assert "merged" in run("log", "digits.lake")
     practice = ds.diff("practice", "main")
-    assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are there to be found
+    assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are intentional
 
 
 @pytest.fixture(scope="module", params=["plain.lake", "my $HOME's digits.lake"])
 def story(request, tmp_path_factory):
-    """Run the demo in a folder, also with a name that a shell would take apart."""
+    """Run the demo in a folder, also one whose name needs shell quoting."""
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as if it had been started by `uv run`
+        patch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as if started by `uv run`
         return folder, run_json("demo", request.param)
 
 
@@ -308,7 +308,7 @@ def test_each_command_that_the_demo_prints_works_when_pasted(story, number):
     command = found["next"][number]
     assert command.startswith(
         "uv run --extra demo "
-    )  # as the README's, which made this environment
+    )  # like the README's, which made this environment
     pasted = command.removeprefix("uv run --extra demo ")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {**os.environ, "PATH": path}

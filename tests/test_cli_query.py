@@ -1,4 +1,4 @@
-"""The command that asks a lake: tables, JSON, CSV, errors."""
+"""The command that queries a lake: tables, JSON, CSV and errors."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What is imported by each first step in a new process, since that is what the step takes."""
+"""Modules imported by each first step in a new process, since imports dominate its duration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEPS = {
     "query": "len(ds.query('SELECT * WHERE size > 1'))",
     "browse": "ds.browse()",
 }
-"""What is done one after the other, by name."""
+"""The steps, in order and by name."""
 
 SCRIPT = """
 import json, sys
@@ -47,7 +47,7 @@ print(json.dumps(loaded))
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Make a lake with a column of each kind of layout."""
+    """Make a lake with a column for each kind of layout."""
     ds = dl.create(str(tmp_path_factory.mktemp("cold") / "a.lake"), SCHEMA)
     rows = [
         {"image": np.full((8, 8, 3), i, "uint8"), "label": i % 2, "boxes": [[0, 0, 4, 4]],
@@ -62,7 +62,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(lake):
-    """Take the steps in a new process; return the modules that each of them has imported."""
+    """Run the steps in a new process; return the modules that each of them imported."""
     command = [sys.executable, "-W", "error", "-c", SCRIPT, json.dumps([lake, STEPS])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -70,7 +70,7 @@ def loaded(lake):
 
 
 def before(loaded, step):
-    """Return what has been imported when a step is done."""
+    """Return the modules imported by the end of a step."""
     names = list(loaded)[: list(loaded).index(step) + 1]
     return set().union(*(loaded[name] for name in names))
 

@@ -1,4 +1,4 @@
-"""What the settings of all tests promise."""
+"""Guarantees of the shared test settings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The pages of docs/: their Python runs, generated parts are current, links are well formed.
 
-A page is run from top to bottom, in a folder that has the lake of the tour. A block that cannot run
-stands below a comment: ``<!-- not run: needs a bucket -->``.
+Each page is run from top to bottom, in a folder that contains the lake of the tour. A block that
+cannot run is marked by a comment above it: ``<!-- not run: needs a bucket -->``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FRAMEWORKS = ("guides/train_pytorch.md", "guides/train_tensorflow.md", "guides/t
 
 
 def program(text: str) -> str:
-    """Return the Python of a page, each block on its own lines, so that errors name the line."""
+    """Return the Python of a page, each block on its original lines, so that errors name them."""
     lines = [""] * (text.count("\n") + 1)
     for block in BLOCK.finditer(text):
         if not block[1]:
@@ -62,7 +62,7 @@ def tour(tmp_path_factory):
 def folder(request, tour, tmp_path, monkeypatch):
     """Enter a folder with a copy of the lake of the tour."""
     shutil.copytree(tour / "flowers.lake", tmp_path / "flowers.lake")
-    request.getfixturevalue("registry")  # forgets the functions of the page
+    request.getfixturevalue("registry")  # unregisters the functions of the page
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""What a lake is like after the worst: killed writers, full disks, flipped bits, two at once."""
+"""Lakes after the worst: killed writers, full disks, flipped bits and concurrent writers."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo import Repository, Session
 
 KILLS = 50
-ROWS = 3  # of each commit
+ROWS = 3  # for each commit
 SECONDS = 30
 
 processes = multiprocessing.get_context("forkserver")
@@ -31,7 +31,7 @@ def make(url):
 
 
 def some_rows(writer, start):
-    """Return rows that can be told from their numbers; now and then one that fills a chunk."""
+    """Return rows whose values follow from their numbers; now and then one fills a chunk."""
     size = 4_300_000 if start % 15 == 0 else 2_000
     return {
         "writer": [writer] * ROWS,
@@ -52,7 +52,7 @@ def write_for_ever(url, started):
 
 
 def check_rows(ds, positions):
-    """Compare rows with what their numbers say."""
+    """Compare rows with the values that follow from their numbers."""
     for row in ds[positions]:
         assert row["data"] == bytes([row["x"] % 256]) * len(row["data"])
         assert row["parts"] == list(range(row["x"] % ROWS))
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
 
 @pytest.fixture
 def lost_reply(monkeypatch):
-    """Give a context in which the next commit succeeds, but its reply is lost."""
+    """Make the next commit succeed but lose its reply."""
 
     @contextlib.contextmanager
     def lose(error):
@@ -226,7 +226,7 @@ def test_edits_made_after_a_reply_was_lost_are_kept(tmp_path, lost_reply, again,
         other.append(some_rows("rival", 2 * ROWS))
         other.commit("rival")
     ds.append(some_rows("later", 3 * ROWS))
-    ds["x"][[0, 1]] = [300, 200]  # the first is one that the lost commit changed too
+    ds["x"][[0, 1]] = [300, 200]  # the first is one that the lost commit also changed
     ds.delete([2])
     if again == "rebase":
         ds.rebase()
@@ -268,7 +268,7 @@ def test_the_name_of_a_transaction_is_no_note_of_the_user(tmp_path):
 
 @pytest.fixture(scope="module")
 def sound_lake(tmp_path_factory):
-    """A lake of every layout, whose chunks are all in files of their own."""
+    """A lake of every layout, with all chunks in separate files."""
     folder = tmp_path_factory.mktemp("sound") / "sound.lake"
     rng = np.random.default_rng(0)
     n = 40
@@ -323,7 +323,7 @@ def test_any_flipped_bit_of_any_chunk_file_is_found(sound_lake, tmp_path):
 
 
 def is_found(folder: Path) -> bool:
-    """Tell whether opening or verifying a lake says that it is damaged, and where."""
+    """Tell whether opening or verifying a lake reports the damage and its place."""
     try:
         report = dl.open(str(folder)).verify()
     except dl.DamagedError:

@@ -1,4 +1,4 @@
-"""FORMAT.md is enough to read a lake: a script that knows nothing else reads every htype."""
+"""FORMAT.md suffices to read a lake: a script that knows nothing else reads every type."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ CASES = {
         None,
     ),
 }
-"""By column: its htype, six values, and what they read as: the same, or a mapping or function."""
+"""By column: its htype, six values, and the values read: the same, or a mapping or function."""
 
 
 def values_of(case, places):
@@ -355,7 +355,7 @@ def same(found, wanted):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Return a lake with every htype, and which values the rows of two of its versions have."""
+    """Return a lake with every htype, and the values of the rows of two of its versions."""
     url = str(tmp_path_factory.mktemp("format") / "all.lake")
     ds = dl.create(
         url, {name: case[0] for name, case in CASES.items()}, metadata={"made": "by a test"}
@@ -381,7 +381,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def readings(lake, tmp_path_factory):
-    """Return what the reader finds, by version."""
+    """Return the reader's results, by version."""
     url, versions, _ = lake
     return {version: read(url, version, tmp_path_factory.mktemp("read")) for version in versions}
 

@@ -1,4 +1,4 @@
-"""Lakes that were written once and kept: a later release reads them as they were meant."""
+"""Lakes written by released versions are read unchanged by later ones."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ HTYPES = {
     ),
     "sequence": (dl.Sequence("text", nullable=True), [["a", "b"], [], None]),
 }
-"""What format1-htypes.lake holds: by column its type, and its values."""
+"""Contents of format1-htypes.lake: its type and values by column."""
 
 
 @pytest.fixture
 def lake(tmp_path):
-    """Return a function that copies a golden lake to where it may be written to."""
+    """Return a function that makes a writable copy of a golden lake."""
     return lambda name: str(shutil.copytree(GOLDEN / name, tmp_path / name))
 
 
@@ -148,7 +148,7 @@ HISTORY = {
     "fix": {"label": [1, 1, 0], "caption": ["a", "b", LONG], "score": [0.5, 0.5, 0.5]},
     "v1": {"label": [0, 1, 0], "title": ["a", "b", LONG]},
 }
-"""What format1-history.lake holds: by version, values by column."""
+"""Contents of format1-history.lake: by version, values by column."""
 
 
 @pytest.mark.parametrize("version", HISTORY)

@@ -189,7 +189,7 @@ def test_a_name_on_s3_whose_reply_was_lost_is_there(options, kind):
     repository, tip = ds.handle.repository, ds.version
     create = getattr(repository, f"create_{kind}")
     create("twice", tip)
-    create("twice", tip)  # as the engine does that got no reply
+    create("twice", tip)  # like the engine when it got no reply
     ds.append(rows(0, 1, 10))
     with pytest.raises(dl.ExistsError, match="taken"):
         create("twice", ds.commit("another version"))
@@ -233,7 +233,7 @@ def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
 
 @pytest.fixture
 def old(monkeypatch):
-    """Take every session for one that is older than the grace period of a vacuum, however short."""
+    """Treat every session as older than a vacuum's grace period, however short."""
     monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_SPARED_AGE", timedelta(0))
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
@@ -352,7 +352,7 @@ def test_a_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing
 
 @pytest.fixture
 def at_work(monkeypatch):
-    """Return a vacuum that read the names long ago: what it does when it is waited for."""
+    """Return a vacuum that read the refs long ago, as if it had been waiting since."""
     todo = []
 
     def sleep(_):
@@ -401,7 +401,7 @@ def test_the_wait_for_a_vacuum_on_s3_ends_and_one_that_died_is_cleared(options, 
         assert list(ds.branches) == ["main"]
         assert dl.open(ds.url, storage_options=options).version == before
         assert ds.status().added == 2
-    with repository.announced(now - timedelta(minutes=2)):  # it spares what is younger
+    with repository.announced(now - timedelta(minutes=2)):  # it spares newer ones
         ds.commit("rows")
     left = pin_name(now - 1.01 * day).replace("_pin", "_vacuum") + "-0fffffffffff"
     repository.create_branch(left, repository.tip("main"))
@@ -423,7 +423,7 @@ NAMES = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambd
 
 
 def expiring(name, options):
-    """Return a handle at a version of a lake that no branch names any more."""
+    """Return a handle at a version of a lake that no branch refers to any more."""
     ds = lake(name, options)
     ds.append(rows(0, 1, 10))
     old = dl.open(ds.url, version=ds.commit("old"), storage_options=options)
@@ -462,7 +462,7 @@ def test_a_version_on_s3_that_a_vacuum_deletes_meanwhile_gets_no_name(
     options, endpoint, at_work, kind
 ):
     old, ds = expiring(f"unnamed-{kind}", options)
-    old.log()  # the engine remembers it
+    old.log()  # the engine caches it
     client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
     vacuum = ds.handle.repository.announced(datetime.now(UTC))
     vacuum.__enter__()
@@ -504,7 +504,7 @@ def test_a_version_on_s3_of_which_a_part_is_gone_gets_no_name(options, endpoint,
 
 @pytest.mark.parametrize("spare", ["0s", "59s", timedelta(minutes=9)])
 def test_a_vacuum_on_s3_that_spares_next_to_nothing_is_refused(options, endpoint, spare):
-    """A young commit does not look whether its chunks are still there."""
+    """A new commit does not check whether its chunks are still there."""
     name = f"spare-{spare}".replace(":", "-")
     ds = lake(name, options)
     ds.append(rows(0, 1, 5_000_000))
@@ -545,7 +545,7 @@ def test_views_that_others_save_meanwhile_on_s3_are_kept(options, monkeypatch):
 
 @contextlib.contextmanager
 def counted():
-    """Collect what the server is asked within."""
+    """Collect the requests to the server in this context."""
     found, log = [], logging.getLogger("werkzeug")
     handler, level = logging.Handler(), log.level
     handler.emit = lambda record: found.append(record.getMessage())
@@ -568,7 +568,7 @@ REQUESTS = {
     "tag": 16,
     "refresh": 4,
 }
-"""Most requests of each step; writing all figures down keeps them from growing unnoticed."""
+"""Maximum number of requests per step; exact figures keep them from growing unnoticed."""
 
 
 def test_each_step_on_s3_takes_so_many_requests(options, monkeypatch):

@@ -1,4 +1,4 @@
-"""Column types and codecs of other packages: found by their entry points, and checked."""
+"""Column types and codecs of other packages are found by their entry points and checked."""
 
 import json
 import os
@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "signal_type"
 
 @pytest.fixture
 def run(tmp_path):
-    """Run Python in a process that has the example's package installed, or not."""
+    """Run Python in a process with or without the example's package installed."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     installed = tmp_path / "installed"
     info = installed / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
@@ -157,7 +157,7 @@ def test_a_lake_whose_type_is_not_installed_says_so(run):
     assert "if the type comes from another package, install that" in said
 
 
-# ---- what entry points may be wrong about
+# ---- possible mistakes in entry points
 
 
 class Shifted(NumberCodec):
@@ -176,7 +176,7 @@ class Shifted(NumberCodec):
 
 
 class Unnamed(Htype):
-    """A type that has another name than its entry point."""
+    """A type whose name differs from its entry point."""
 
     name = "other"
 

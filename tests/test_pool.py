@@ -1,4 +1,4 @@
-"""Threads that do jobs: their order, their errors, what is left out, forks and the end."""
+"""Thread pools: order, errors, cancelled jobs, forks and shutdown."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def pool():
 
 
 def held(pool):
-    """Keep all threads of a pool busy; return what lets them go, and their jobs."""
+    """Keep all threads of a pool busy; return the function that releases them, and their jobs."""
     gate, begun = threading.Event(), threading.Semaphore(0)
 
     def wait():
@@ -64,7 +64,7 @@ def test_after_an_error_a_map_leaves_the_rest_out():
             alone.map(work, range(1000))
         gate.set()
         alone.submit(int).result()
-    assert done in ([], [1])  # it may have begun
+    assert done in ([], [1])  # it may have started
 
 
 def test_a_job_that_is_cancelled_before_it_begins_is_left_out(pool):

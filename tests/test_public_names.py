@@ -1,4 +1,4 @@
-"""What `import deeplake_lite` offers, and what it leaves alone until it is asked for."""
+"""The public names of `deeplake_lite`, and the modules that it imports lazily."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ HEAVY = (
 def test_every_public_name_is_there():
     assert sorted(dl._MODULES) == sorted(dl.__all__)
     for name in dl.__all__:
-        found = getattr(dl, name).__name__  # of query, a package that can be called
+        found = getattr(dl, name).__name__  # `query` is a callable package
         assert found.rpartition(".")[2] in (name, name.removeprefix("from_"))
 
 

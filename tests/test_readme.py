@@ -1,4 +1,4 @@
-"""What README.md says to type is what works."""
+"""The commands and code of README.md work."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_first_command_installs_no_framework_and_no_tool():
 
 
 def packages_of(name: str, extra: str, seen: set[str]) -> set[str]:
-    """Return what a package needs, and what those need."""
+    """Return a package's dependencies, direct and indirect."""
     for line in metadata.requires(name) or ():
         wanted = Requirement(line)
         package = canonicalize_name(wanted.name)

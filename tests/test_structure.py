@@ -1,4 +1,4 @@
-"""What keeps the layers apart: none of them knows a column type by its class."""
+"""The layers stay separate: none of them knows a column type by its class."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ LAYERS = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKA
 
 
 def checks_of_types(source):
-    """Return the lines that ask for the class of a column type, or for its name."""
+    """Return the lines that check the class of a column type, or its name."""
     tree = ast.parse(source)
     types = {
         alias.asname or alias.name
