@@ -82,7 +82,7 @@ def paint_of_a_cell(nb: Notebook, cell: int) -> float:
     )
 
 
-def test_from_the_cell_to_the_picture(race, report, notebook, wide_lake, rows):
+def test_time_from_running_a_cell_to_drawn_cards(race, report, notebook, wide_lake, rows):
     with notebook(opening(wide_lake), "w = ds.browse()\nw") as nb:
         nb.run(0)
         first = paint_of_a_cell(nb, 1)
@@ -157,7 +157,7 @@ def clicks(nb: Notebook) -> Figures:
     return ms(np.subtract(heard, down).tolist())
 
 
-def test_from_a_click_to_python(race, report, notebook, wide_lake, rows):
+def test_time_from_a_click_to_python(race, report, notebook, wide_lake, rows):
     observed = (
         "import json, time\nheard = []",
         "w.observe(lambda change: heard.append(time.time() * 1000), 'selected')",
@@ -193,7 +193,7 @@ def repaint(nb: Notebook, text: str) -> float:
     return nb.page.evaluate("() => window.__took")
 
 
-def test_from_enter_to_the_answer(race, report, notebook, wide_lake, rows):
+def test_time_from_enter_to_the_answer(race, report, notebook, wide_lake, rows):
     with notebook(opening(wide_lake, "w = ds.browse()\nw")) as nb:
         nb.run(0)
         nb.painted()

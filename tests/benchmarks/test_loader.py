@@ -123,7 +123,7 @@ def test_the_first_batch(race, report, written, count):
     report.add(f"open and first batch of {count:,} JPEGs, new process", rounds, at_most(400, "ms"))
 
 
-def test_what_a_batch_costs_by_itself(race, report, work, part):
+def test_overhead_per_batch(race, report, work, part):
     rows, folder = part(500_000), work / "tiny"
     run("write_rows", "tiny", folder, rows)
     rounds = race({OURS: measure("overhead", folder, rows)})
