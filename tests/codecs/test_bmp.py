@@ -44,18 +44,18 @@ def test_configuration_round_trips():
     check_config(CODEC)
 
 
-def test_pixels_come_back(pixels):
+def test_pixels_round_trip(pixels):
     kinds = ("grey", "rgb", "one pixel", "one row", "one column")
     check_encode_decode(CODEC, [pixels[kind] for kind in kinds])
 
 
-def test_what_bmp_cannot_hold_is_refused(pixels):
+def test_unsupported_pixels_are_refused(pixels):
     check_refuses(CODEC, [pixels[kind] for kind in ("grey alpha", "rgba", "uint16", "float32")])
     check_refuses(CODEC, [np.zeros((0, 2), UINT8), np.zeros((2, 2), bool)])
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA"])
-def test_modes_decode_to_what_pillow_gives(photo, oracle, file_of, mode):
+def test_all_modes_decode_as_in_pillow(photo, oracle, file_of, mode):
     data = file_of(Image.fromarray(photo[:, :125]).convert(mode), "BMP")
     check_file(CODEC, data, oracle(data))
 
@@ -67,7 +67,7 @@ def test_runs_of_pixels_decode(oracle, tell_size):
     check_cut_short(CODEC, data)
 
 
-def test_rows_from_the_top_and_few_bits_decode(oracle):
+def test_top_down_rows_and_low_bit_depths_decode(oracle):
     for data in (
         bmp(2, -2, 24, 0, bytes(range(16))),
         bmp(2, 2, 4, 0, bytes(range(8))),
@@ -93,7 +93,7 @@ def test_a_wrong_file_size_is_ignored(photo, oracle, file_of):
     check_file(CODEC, wrong + b"junk", oracle(data))
 
 
-def test_a_file_cut_short_anywhere_is_refused(photo, file_of):
+def test_truncated_file_is_refused(photo, file_of):
     for mode in ("1", "L", "P", "RGB", "RGBA"):
         check_cut_short(CODEC, file_of(Image.fromarray(photo[:9, :7]).convert(mode), "BMP"))
 
@@ -109,14 +109,14 @@ def test_a_file_cut_short_anywhere_is_refused(photo, file_of):
         (bmp(60_000, 60_000, 8, 1, RUNS), "decode to at most 2,147,483,648 bytes"),
     ],
 )
-def test_what_is_no_bmp_is_refused(data, message):
+def test_file_of_another_format_is_refused(data, message):
     with pytest.raises(InvalidValueError, match=message):
         CODEC.probe(data)
     with pytest.raises(DamagedError):
         CODEC.decode(data, (), UINT8)
 
 
-def test_runs_that_end_early_are_damage():
+def test_truncated_runs_are_damage():
     data = bmp(4, 200, 8, 1, RUNS)
     with pytest.raises(DamagedError, match="bytes of BMP do not decode"):
         CODEC.decode(data, (200, 4), UINT8)
