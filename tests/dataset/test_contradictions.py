@@ -64,7 +64,7 @@ READS = {
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_cells_that_contradict_their_type_are_errors_that_verify_lists(sound, tmp_path, forged):
+def test_cells_that_contradict_their_type_are_errors_listed_by_verify(sound, tmp_path, forged):
     changes, reason = FORGED[forged]
     name, url = COLUMNS[forged], str(shutil.copytree(sound, tmp_path / "a.lake"))
     forge(url, name, changes)

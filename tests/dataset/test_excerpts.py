@@ -90,7 +90,7 @@ def check_apart(kind, before, after):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-def test_a_difference_tells_two_values_apart(make_lake, kind):
+def test_excerpts_of_different_values_differ(make_lake, kind):
     diff = two_versions(make_lake, kind).diff("v1", "main")
     [line] = diff.to_pandas().itertuples()
     check_apart(kind, repr(line.before), repr(line.after))
@@ -103,7 +103,7 @@ def test_a_difference_tells_two_values_apart(make_lake, kind):
 
 
 @given(st.floats(width=64, allow_nan=False), st.sampled_from(["float16", "float32", "float64"]))
-def test_a_number_is_told_with_the_fewest_digits_that_read_as_it(number, dtype):
+def test_number_is_shown_with_the_fewest_digits_that_identify_it(number, dtype):
     with np.errstate(over="ignore"):
         value = np.dtype(dtype).type(number)
     said = dl.Scalar(dtype).to_words(value)
@@ -111,7 +111,7 @@ def test_a_number_is_told_with_the_fewest_digits_that_read_as_it(number, dtype):
 
 
 @given(st.text(max_size=400), st.text(max_size=400), st.text(max_size=400), st.integers(20, 200))
-def test_two_texts_that_differ_are_cut_to_where_they_do(same, a, b, width):
+def test_long_strings_are_cut_around_their_first_difference(same, a, b, width):
     before, after = cut_to_difference(same + a, same + b, width)
     assert (before == after) == (a == b)
     assert max(len(before), len(after)) <= width + 2

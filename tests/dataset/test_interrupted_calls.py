@@ -57,7 +57,7 @@ def in_another_thread(work):
 
 @pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_interrupted_edit_is_done_or_not_and_the_next_one_works(ds, edit, dirty):
+def test_interrupted_edit_is_done_or_undone_and_the_next_one_works(ds, edit, dirty):
     def reset():
         ds.discard()
         if dirty:
@@ -101,7 +101,7 @@ def test_an_interrupted_commit_leaves_no_lock_behind(ds):
     assert ds.verify()
 
 
-def test_an_interrupted_transaction_does_not_discard_edits_that_come_later(ds):
+def test_interrupted_transaction_does_not_discard_later_edits(ds):
     def work():
         with ds.transaction("k"):
             ds["k"][0] = 9

@@ -214,7 +214,7 @@ EDITS = [append, append_rows, update, set_cells, upsert, add_column, delete]
 @pytest.mark.parametrize(("failure", "error"), FAILURES)
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_edit_that_fails_anywhere_leaves_nothing(new_url, layout, edit, failure, error):
+def test_edit_that_fails_anywhere_changes_nothing(new_url, layout, edit, failure, error):
     handle = Handle(new_url(), layout)
     handle.append(7)
     number = 0
@@ -282,7 +282,7 @@ def refused_update(ds, good, bad):
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("edit", [refused_columns, refused_rows, broken_rows, refused_update])
 @pytest.mark.parametrize("layout", BAD)
-def test_a_batch_that_is_refused_late_leaves_room_for_large_writes(tmp_path, layout, edit):
+def test_batch_refused_late_does_not_block_large_writes(tmp_path, layout, edit):
     htype, value, bad = BAD[layout]
     url, good = str(tmp_path / "a.lake"), list(map(value, range(30)))
     ds = dl.create(url, {"v": htype})
@@ -303,7 +303,7 @@ def test_a_batch_that_is_refused_late_leaves_room_for_large_writes(tmp_path, lay
 
 @pytest.mark.parametrize("edit", ["append", "update"])
 @pytest.mark.parametrize("trial", range(6))
-def test_ctrl_c_at_any_moment_of_a_large_edit_leaves_all_of_it_or_nothing(tmp_path, edit, trial):
+def test_ctrl_c_during_a_large_edit_leaves_all_of_it_or_nothing(tmp_path, edit, trial):
     blobs = [some_bytes(i, 2**20) for i in range(12)]
     old = [1] * 12, [b"old"] * 12
     new = [2] * 12, blobs

@@ -76,7 +76,7 @@ def plain(values):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_what_is_read_after_an_interrupted_read_is_whole(url, name):
+def test_read_after_an_interrupted_read_is_complete(url, name):
     wanted, number, reached = plain(COLUMNS[name][1]), 0, True
     while reached:
         number += 1 + number // 2
@@ -90,7 +90,7 @@ def test_what_is_read_after_an_interrupted_read_is_whole(url, name):
     assert number > 1
 
 
-def test_an_interrupted_read_of_many_chunks_does_not_go_on_to_the_last(url):
+def test_interrupted_read_of_many_chunks_stops_early(url):
     ds, calls, read_whole = dl.open(url), count(), ChunkFiles.read_whole
 
     def interrupting(*args):

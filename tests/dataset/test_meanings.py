@@ -341,7 +341,7 @@ def plain(value):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_values_keep_their_meaning(way, sources, make_target):
+def test_values_preserve_their_meaning(way, sources, make_target):
     ds = make_target(CONVERTED)
     source = sources[0][
         [c for c in sources[0].columns if way not in TABLES or c != "class numbers"]
@@ -352,7 +352,7 @@ def test_values_keep_their_meaning(way, sources, make_target):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_values_without_an_equal_are_refused(way, sources, make_target):
+def test_values_without_an_equivalent_are_refused(way, sources, make_target):
     ds = make_target(REFUSED)
     named = {case for case, (of, *_) in REFUSED.items() if of.name == "class_label"}
     for case in REFUSED.keys() - (named if way in (*TABLES, ingest_columns) else set()):

@@ -96,7 +96,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
 @pytest.mark.parametrize(("edit", "call"), PAIRS)
-def test_an_edit_within_an_edit_is_refused_and_nothing_is_lost(ds, edit, call, dirty):
+def test_nested_edit_is_refused_and_nothing_is_lost(ds, edit, call, dirty):
     if dirty:
         ds.append({"k": [-1], "t": ["-1"]})
         ds.update([1], {"t": ["one"]})
@@ -113,7 +113,7 @@ def test_an_edit_within_an_edit_is_refused_and_nothing_is_lost(ds, edit, call, d
 
 @pytest.mark.parametrize("count", [4, ROWS])
 @pytest.mark.parametrize("call", ["refresh", "discard", "transaction", "append", "add_column"])
-def test_an_append_whose_generator_catches_the_refusal_keeps_all_rows(ds, call, count):
+def test_append_whose_generator_catches_the_refusal_keeps_all_rows(ds, call, count):
     def suppressed():
         with contextlib.suppress(dl.UncommittedError):
             CALLS[call](ds)
@@ -125,7 +125,7 @@ def test_an_append_whose_generator_catches_the_refusal_keeps_all_rows(ds, call, 
     check_consistent(ds)
 
 
-def test_values_may_be_computed_from_what_the_handle_has(ds):
+def test_values_may_be_computed_from_the_handle(ds):
     ds.append({"k": int(k) + len(ds), "t": ds["t"][i]} for i, k in enumerate(ds["k"][:]))
     assert ds["k"][:].tolist() == [0, 1, 2, 3, 4, 5]
     ds.add_column("n", "int64", compute=lambda row: len(ds) - int(row["k"]))
@@ -147,7 +147,7 @@ def test_a_generator_may_use_another_handle(ds):
     assert ds["k"][:].tolist() == other["k"][:].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_function_of_a_query_that_resets_the_handle_does_not_lose_what_is_appended(ds):
+def test_query_function_that_resets_the_handle_does_not_lose_appended_rows(ds):
     @dl.function(returns="int64")
     def resetting(k):
         if asked:

@@ -268,7 +268,7 @@ OF_COMMITTED = {
 
 
 @pytest.mark.parametrize("name", [*CALLS, *OF_COMMITTED])
-def test_what_is_handed_out_belongs_to_the_caller(url, name):
+def test_results_belong_to_the_caller(url, name):
     ds, call = dl.open(url), (CALLS | OF_COMMITTED)[name]
     known = frozen(call(ds))
     for _ in range(2):  # the second result may come from a cache
@@ -278,7 +278,7 @@ def test_what_is_handed_out_belongs_to_the_caller(url, name):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_handed_out_of_edits_belongs_to_the_caller(edited, name):
+def test_results_with_pending_edits_belong_to_the_caller(edited, name):
     known = frozen(CALLS[name](edited))
     for _ in range(2):
         assert scribble(CALLS[name](edited))
@@ -286,7 +286,7 @@ def test_what_is_handed_out_of_edits_belongs_to_the_caller(edited, name):
 
 
 @pytest.mark.parametrize("name", [n for n in CALLS if n.startswith("query") or n in WRITABLE])
-def test_arrays_that_are_handed_out_can_be_written_to(url, name):
+def test_returned_arrays_are_writable(url, name):
     ds = dl.open(url)
     for _ in range(2):
         assert not list(read_only(CALLS[name](ds)))
@@ -310,7 +310,7 @@ def read_only(value):
 # ---- arguments
 
 
-def test_what_is_handed_in_stays_the_callers(tmp_path):
+def test_arguments_still_belong_to_the_caller(tmp_path):
     """Writing into arrays after a call with them changes no row."""
     ds = make(str(tmp_path / "in.lake"))
     given = values(3)
@@ -332,7 +332,7 @@ def test_what_is_handed_in_stays_the_callers(tmp_path):
 
 
 @pytest.mark.parametrize("per", ["row", "block"])
-def test_functions_may_write_into_what_they_are_given(url, per):
+def test_functions_may_write_into_their_arguments(url, per):
     def scrawl(x, y):
         for part in (x, y) if per == "row" else (*x, *y):
             part[...] = 0

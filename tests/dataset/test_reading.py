@@ -44,17 +44,17 @@ def ds(tmp_path):
         lambda ds: list(ds["image"]),
     ],
 )
-def test_a_damaged_cell_is_named_by_column_and_row(ds, read):
+def test_damaged_cell_is_reported_by_column_and_row(ds, read):
     with pytest.raises(dl.DamagedError, match=r"^column 'image', row 70: .*ds\.verify\(\)"):
         read(ds)
 
 
-def test_a_damaged_item_is_named_by_its_row(ds):
+def test_damaged_item_is_reported_by_row(ds):
     with pytest.raises(dl.DamagedError, match="column 'frames', row 70: "):
         ds["frames"][:]
 
 
-def test_a_view_counts_its_own_rows(ds):
+def test_view_reports_its_own_row_numbers(ds):
     with pytest.raises(dl.DamagedError, match="column 'image', row 10 of the view: "):
         ds[60:90]["image"][:]
 

@@ -48,7 +48,7 @@ def small_and_large(tmp_path_factory):
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_update_writes_the_chunks_that_it_changes_whatever_the_size_of_the_lake(
+def test_update_writes_only_the_chunks_it_changes_whatever_the_size_of_the_lake(
     small_and_large, kind, rows
 ):
     sizes, counts = [], []
