@@ -28,7 +28,7 @@ def named(number):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_cell_ran_without_a_warning(path):
+def test_every_cell_ran_without_warnings(path):
     assert all(cell["execution_count"] for cell in cells(path))
     for cell in cells(path):
         for output in cell["outputs"]:
@@ -41,11 +41,11 @@ def test_the_quickstart_ends_with_the_browser():
     assert shown(named("01"), kind="text/html")[-1][0].endswith(".browse()")
 
 
-def test_training_shows_what_a_batch_looks_like():
+def test_training_shows_a_batch():
     assert shown(named("03"), kind="image/png")
 
 
-def test_the_frozen_browser_and_the_difference_show_the_rows_that_the_text_names():
+def test_static_browser_and_diff_show_the_rows_named_in_the_text():
     pages = shown(named("04"), kind="text/html")
     frozen = next("".join(html) for source, html in pages if "LIMIT 24" in source)
     assert frozen.count("<img") == 24
