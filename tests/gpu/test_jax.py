@@ -48,7 +48,7 @@ def test_batches_of_all_types_equal_those_of_numpy():
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-def test_memory_is_not_used_again_while_the_gpu_reads_it(ds, sharded):
+def test_memory_is_not_reused_while_the_gpu_reads_it(ds, sharded):
     sharding = NamedSharding(Mesh(np.array([gpu()]), "d"), PartitionSpec("d")) if sharded else None
 
     @jax.jit
@@ -68,7 +68,7 @@ def test_memory_is_not_used_again_while_the_gpu_reads_it(ds, sharded):
         assert sorted(seen[:, 0]) == list(range(ROWS))
 
 
-def test_an_array_may_be_donated(ds):
+def test_array_may_be_donated(ds):
     double = jax.jit(lambda x: x * 2, donate_argnums=0)
     for number, batch in enumerate(ds.jax(8)):
         expected = [2 * i for i in range(8 * number, 8 * number + 8)]
