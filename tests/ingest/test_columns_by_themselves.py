@@ -89,7 +89,7 @@ def appended(htype: Any, column: Any) -> dl.Dataset:
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_a_column_of_arrow(name: str) -> None:
+def test_arrow_column_is_read_the_same_alone_in_a_frame_and_appended(name: str) -> None:
     column = ARRAYS[name]
     there = into("a")
     alone = outcome(lambda: dl.from_arrays({"x": column}, **there))
@@ -100,7 +100,7 @@ def test_a_column_of_arrow(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERIES)
-def test_a_column_of_pandas(name: str) -> None:
+def test_pandas_column_is_read_the_same_alone_in_a_frame_and_appended(name: str) -> None:
     column = SERIES[name]
     there = into("a")
     alone = outcome(lambda: dl.from_arrays({"x": column}, **there))
@@ -110,7 +110,7 @@ def test_a_column_of_pandas(name: str) -> None:
         assert alone == outcome(lambda: appended(htype, column))
 
 
-def test_a_column_that_a_lake_exported_comes_back() -> None:
+def test_exported_column_round_trips() -> None:
     ds = dl.create("memory://alone-d", {"x": dl.Array("int32", (2, 3))}, overwrite=True)
     ds.append({"x": np.arange(12).reshape(2, 2, 3)})
     back = dl.from_arrays({"x": ds.to_arrow()["x"]}, **into("e"))
