@@ -80,7 +80,7 @@ def make(request, numbers):
         source.loader.close()
 
 
-def test_an_unused_iterator_takes_no_epoch_and_drops_no_state(make):
+def test_unused_iterator_consumes_no_epoch_and_drops_no_state(make):
     expected, source = make(), make()
     epochs = [list(expected) for _ in range(2)]
     assert epochs[0] != epochs[1]
@@ -109,7 +109,7 @@ def test_an_unused_iterator_takes_no_epoch_and_drops_no_state(make):
     assert list(source) == epochs[1]
 
 
-def test_a_state_that_is_loaded_after_iter_counts(make):
+def test_state_loaded_after_iter_takes_effect(make):
     source = make()
     whole = list(source)
     source.loader.set_epoch(0)
@@ -136,7 +136,7 @@ def test_two_iterators_are_two_epochs_in_the_order_of_their_first_batches(make):
     assert list(source) == epochs[2]
 
 
-def test_an_abandoned_iterator_is_one_epoch(make):
+def test_abandoned_iterator_is_one_epoch(make):
     expected = make()
     epochs = [list(expected) for _ in range(2)]
     source = make()
@@ -153,7 +153,7 @@ def test_an_abandoned_iterator_is_one_epoch(make):
 # ---- DataLoaders over our datasets
 
 
-def test_an_unused_iterator_over_a_dataset_drops_no_state(numbers):
+def test_unused_iterator_over_a_dataset_drops_no_state(numbers):
     dataset, again = (numbers.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
     whole = [int(sample["x"]) for sample in dataset]
     samples = iter(dataset)
@@ -171,7 +171,7 @@ def test_an_unused_iterator_over_a_dataset_drops_no_state(numbers):
     assert sorted(int(sample["x"]) for sample in again) == sorted(whole)
 
 
-def test_two_iterators_over_a_dataset_count_by_themselves(numbers):
+def test_two_iterators_over_a_dataset_count_independently(numbers):
     dataset = numbers.pytorch_dataset("iterable", shuffle=True)
     first, second = iter(dataset), iter(dataset)
     for _ in range(5):
@@ -185,7 +185,7 @@ def test_two_iterators_over_a_dataset_count_by_themselves(numbers):
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")  # torchdata 0.11
-def test_a_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
+def test_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
     def make():
         dataset = numbers.pytorch_dataset("iterable", shuffle=True)
         return StatefulDataLoader(dataset, batch_size=4)
@@ -226,7 +226,7 @@ class Seen(lightning.LightningModule):
 
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
-def test_lightning_trains_from_epoch_0_and_resumes_what_was_loaded(numbers):
+def test_lightning_trains_from_epoch_0_and_resumes_from_the_loaded_state(numbers):
     expected = numbers.pytorch(BATCH, **OPTIONS)
     epochs = [[rows_of(batch) for batch in expected] for _ in range(3)]
 

@@ -123,7 +123,7 @@ def cache_folder(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 @pytest.mark.parametrize("batch_size", [5])
-def test_what_is_written_into_a_batch_changes_no_other(ds, batch_size, options):
+def test_writing_into_a_batch_changes_no_other(ds, batch_size, options):
     expected = [plain(batch) for batch in ds.batches(batch_size, **options)]
     loader, spoilt = ds.batches(batch_size, **options), 0
     for _ in range(3):
@@ -140,7 +140,7 @@ def as_stored(ds):
     return {name: plain(again[name][:]) for name in SCHEMA}
 
 
-def test_a_transform_that_writes_in_place_changes_no_later_epoch(ds):
+def test_transform_that_writes_in_place_changes_no_later_epoch(ds):
     def spoiling(sample):
         out = {"x": int(sample["x"])}
         spoil(sample)
@@ -214,7 +214,7 @@ def overwrite(array):
 
 @pytest.mark.parametrize("options", [{}, {"cache": "decoded"}, {"cache": "disk"}], ids=str)
 @pytest.mark.parametrize("exporter", ["tensorflow", "jax"])
-def test_memory_that_frameworks_share_is_the_batches_own(ds, exporter, options):
+def test_memory_shared_with_frameworks_belongs_to_the_batch(ds, exporter, options):
     columns = [name for name in SCHEMA if name not in ("meta", "sizes", "outlines")]
 
     def epoch():

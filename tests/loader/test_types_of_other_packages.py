@@ -97,7 +97,7 @@ def ds(install, make_lake):
 
 
 @pytest.mark.parametrize("cache", ["encoded", "decoded"])
-def test_coordinates_and_masks_follow_their_image_to_another_size(ds, cache):
+def test_coordinates_and_masks_follow_their_resized_image(ds, cache):
     loader = ds.batches(2, size=(16, 8), cache=cache)
     for batch in (next(iter(loader)) for _ in range(2)):
         assert batch["scan"].shape == (2, 16, 8)
@@ -109,7 +109,7 @@ def test_coordinates_and_masks_follow_their_image_to_another_size(ds, cache):
         assert np.argwhere(batch["region"][0]).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
-def test_frameworks_take_them(ds):
+def test_frameworks_accept_them(ds):
     import torch
 
     batch = next(iter(ds.pytorch(2, size=(16, 8))))
@@ -124,6 +124,6 @@ def test_reports_know_images_and_classes(ds):
     assert situation.images == {"scan": "raw", "region": "mask"}
 
 
-def test_views_that_have_them_are_mixed(ds):
+def test_views_with_foreign_types_can_be_mixed(ds):
     batch = next(iter(dl.mix([(ds, 1), (ds, 1)]).batches(4, columns=["grade", "scan"])))
     assert sorted(batch["grade"].tolist()) == [0, 0, 2, 2]
