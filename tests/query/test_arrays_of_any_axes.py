@@ -96,14 +96,14 @@ def test_operators_broadcast_row_by_row(ds: dl.Dataset, pair: tuple[str, str]) -
 
 
 @pytest.mark.parametrize("form", OF_ONE)
-def test_functions_of_one_keep_or_drop_axes(ds: dl.Dataset, form: str) -> None:
+def test_unary_functions_keep_or_drop_axes(ds: dl.Dataset, form: str) -> None:
     of, computed = OF_ONE[form], form.format("({} + {})")
     check(ds, form.format("{}[None]"), lambda x: of(x[None]), "a")
     check(ds, computed, lambda x, y: of(x + y), "a", "fixed")
     check(ds, form.format("({} > {})"), lambda x, y: of((x > y) * 1), "a", "fixed")
 
 
-def test_numbers_computed_from_pictures_still_have_two_or_three_axes() -> None:
+def test_numbers_computed_from_images_still_have_two_or_three_axes() -> None:
     ds = dl.create("memory://any-pictures", {"image": dl.Image("png")})
     ds.append({"image": [np.full((3, 4), 7, "u1"), np.full((3, 4, 3), 9, "u1"),
                          np.full((3, 4, 4), 9, "u1")]})  # fmt: skip

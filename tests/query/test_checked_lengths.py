@@ -62,7 +62,7 @@ def of_table(call: str, table: str) -> str:
 
 @pytest.mark.parametrize("clause", CLAUSES)
 @pytest.mark.parametrize("call", CHECKED)
-def test_checked_functions_stand_in_every_clause(ds, call, clause):
+def test_checked_functions_work_in_every_clause(ds, call, clause):
     known = CLAUSES[clause]
     expected = CHECKED[call] if known is None else CHECKED[call][:1] if known == "first" else known
     query = clause.format(call, call, x=of_table(call, "x"), y=of_table(call, "y"))
@@ -71,7 +71,7 @@ def test_checked_functions_stand_in_every_clause(ds, call, clause):
 
 @pytest.mark.parametrize("part", ["PARTITION BY {}", "ORDER BY {}", "PARTITION BY id ORDER BY {}"])
 @pytest.mark.parametrize("call", CHECKED)
-def test_over_takes_them_or_says_what_to_do(ds, call, part):
+def test_over_accepts_them_or_says_what_to_do(ds, call, part):
     query = f"SELECT COUNT(*) OVER ({part.format(call)}) AS a"
     if call.startswith(TAKEN):
         assert len(ds.query(query)) == 2
@@ -88,7 +88,7 @@ def test_over_takes_them_or_says_what_to_do(ds, call, part):
         "LENGTH(REPEAT(s, id))": "REPEAT(s, id)",
     }.items(),
 )  # fmt: skip
-def test_the_message_names_what_is_checked(ds, key, named):
+def test_message_names_what_is_checked(ds, key, named):
     inner = "FROM (SELECT id, REPEAT(s, 2) AS s, REPEAT(t, 2) AS t FROM dataset)"
     for clause in ("ORDER BY", "PARTITION BY"):
         if clause == "ORDER BY" or "DESC" not in key:

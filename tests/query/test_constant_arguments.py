@@ -80,7 +80,7 @@ def check(found, expected):
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.parametrize("form", ["d", "r", "n"])
-def test_a_constant_beside_a_column_is_the_same_for_every_row(ds, expression, form):
+def test_constant_argument_is_the_same_for_every_row(ds, expression, form):
     names = sorted({*re.findall(r"\{(\w)\}", expression)})
     columns = {n: f"{form}{n}" if f"{form}{n}" in ds.columns else f"d{n}" for n in names}
     expected = values(ds, expression.format(**columns))
@@ -94,7 +94,7 @@ def test_a_constant_beside_a_column_is_the_same_for_every_row(ds, expression, fo
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("value", ["ds", "ns", "LEN(rv)", "ds + 0", "rv[0]"])
-def test_contains_looks_for_each_rows_value(ds, value, count):
+def test_contains_searches_for_each_rows_value(ds, value, count):
     rows = ds[[0, 1, 2, 3] if count == 4 else list(range(count))]
     wanted = values(rows, value)
     found = values(rows, f"CONTAINS($l, {value})", {"l": [7, 2, 1, 0]})
@@ -103,6 +103,6 @@ def test_contains_looks_for_each_rows_value(ds, value, count):
     assert len(chosen) == sum(v is True or v is np.True_ or bool(v) for v in found if v is not None)
 
 
-def test_contains_in_a_join(ds):
+def test_contains_works_in_a_join(ds):
     text = "SELECT a.ds AS i FROM dataset a JOIN dataset b ON CONTAINS([0, 2], a.ds) AND b.dt = 7"
     assert sorted(ds.query(text)["i"][:].tolist()) == [0, 0, 2]

@@ -34,7 +34,7 @@ STEP = 5
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_answers_or_says_why_not(ds, form):
+def test_column_and_constant_give_an_answer_or_our_error(ds, form):
     rows, answered = ds[:8], 0
     for number, column in enumerate(COLUMNS):
         for constant in CONSTANTS[(number + FORMS.index(form)) % STEP :: STEP]:

@@ -78,14 +78,14 @@ def _mirrored(ds: dl.Dataset, sign: str, number: Any) -> Any:
      "CASE f WHEN 0.1 THEN TRUE ELSE FALSE END", "f IS NOT DISTINCT FROM $x",
      "NULLIF(f, 0.1) IS NULL"],
 )  # fmt: skip
-def test_every_comparison_rounds_alike(ds, condition):
+def test_every_comparison_rounds_the_same_way(ds, condition):
     rows = ds.query(
         f"SELECT ROW_NUMBER() AS x WHERE {condition}", {"x": 0.1} if "$" in condition else {}
     )
     assert rows["x"][:].tolist() == [0]
 
 
-def test_arrays_and_lists_are_compared_as_they_are(ds):
+def test_arrays_and_lists_are_compared_without_rounding(ds):
     column = ds["f"][:]
     for other in ([0.1] * len(STORED), np.full(len(STORED), 0.1)):
         assert (ds["f"] == other).tolist() == (column == other).tolist()

@@ -74,20 +74,26 @@ def check(ds: dl.Dataset, form: str, column: str, text: str, *, is_exact: bool) 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", TIMES)
 @pytest.mark.parametrize("column", ["t_D", "t_s", "t_ms", "t_us", "t_ns", "(t_s + INTERVAL 0 DAY)"])
-def test_times(ds: dl.Dataset, column: str, text: str, form: str) -> None:
+def test_times_are_read_to_the_last_digit(
+    ds: dl.Dataset, column: str, text: str, form: str
+) -> None:
     check(ds, form, column, text, is_exact=TIMES[text])
 
 
 @pytest.mark.parametrize("form", ["{x} = {text}", "{text} = {x}", "{x} < {text}"])
 @pytest.mark.parametrize("text", TIMES)
-def test_times_beside_arrays(ds: dl.Dataset, text: str, form: str) -> None:
+def test_times_next_to_arrays_are_read_to_the_last_digit(
+    ds: dl.Dataset, text: str, form: str
+) -> None:
     check(ds, form, "v", text, is_exact=TIMES[text])
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", SPANS)
 @pytest.mark.parametrize("column", ["td", "(td + td - td)"])
-def test_durations(ds: dl.Dataset, column: str, text: str, form: str) -> None:
+def test_durations_are_read_to_the_last_digit(
+    ds: dl.Dataset, column: str, text: str, form: str
+) -> None:
     check(ds, form, column, text, is_exact=SPANS[text])
 
 
@@ -105,22 +111,22 @@ def test_durations(ds: dl.Dataset, column: str, text: str, form: str) -> None:
         "TIMESTAMP '2020-02-29 00:00:00.0000000009'",
     ],
 )
-def test_casts(ds: dl.Dataset, query: str) -> None:
+def test_casts_are_read_to_the_last_digit(ds: dl.Dataset, query: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"must be a whole number of (nano|micro)seconds"):
         ds.query(f"SELECT {query} AS x")["x"][:]
 
 
 @pytest.mark.parametrize("text", ["2020/02/29 00:00:00.4", "2020-2-29 0:00:00.4"])
-def test_a_fraction_in_another_form_is_refused(ds: dl.Dataset, text: str) -> None:
+def test_fraction_in_another_form_is_refused(ds: dl.Dataset, text: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="A string compared with times must be a time"):
         ds.query(f"SELECT t_s = '{text}' AS x")
     assert ds.query(f"SELECT t_s = '{text[:-2]}' AS x")["x"][:].tolist() == [True]
 
 
-def test_an_hour_of_one_digit_is_no_time_zone(ds: dl.Dataset) -> None:
+def test_one_digit_hour_is_not_a_time_zone(ds: dl.Dataset) -> None:
     assert ds.query("SELECT t_s = '2020-02-29T0:00' AS x")["x"][:].tolist() == [True]
 
 
-def test_a_cast_in_another_form_of_time_zone_compares(ds: dl.Dataset) -> None:
+def test_cast_with_another_form_of_time_zone_compares(ds: dl.Dataset) -> None:
     found = ds.query("SELECT t_s WHERE t_s < CAST('2030-01-01 00:00:00+00' AS TIMESTAMPTZ)")
     assert len(found) == 1

@@ -110,7 +110,7 @@ def check_message(error: LakeError, case: str) -> None:
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_functions_and_operators_of_some_types(part):
+def test_functions_and_operators_with_some_types(part):
     """Each query of the table meets one type; each part runs one query in eight."""
     answered = 0
     for at, query in islice(enumerate(QUERIES), part, None, 8):
@@ -120,7 +120,7 @@ def test_functions_and_operators_of_some_types(part):
 
 
 @pytest.mark.parametrize("query", CLAUSES)
-def test_clauses_of_every_type(query):
+def test_clauses_with_every_type(query):
     for name in TYPES:
         check(query, name)
 

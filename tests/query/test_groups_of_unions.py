@@ -70,7 +70,7 @@ def groups(ds: dl.Dataset, name: str, source: str) -> list[int]:
 
 @pytest.mark.parametrize("union", ["ds", *UNIONS], ids=["direct", "none", "half", "all", "three"])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_union_of_unchanged_columns_has_their_groups(
+def test_union_of_unchanged_columns_has_the_same_groups(
     ds: dl.Dataset, name: str, union: str
 ) -> None:
     source = union if union == "ds" else f"({union.format(name)})"
@@ -85,7 +85,7 @@ def test_computed_values_have_the_same_groups(ds: dl.Dataset, name: str) -> None
             assert set(groups(ds, name, within)) == {COLUMNS[name][2]}, (computed, source)
 
 
-def test_pixels_are_compared_where_a_side_is_computed(ds: dl.Dataset) -> None:
+def test_pixels_are_compared_if_a_side_is_computed(ds: dl.Dataset) -> None:
     computed = "(SELECT image + 0 AS image FROM ds)"
     assert len(ds.query(f"SELECT DISTINCT image FROM {computed}")) == 1
     both = f"(SELECT 0 AS id, image FROM ds UNION ALL SELECT 1, image FROM {computed})"

@@ -105,7 +105,9 @@ VALUES = [
 
 @pytest.mark.parametrize("form", VALUES)
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_a_column_of_both_is_exact_or_an_error(pair: tuple[str, str], form: str) -> None:
+def test_column_of_integers_and_floats_is_exact_or_an_error(
+    pair: tuple[str, str], form: str
+) -> None:
     ds, _ = lake(pair)
     for i in INTEGERS[pair[0]]:
         query = f"SELECT {form} AS x WHERE i = {i} LIMIT 1"
@@ -116,7 +118,7 @@ def test_a_column_of_both_is_exact_or_an_error(pair: tuple[str, str], form: str)
                 ds.query(query)
 
 
-def test_a_union_of_both_is_exact_or_an_error() -> None:
+def test_union_of_integers_and_floats_is_exact_or_an_error() -> None:
     ds, _ = lake(("int64", "float32"))
     assert {*column(ds, "SELECT i AS x WHERE i = 5 UNION SELECT f WHERE f = 5")} == {5.0}
     with pytest.raises(dl.QueryTypeError, match=r"CAST the integers AS DOUBLE(.|\n)*\^"):

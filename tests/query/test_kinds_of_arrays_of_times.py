@@ -61,7 +61,7 @@ def told(view):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_queries_give_the_same_of_every_kind(dtype):
+def test_queries_give_the_same_result_for_every_kind(dtype):
     ds = lake(dtype)
     time = ds["dense"][0][0]
     for text in [*(f"SELECT {e} AS y" for e in EXPRESSIONS), *QUERIES]:
@@ -72,7 +72,7 @@ def test_queries_give_the_same_of_every_kind(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_times_do_not_have_is_refused_of_every_kind(dtype):
+def test_unsupported_operations_are_refused_for_every_kind(dtype):
     ds = lake(dtype)
     for text in REFUSED:
         for name in ["dense", *KINDS]:

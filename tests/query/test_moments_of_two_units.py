@@ -66,7 +66,7 @@ def test_columns_of_two_units_compare_by_time(ds, a, b):
 
 
 @pytest.mark.parametrize("unit", UNITS[:-1])
-def test_rows_are_joined_by_moments_of_two_units(ds, unit):
+def test_rows_are_joined_by_times_of_two_units(ds, unit):
     found = ds.query(
         f"SELECT a.{unit} AS x, b.ns AS y FROM dataset AS a JOIN dataset AS b ON a.{unit} = b.ns"
     )

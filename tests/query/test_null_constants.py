@@ -33,7 +33,7 @@ def ds():
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("form", [*ARITHMETIC, *COMPARED])
 @pytest.mark.parametrize("name", ["v", "r"])
-def test_what_is_computed_of_a_null_constant_is_null(ds, name, form, null):
+def test_expression_with_a_null_constant_is_null(ds, name, form, null):
     for sides in ((name, null), (null, name)):
         column = ds.query(f"SELECT {form.format(*sides)} AS y", NULLS[null])["y"]
         assert column.htype.nullable
@@ -42,7 +42,7 @@ def test_what_is_computed_of_a_null_constant_is_null(ds, name, form, null):
 
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_no_row_is_equal_to_a_null_constant_and_none_differs_from_it(ds, name, null):
+def test_no_row_is_equal_to_or_different_from_a_null_constant(ds, name, null):
     for form in ("ANY({} = {})", "NOT ANY({} = {})", "ANY({} <> {})", "ALL({} = {})"):
         found = ds.query(f"SELECT v WHERE {form.format(name, null)}", NULLS[null])
         assert len(found) == 0, form
@@ -50,6 +50,6 @@ def test_no_row_is_equal_to_a_null_constant_and_none_differs_from_it(ds, name, n
 
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("text", ["CLIP(v, {}, 1)", "v BETWEEN {} AND 1", "CONTAINS(t, {})"])
-def test_functions_of_tensors_give_null_for_a_null_constant(ds, text, null):
+def test_functions_of_tensors_return_null_for_a_null_constant(ds, text, null):
     found = ds.query(f"SELECT {text.format(null)} AS y", NULLS[null])["y"][:]
     assert np.ma.getmaskarray(found).all()

@@ -23,7 +23,7 @@ def lake(make_lake):
 
 @pytest.mark.parametrize("name", ["x", "axis", "y"])
 @pytest.mark.parametrize("form", ["{} = 1", '"{}" = 1', "ds.{} = 1", "{} == 1", "({} = 1)"])
-def test_the_first_argument_is_a_comparison(lake, name, form):
+def test_equality_in_the_first_argument_is_a_comparison(lake, name, form):
     equal, text = X == 1, form.format(name)
     for call, expected in {
         "ANY": equal.any(axis=1), "ALL": equal.all(axis=1), "ALL_STRICT": equal.all(axis=1),
@@ -36,7 +36,7 @@ def test_the_first_argument_is_a_comparison(lake, name, form):
 
 
 @pytest.mark.parametrize("entry", sorted({e.name for e in REGISTRY.values()}))
-def test_no_function_takes_a_comparison_of_columns_for_its_first_argument(lake, entry):
+def test_no_function_mistakes_a_comparison_of_columns_for_an_option(lake, entry):
     """A call gives the same result with parentheses around the comparison, or is refused."""
 
     def outcome(argument):

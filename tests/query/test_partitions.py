@@ -186,12 +186,12 @@ def check_trial(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_parts_of_a_lake_make_up_the_lake(seed):
+def test_partitions_of_a_lake_make_up_the_lake(seed):
     check_trial(seed)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_each_column_is_grouped_and_compared_alike_in_every_clause(name):
+def test_each_column_is_grouped_and_compared_the_same_in_every_clause(name):
     check_column(make_lake(Random(name)), "i = 1", name)
 
 
@@ -204,7 +204,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize("size", [1, 5])
-def test_conditions_of_all_steps_go_together(size):
+def test_conditions_of_all_steps_are_combined(size):
     ds = make_lake(Random(1))
     alone = [set(ask(ds, f"SELECT k WHERE {step}")["k"][:].tolist()) for step in STEPS]
     for chosen in product([False, True], repeat=len(STEPS)):

@@ -145,7 +145,7 @@ def planned(tree: exp.Query, ds: dl.Dataset) -> str:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_no_part_of_a_query_is_without_effect(ds: dl.Dataset, query: str) -> None:
+def test_no_part_of_a_query_is_ignored(ds: dl.Dataset, query: str) -> None:
     whole = planned(parse(query), ds)
     assert "Error(" not in whole
     tree = parse(query)
@@ -159,7 +159,7 @@ def test_no_part_of_a_query_is_without_effect(ds: dl.Dataset, query: str) -> Non
         assert planned(copy, ds) != whole, (node.key, name, copy.sql(dialect.Lakes))
 
 
-def test_the_queries_have_all_parts() -> None:
+def test_queries_contain_all_parts() -> None:
     seen = {(node.key, name) for query in QUERIES for node, name in parts(parse(query))}
     known = {(key, name) for key, names in PARTS.items() for name in names}
     assert known - seen - IMPLIED == set()
@@ -193,7 +193,7 @@ JOINS = {
 
 
 @pytest.mark.parametrize("query", JOINS)
-def test_what_is_asked_is_joined_where_from_is_left_out(ds: dl.Dataset, query: str) -> None:
+def test_queried_dataset_is_joined_if_from_is_omitted(ds: dl.Dataset, query: str) -> None:
     found, expected = ds.query(query), ds.query(JOINS[query])
     assert [*map(dict, found)] == [*map(dict, expected)]
 
@@ -213,11 +213,11 @@ def test_what_is_asked_is_joined_where_from_is_left_out(ds: dl.Dataset, query: s
         ("SELECT * FROM ((SELECT id FROM dataset) SAMPLE BY id) t", "SAMPLE BY must end the outermost query"),
     ],
 )  # fmt: skip
-def test_joins_that_mean_nothing_are_refused(ds: dl.Dataset, query: str, message: str) -> None:
+def test_meaningless_joins_are_refused(ds: dl.Dataset, query: str, message: str) -> None:
     with pytest.raises(LakeError, match=rf"{message}(.|\n)*\^"):
         ds.query(query)
 
 
-def test_a_name_may_be_a_word_of_joins(ds: dl.Dataset) -> None:
+def test_name_may_be_a_keyword_of_joins(ds: dl.Dataset) -> None:
     assert ds.query("SELECT id left").columns == ("left",)
     assert ds.query("SELECT id AS left JOIN dataset b USING (id)").columns == ("left",)

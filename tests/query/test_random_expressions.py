@@ -140,7 +140,7 @@ def small(e: Expression) -> bool:
 
 
 @given(expressions.filter(small))
-def test_an_expression_is_what_numpy_makes_of_it(e):
+def test_expression_agrees_with_numpy(e):
     found = values_of(lake().query(f"SELECT {e.text} AS x"))["x"]
     assert len(found) == ROWS
     for got, wanted in zip(found, e.value, strict=True):
@@ -166,7 +166,7 @@ def test_rows_sort_by_an_expression(e):
 
 
 @given(expressions.filter(small).map(condition))
-def test_rows_are_chosen_by_an_expression(e):
+def test_rows_are_selected_by_an_expression(e):
     found = lake().query(f"SELECT a, b WHERE {e.text}")
     assert values_of(found)["b"] == [float(b) for b, v in zip(B, e.value, strict=True) if v]
 
@@ -178,5 +178,5 @@ def test_rows_are_chosen_by_an_expression(e):
         ("(f[1:] - MEAN(f))[..., ::-1]", (FLOATS[:, 1:].T - FLOATS.mean((1, 2))).T[..., ::-1]),
     ],
 )
-def test_some_expressions_by_hand(text, expected):
+def test_some_handwritten_expressions(text, expected):
     assert same(values_of(lake().query(f"SELECT {text} AS x"))["x"], list(expected))

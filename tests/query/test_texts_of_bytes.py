@@ -15,7 +15,7 @@ from deeplake_lite.errors import QueryTypeError
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("source", ["ds", "(SELECT b FROM ds UNION ALL SELECT b FROM ds)"])
-def test_bytes_are_no_text(call, source):
+def test_bytes_are_not_strings(call, source):
     ds = dl.create("memory://texts-of-bytes", {"b": dl.Bytes()}, overwrite=True)
     ds.append({"b": [b"\xff", b"\\xFF"]})
     with pytest.raises(QueryTypeError, match="bytes"):

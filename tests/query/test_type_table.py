@@ -684,6 +684,6 @@ COLUMNS_BY_ID = {id(col): col for col in COLUMNS.values()}
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("asked", OPERATIONS)
-def test_a_cell_is_right_or_an_error_of_ours(asked, name):
+def test_cell_is_right_or_raises_our_error(asked, name):
     ds, col = lake(name), COLUMNS[name]
     OPERATIONS[asked](ds, col, [plain(v) for v in col.values])

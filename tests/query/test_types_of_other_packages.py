@@ -76,7 +76,7 @@ def ds(install):
     return ds
 
 
-def test_classes_go_by_name(ds):
+def test_classes_are_compared_by_name(ds):
     found = ds.query("SELECT NAME(grade) AS name, grade WHERE grade <> 'poor'")
     assert found["name"][:] == ["good", "good"]
     assert found.schema["grade"].htype == Grade()
