@@ -211,7 +211,7 @@ def check_trial(sound, number, folder):
     return fate, wrong
 
 
-def test_damaged_files_are_noticed(sound, tmp_path, trials):
+def test_damaged_files_are_detected(sound, tmp_path, trials):
     before = [[(s.folder / file).read_bytes() for file in s.files] for s in sound]
     fates, wrong = Counter(), []
     for number in range(trials(TRIALS)):

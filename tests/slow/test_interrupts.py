@@ -10,7 +10,7 @@ CHILD = str(Path(__file__).with_name("interrupts_child.py"))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_storm_of_interrupts_ends_with_the_contents_as_they_should_be(tmp_path, trials, seed):
+def test_random_interrupts_leave_the_expected_contents(tmp_path, trials, seed):
     wanted = trials(500)
     done = subprocess.run(
         [sys.executable, CHILD, str(tmp_path / "a.lake"), str(seed), str(wanted)],

@@ -8,7 +8,7 @@ CASES = 500
 """More than there are."""
 
 
-def test_what_is_no_file_stops_no_operation(tmp_path, trials):
+def test_special_files_block_no_operation(tmp_path, trials):
     lake = strange_files.make(tmp_path / "a.lake")
     cases = [
         (place, kind, list(strange_files.OPERATIONS))
