@@ -120,7 +120,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("name", "lie"), TABLE)
-def test_arrays_whose_metadata_lies_give_right_values_or_our_error(sound, tmp_path, name, lie):
+def test_arrays_with_false_metadata_give_right_values_or_our_error(sound, tmp_path, name, lie):
     folder, before = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     try:
@@ -194,7 +194,7 @@ def craft_document(url, lie):
 
 
 @pytest.mark.parametrize("lie", DOCUMENTS)
-def test_a_document_that_lies_about_arrays_is_found_in_little_memory(sound, tmp_path, lie):
+def test_document_with_false_array_sizes_is_detected_in_little_memory(sound, tmp_path, lie):
     folder, _ = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     shutil.rmtree(tmp_path / "a.lake" / ".writers")
@@ -210,7 +210,7 @@ def test_a_document_that_lies_about_arrays_is_found_in_little_memory(sound, tmp_
         tracemalloc.stop()
 
 
-def test_metadata_that_agrees_with_a_document_takes_no_memory_for_rows_that_are_not_there(
+def test_false_metadata_that_agrees_with_a_document_takes_no_memory_for_missing_rows(
     sound, tmp_path
 ):
     folder, _ = sound
@@ -222,7 +222,7 @@ def test_metadata_that_agrees_with_a_document_takes_no_memory_for_rows_that_are_
         dl.open(url)
 
 
-def test_arrays_that_the_document_does_not_name_stop_a_restore(sound, tmp_path):
+def test_arrays_missing_from_the_document_prevent_a_restore(sound, tmp_path):
     folder, _ = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     before = dl.open(url).version
@@ -234,7 +234,7 @@ def test_arrays_that_the_document_does_not_name_stop_a_restore(sound, tmp_path):
         ds.commit("as it was")
 
 
-def test_row_ids_whose_blocks_count_as_free_are_damage(sound, tmp_path):
+def test_row_ids_in_blocks_marked_as_free_are_damage(sound, tmp_path):
     folder, _ = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     shutil.rmtree(tmp_path / "a.lake" / ".writers")
@@ -245,7 +245,7 @@ def test_row_ids_whose_blocks_count_as_free_are_damage(sound, tmp_path):
     assert "counts as free" in repr(report)
 
 
-def test_memory_that_there_is_not_is_our_error(make_lake, monkeypatch):
+def test_out_of_memory_raises_our_error(make_lake, monkeypatch):
     ds = make_lake({"x": dl.Embedding(4)}, x=[[1, 2, 3, 4]] * 3)
 
     def full(*_):
