@@ -52,7 +52,7 @@ def machine(tmp_path, monkeypatch):
     return SimpleNamespace(bin=tmp_path / "bin", own=own, folder=tmp_path)
 
 
-def test_a_named_browser_comes_before_one_on_the_path_and_that_before_playwrights(machine):
+def test_named_browser_outranks_one_on_the_path_which_outranks_playwrights(machine):
     named = program(machine.folder / "mine" / "chrome")
     on_path = program(machine.bin / "google-chrome")
     older = program(machine.folder / "ms-playwright/chromium-1200/chrome-linux64/chrome")
@@ -63,7 +63,7 @@ def test_a_named_browser_comes_before_one_on_the_path_and_that_before_playwright
     assert installed({}, machine.own) == [own, older]
 
 
-def test_a_browser_that_does_not_start_gives_way_to_one_that_does(machine):
+def test_browser_that_does_not_start_is_skipped_for_one_that_does(machine):
     program(machine.bin / "chromium")
     own = program(machine.own)
     assert module._first_that_starts(Launcher(own, (own,))) == own

@@ -41,7 +41,7 @@ def ask(nb, text):
     box.press("Enter")
 
 
-def test_what_is_clicked_is_selected_in_the_next_cell(lab, chrome, url, tmp_path):
+def test_clicked_rows_are_the_selection_in_the_next_cell(lab, chrome, url, tmp_path):
     cells = OPEN.format(url=url), "print(w.selected.tolist())", "w.selected = [3, 5, 8]"
     with lab.notebook(chrome, *cells) as nb:
         nb.run(0)
@@ -62,7 +62,7 @@ def test_what_is_clicked_is_selected_in_the_next_cell(lab, chrome, url, tmp_path
         nb.page.wait_for_selector("[data-position='5'][aria-selected='true']")
 
 
-def test_a_query_with_a_mistake_shows_where_it_is_and_then_filters(lab, chrome, url, tmp_path):
+def test_query_with_a_mistake_shows_its_position_and_then_filters(lab, chrome, url, tmp_path):
     cells = OPEN.format(url=url), "print(len(w.view), w.query)", "w.query = ''"
     with lab.notebook(chrome, *cells, dark=True) as nb:
         nb.run(0)
@@ -85,9 +85,7 @@ def test_a_query_with_a_mistake_shows_where_it_is_and_then_filters(lab, chrome, 
         nb.rows(1807)
 
 
-def test_labels_that_are_mended_and_committed_are_there_for_who_opens_the_lake(
-    lab, chrome, url, tmp_path
-):
+def test_corrected_and_committed_labels_are_visible_to_others(lab, chrome, url, tmp_path):
     with lab.notebook(chrome, OPEN.format(url=url)) as nb:
         page = nb.page
         nb.run(0)
@@ -110,7 +108,7 @@ def test_labels_that_are_mended_and_committed_are_there_for_who_opens_the_lake(
     assert ds.log()[0].message == "two photographs"
 
 
-def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path):
+def test_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path):
     busy = "import time\nwhile not pathlib.Path({!r}).exists():\n    time.sleep(0.01)"
     done = tmp_path / "done"
     cells = (
@@ -134,7 +132,7 @@ def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path
         nb.prints(2, "True")  # long requests are answered beside the grid
 
 
-def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
+def test_mistakes_of_the_demo_are_found_corrected_committed_and_compared(
     lab, chrome, url, demo, tmp_path
 ):
     cells = (
@@ -200,7 +198,7 @@ def suspects_in_view(nb):
     return found
 
 
-def test_edits_that_are_staged_survive_a_restart_of_the_kernel(lab, chrome, url, tmp_path):
+def test_staged_edits_survive_a_kernel_restart(lab, chrome, url, tmp_path):
     with lab.notebook(chrome, OPEN.format(url=url)) as nb:
         page = nb.page
         nb.run(0)

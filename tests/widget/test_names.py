@@ -68,7 +68,7 @@ def test_charts_do_not_depend_on_names(turn, make_lake, page):
     assert found[0] == found[1]
 
 
-def test_a_name_is_a_column_wherever_our_queries_write_it(make_lake):
+def test_our_queries_treat_every_name_as_a_column(make_lake):
     schema = dict.fromkeys(NAMES, "float64")
     ds = make_lake(schema, **{name: [1.0, 2.0, 3.0] for name in NAMES})
     known = complete("SELECT ", 7, ds)
@@ -108,11 +108,11 @@ def test_filters_orders_and_exports_do_not_depend_on_names(name, kind, make_lake
     assert p.w.to_html(tmp_path / "page.html").stat().st_size > 100_000
 
 
-def test_unused_names_are_none_of_the_columns():
+def test_unused_names_differ_from_all_columns():
     assert unused(["b", "N", "n_"], "b", "n", "b") == ["b_", "n__", "b__"]
 
 
-def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
+def test_ranking_keeps_columns_named_like_its_own(make_lake, page):
     vectors = np.eye(2, dtype="float32")[[0, 0, 0, 0, 1, 1, 1, 1]]
     kinds = ["p", "p", "p", "q", "q", "q", "q", "q"]
     ds = make_lake(
@@ -136,7 +136,7 @@ def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
     assert ds["suggested"][:].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_a_ranking_is_asked_by_its_own_columns(make_lake):
+def test_ranking_is_queried_by_its_own_columns(make_lake):
     ds = make_lake(
         {"k": "text", "e": dl.Embedding(2)}, k=["a", "b", "a"], e=[[0, 1], [1, 0], [1, 0]]
     )

@@ -34,7 +34,7 @@ def chart(page, name):
     return found
 
 
-def test_ends_of_a_chart_are_never_cut(chrome, ds):
+def test_ends_of_a_chart_are_never_cut_off(chrome, ds):
     with shown(chrome, ds.browse()) as (page, _):
         fields = page.locator(".dl-range-field")
         chart(page, "when")
@@ -51,7 +51,7 @@ def test_ends_of_a_chart_are_never_cut(chrome, ds):
         assert under.evaluate("(node) => node.scrollWidth <= node.clientWidth")
 
 
-def test_rows_beside_a_chart_are_named(chrome, ds):
+def test_rows_next_to_a_chart_are_labelled(chrome, ds):
     with shown(chrome, ds.browse()) as (page, _):
         assert "1 null · 1 NaN or infinite" in chart(page, "x").inner_text()
         assert "null" not in chart(page, "i").inner_text()

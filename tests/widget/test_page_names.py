@@ -75,7 +75,7 @@ def ds(tmp_path):
     return ds
 
 
-def test_names_show_their_every_character(chrome, ds):
+def test_every_character_of_a_name_is_visible(chrome, ds):
     w = ds.browse()
     w.selected = [0]
     w.edit(RTL, "bee")
@@ -102,7 +102,7 @@ def test_names_show_their_every_character(chrome, ds):
     assert wrong == []
 
 
-def test_texts_of_the_data_keep_their_direction_and_stand_by_themselves(chrome, ds):
+def test_strings_of_the_data_keep_their_direction_and_are_isolated(chrome, ds):
     w = ds.browse()
     with shown(chrome, w) as (page, _):
         value = page.locator(".dl-value-name", has_text=VALUE)
@@ -110,7 +110,7 @@ def test_texts_of_the_data_keep_their_direction_and_stand_by_themselves(chrome, 
         assert value.evaluate("(node) => getComputedStyle(node).unicodeBidi") == "isolate"
 
 
-def test_an_exported_page_shows_them_too(chrome, ds, tmp_path):
+def test_exported_page_shows_them_too(chrome, ds, tmp_path):
     path = ds.browse().to_html(tmp_path / "page.html")
     with stored(chrome, path) as page:
         assert SAID in page.title()

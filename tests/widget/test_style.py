@@ -78,7 +78,7 @@ def load(page, css):
 @pytest.mark.parametrize(
     ("css", "ours", "least"), [(STYLE, ".dl-browser, .dl-strip", 200), (SHEET, ".dl-repr", 30)]
 )
-def test_no_rule_touches_what_is_not_ours(css, ours, least, chrome, tmp_path):
+def test_no_rule_affects_foreign_elements(css, ours, least, chrome, tmp_path):
     classes = sorted(
         set(re.findall(r"dl-[a-z0-9-]+", STYLE + SHEET)) - {*re.findall(r"dl-[a-z]+", ours)}
     )
@@ -97,7 +97,7 @@ SEEN = """() => [...document.querySelectorAll("#repr, #repr *")].map((node) => {
 })"""
 
 
-def test_a_repr_looks_the_same_beside_a_browser(chrome, tmp_path, make_lake):
+def test_repr_looks_the_same_next_to_a_browser(chrome, tmp_path, make_lake):
     ds = make_lake(
         {"label": dl.ClassLabel(["a", "b"]), "x": "float32", "image": "image"},
         label=[0, 1, 1], x=[1.0, 2.0, 3.0], image=[np.zeros((8, 8, 3), "uint8")] * 3,

@@ -78,12 +78,12 @@ def test_the_grid_is_answered_while_counting_takes_long(make_lake, page, monkeyp
     wait_for(lambda: any(reply.get("req") == 100 and reply["ok"] for reply, _ in p.sent))
 
 
-def test_a_page_that_hears_no_threads_is_answered_at_once(make_lake, page):
+def test_page_without_thread_support_is_answered_synchronously(make_lake, page):
     p = page(make_lake({"x": "int32"}, x=range(9)))
     assert p.asks("facets", columns=None)["facets"]
 
 
-def test_a_query_that_is_set_while_the_page_asks_is_not_lost(make_lake, page, monkeypatch):
+def test_query_set_during_a_page_request_is_not_lost(make_lake, page, monkeypatch):
     p = page(make_lake({"x": "int32"}, x=range(9)))
     about, within, go_on = browser.about_of, threading.Event(), threading.Event()
 

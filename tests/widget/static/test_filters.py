@@ -74,7 +74,7 @@ def choices(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def test_bars_and_values_of_a_page_hold_the_rows_that_the_browser_finds(exported, page, tmp_path):
+def test_bars_and_values_of_a_page_match_the_rows_that_the_browser_finds(exported, page, tmp_path):
     ds, data = exported
     shown = page(ds)
     counted = {f["expression"]: f for f in shown.asks("facets", columns=None)["facets"]}
