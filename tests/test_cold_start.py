@@ -79,14 +79,14 @@ NEVER = {"zarr", "fsspec", "pandas", "xarray", "torch", "tensorflow", "jax", "da
 NOT_TO_READ = {"duckdb", "sqlglot", "pyarrow", "ipywidgets", "anywidget", "IPython", "tqdm"}
 
 
-def test_opening_imports_neither_zarr_nor_what_queries_and_the_browser_need(loaded):
+def test_opening_imports_neither_zarr_nor_the_query_engine_nor_the_browser(loaded):
     heavy = NEVER | NOT_TO_READ | {"numcodecs", "PIL", "simplejpeg", "filelock", "yaml"}
     heavy |= {"tempfile", "shutil", "secrets"}
     assert before(loaded, "open") & heavy == set()
     assert before(loaded, "import") & {"numpy", "asyncio", "dataclasses"} == set()
 
 
-def test_opening_imports_neither_what_changes_lakes_nor_what_draws_them(loaded):
+def test_opening_imports_neither_editing_nor_drawing_modules(loaded):
     ours = {name for name in before(loaded, "open") if name.startswith("deeplake_lite.")}
     unneeded = "html merge maintenance conflicts edits upserts diff saved splits show pickles"
     assert ours & {f"deeplake_lite.dataset.{name}" for name in unneeded.split()} == set()
@@ -101,13 +101,13 @@ def test_reading_and_verifying_import_no_more_than_codecs(loaded):
     assert before(loaded, "verify") & (NEVER | {"duckdb", "sqlglot", "ipywidgets"}) == set()
 
 
-def test_a_query_imports_its_engines_alone(loaded):
+def test_query_imports_only_its_engines(loaded):
     assert {"duckdb", "sqlglot", "pyarrow"} <= before(loaded, "query")
     unneeded = NEVER | {"ipywidgets", "IPython", "pyarrow.compute", "PIL"}
     assert loaded["query"] & unneeded == set()
 
 
-def test_the_browser_imports_its_widgets_alone(loaded):
+def test_browser_imports_only_its_widgets(loaded):
     assert {"anywidget", "ipywidgets"} <= before(loaded, "browse")
     assert loaded["browse"] & (NEVER | {"sklearn", "umap", "scipy"}) == set()
 
@@ -115,7 +115,7 @@ def test_the_browser_imports_its_widgets_alone(loaded):
 @pytest.mark.parametrize(
     "command", [["--version"], ["info"], ["log"], ["diff", "v1", "main"], ["verify"]]
 )
-def test_commands_that_only_read_import_no_zarr(lake, command):
+def test_read_only_commands_do_not_import_zarr(lake, command):
     name, *more = command
     words = [name] if name.startswith("-") else [name, lake, *more]
     code = f"""
@@ -132,7 +132,7 @@ print(sorted({NEVER | {"duckdb", "sqlglot", "ipywidgets"}!r} & sys.modules.keys(
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_engine_says_nothing_on_stderr_when_it_writes_after_it_has_read(lake, tmp_path):
+def test_engine_prints_nothing_to_stderr_when_it_writes_after_reading(lake, tmp_path):
     code = f"""
 import deeplake_lite as dl
 dl.open({lake!r})["size"][:]

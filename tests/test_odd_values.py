@@ -255,7 +255,7 @@ def test_no_public_function_is_forgotten():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_methods_of_datasets_take_what_they_say_or_raise_our_errors(method):
+def test_methods_of_datasets_accept_documented_values_or_raise_our_errors(method):
     function, known = getattr(dl.Dataset, method), METHODS[method]
     ds = make()
     before = state(ds)
@@ -279,7 +279,7 @@ def test_methods_of_datasets_take_what_they_say_or_raise_our_errors(method):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_take_what_they_say_or_raise_our_errors(name):
+def test_functions_accept_documented_values_or_raise_our_errors(name):
     function, known = getattr(dl, name), FUNCTIONS[name]
 
     def call(argument: str, value: Any) -> None:
@@ -313,7 +313,7 @@ PARTS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_parts_of_datasets_take_what_they_say_or_raise_our_errors(name):
+def test_parts_of_datasets_accept_documented_values_or_raise_our_errors(name):
     make_part, known = PARTS[name]
 
     def call(argument: str, value: Any) -> None:
@@ -334,7 +334,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_types_take_what_they_say_or_raise_our_errors(name):
+def test_types_accept_documented_values_or_raise_our_errors(name):
     taken = {k: v for k, v in parameters(getattr(dl, name)).items() if not k.startswith("_")}
 
     def call(argument: str, value: Any) -> None:
