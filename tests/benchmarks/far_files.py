@@ -22,7 +22,7 @@ def write_files(folder: Path, source: Path) -> None:
 
 
 class FarFiles:
-    """A map-style dataset over files of a store; each thread keeps its connection.
+    """A map-style dataset over files of a store; each thread reuses its connection.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ class Report:
 def interleave(contenders: Mapping[str, Contender], rounds: int, *, warm_up: bool = True) -> Rounds:
     """Run every contender once a round, each round starting one further on.
 
-    The warm-up is a round that does not count: the first use of a library, of the heap, of files.
+    The warm-up round does not count: it includes the first use of libraries, heap and files.
     """
     back_memory()
     names, runs = list(contenders), rounds + warm_up
@@ -172,10 +172,10 @@ def interleave(contenders: Mapping[str, Contender], rounds: int, *, warm_up: boo
 
 
 def back_memory(size: int = 4 << 30) -> None:
-    """Touch memory, so that a virtual machine's host has it ready.
+    """Touch memory, so that the host of a virtual machine allocates it.
 
-    The first touch took 2.3 s per GB on the machine where this was written, the second 0.2 s; it
-    would fall on whichever contender comes first.
+    On the machine where this was written, the first touch took 2.3 s per GB and the second 0.2 s;
+    the first contender would pay for it.
     """
     pages = np.empty(min(size, memory_bytes() // 4), np.uint8)
     pages[::4096] = 1

@@ -236,7 +236,7 @@ def lasso(nb: Notebook) -> Figures:
     return {"ms": took}
 
 
-def test_a_lasso_on_the_map(race, report, notebook, work):
+def test_lasso_on_the_map(race, report, notebook, work):
     rng = np.random.default_rng(0)
     lake = lakes.dl.create(
         str(work / "points" / "lake"),

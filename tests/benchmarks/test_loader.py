@@ -62,7 +62,7 @@ def written(work: Path, count: int) -> Callable[[str], Path]:
     return folder
 
 
-def test_an_epoch_of_images(race, report, written, count):
+def test_epoch_of_images(race, report, written, count):
     entrants = [*OURSELVES, *PEERS]
     rounds = race(
         {name: measure("epoch", name, written(name), count) for name in entrants}, warm_up=False
@@ -81,7 +81,7 @@ def test_an_epoch_of_images(race, report, written, count):
     )
 
 
-def test_a_second_epoch_of_decoded_images(race, report, written, count):
+def test_second_epoch_of_decoded_images(race, report, written, count):
     rounds = race(
         {
             OURS: measure("decoded", written(OURS), count),
@@ -118,7 +118,7 @@ def test_rows_of_one_shape(race, report, work, part, kind, total, batch, words):
     )
 
 
-def test_the_first_batch(race, report, written, count):
+def test_first_batch(race, report, written, count):
     rounds = race({OURS: measure("first_batch", written(OURS))})
     report.add(f"open and first batch of {count:,} JPEGs, new process", rounds, at_most(400, "ms"))
 
@@ -130,7 +130,7 @@ def test_overhead_per_batch(race, report, work, part):
     report.add("a batch of 64 numbers", rounds, at_most(150, "µs first epoch"), at_most(150, "µs"))
 
 
-def test_a_filtered_view(race, report, written, count):
+def test_filtered_view(race, report, written, count):
     rounds = race({OURS: measure("filtered", written(OURS), count)})
     report.add(
         f"5 % of {count:,} JPEGs in runs of 50: bytes read by theirs, cached rate by that of all",
@@ -160,7 +160,7 @@ def endpoint(written: Callable[[str], Path]) -> Iterator[str]:
         store.stdin.close()
 
 
-def test_a_store_of_50_ms_per_request(race, report, endpoint, count):
+def test_store_of_50_ms_per_request(race, report, endpoint, count):
     one, some = "DataLoader, one at a time", "DataLoader, 16 at a time"
     rounds = race(
         {
