@@ -84,12 +84,12 @@ def test_old_version_is_loaded(lake):
     assert "50 rows" in run(lake.url, "--epochs", 1)
 
 
-def test_a_view_without_rows_is_refused(lake):
+def test_view_without_rows_is_refused(lake):
     text = run(lake.url, "--query", "SELECT * WHERE FALSE", code=2)
     assert "bench needs rows to load, but there are none" in text
 
 
-def test_an_unknown_column_is_refused(lake):
+def test_unknown_column_is_refused(lake):
     assert "labels" in run(lake.url, "--columns", "labels", code=2)
     document = json.loads(run(lake.url, "--columns", "x", "--json", code=2).splitlines()[0])
     assert "x" in document["error"]
