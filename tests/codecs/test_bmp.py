@@ -78,7 +78,7 @@ def test_top_down_rows_and_low_bit_depths_decode(oracle):
         check_cut_short(CODEC, data)
 
 
-def test_the_oldest_header_is_read(oracle):
+def test_oldest_header_is_read(oracle):
     palette = bytes(range(6))
     head = b"BM" + struct.pack("<IHHI", 26 + 6 + 8, 0, 0, 26 + 6)
     data = head + struct.pack("<IHHHH", 12, 3, 2, 1, 1) + palette + bytes([0xA0, 0, 0, 0] * 2)
@@ -86,7 +86,7 @@ def test_the_oldest_header_is_read(oracle):
     check_cut_short(CODEC, data)
 
 
-def test_a_wrong_file_size_is_ignored(photo, oracle, file_of):
+def test_wrong_file_size_is_ignored(photo, oracle, file_of):
     data = file_of(photo, "BMP")
     wrong = data[:2] + bytes(4) + data[6:]
     check_file(CODEC, wrong, oracle(data))
