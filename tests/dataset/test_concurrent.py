@@ -77,7 +77,7 @@ def test_handle_that_commits_is_ours_in_a_conflict(a, b):
 
 
 @pytest.mark.parametrize(("side", "expected"), [("ours", 20), ("theirs", 10)])
-def test_the_loser_rebases_and_commits(a, b, side, expected):
+def test_loser_rebases_and_commits(a, b, side, expected):
     a["x"][0] = 10
     b["x"][0] = 20
     b["t"][1] = "z"

@@ -117,14 +117,14 @@ def test_columns_are_chosen_by_name(ds):
 
 
 @pytest.mark.parametrize("position", [N, -N - 1])
-def test_a_position_out_of_range_is_an_index_error(ds, position):
+def test_position_out_of_range_is_an_index_error(ds, position):
     with pytest.raises(IndexError, match=f"row {position} is out of range: there are {N} rows"):
         ds[position]
     with pytest.raises(IndexError, match="is out of range"):
         ds[[0, position]]
 
 
-def test_a_mask_of_another_length_is_an_index_error(ds):
+def test_mask_of_another_length_is_an_index_error(ds):
     with pytest.raises(IndexError, match=f"there are {N} rows and the mask has 2"):
         ds[[True, False]]
 

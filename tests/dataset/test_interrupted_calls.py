@@ -82,7 +82,7 @@ def test_interrupted_edit_is_done_or_undone_and_the_next_one_works(ds, edit, dir
     assert contents(ds) == after
 
 
-def test_an_interrupted_commit_leaves_no_lock_behind(ds):
+def test_interrupted_commit_leaves_no_lock_behind(ds):
     writers = ds.handle.repository.writers_folder()
 
     def work():
@@ -126,7 +126,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES)
-def test_an_interrupted_query_raises_keyboard_interrupt_and_the_next_one_works(make_lake, text):
+def test_interrupted_query_raises_keyboard_interrupt_and_the_next_one_works(make_lake, text):
     ds = make_lake(
         {"k": "int64", "t": "text", "v": dl.Array("float32", (3,)), "j": "json"},
         k=range(40),

@@ -116,7 +116,7 @@ def test_old_versions_expire_with_their_chunks(ds):
     again.commit("goes on")
 
 
-def test_a_dry_run_deletes_nothing(ds):
+def test_dry_run_deletes_nothing(ds):
     ds.optimize()
     counts = [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")]
     ds.vacuum(spare="0s", older_than="0s", dry_run=True)

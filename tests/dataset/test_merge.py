@@ -239,7 +239,7 @@ def test_new_rows_need_a_default_for_a_new_column_of_the_other_side(ours, theirs
     assert ours["n"][:].tolist() == [1, 2, 3, 0]
 
 
-def test_a_second_merge_starts_from_the_first(ours, theirs):
+def test_second_merge_starts_from_the_first(ours, theirs):
     ours["x"][0] = 10
     theirs["x"][1] = 20
     commit_both(ours, theirs)

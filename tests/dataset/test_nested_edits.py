@@ -133,7 +133,7 @@ def test_values_may_be_computed_from_the_handle(ds):
     assert np.array_equal(dl.open(ds.url)["k"][:], [0, 1, 2])
 
 
-def test_a_generator_may_use_another_handle(ds):
+def test_generator_may_use_another_handle(ds):
     other = dl.open(ds.url, branch="other")
 
     def rows():

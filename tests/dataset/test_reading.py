@@ -59,7 +59,7 @@ def test_view_reports_its_own_row_numbers(ds):
         ds[60:90]["image"][:]
 
 
-def test_the_other_rows_and_columns_can_be_read(ds):
+def test_undamaged_rows_and_columns_can_be_read(ds):
     assert ds["x"][BAD] == BAD
     assert len(ds["image"][:BAD]) == BAD
     assert ds[BAD + 1]["image"].shape == (200, 200)

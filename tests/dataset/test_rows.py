@@ -331,7 +331,7 @@ def test_setting_no_rows_changes_nothing(ds):
     assert_as_before(ds)
 
 
-def test_an_update_of_several_columns_is_all_or_nothing(ds):
+def test_update_of_several_columns_is_all_or_nothing(ds):
     with pytest.raises(dl.InvalidValueError, match="column 't', row 1: must be text"):
         ds.update([0, 1], {"x": [7, 8], "t": ["y", 5]})
     assert_as_before(ds)

@@ -129,7 +129,7 @@ SHARES = st.one_of(
 
 
 @given(st.integers(0, 10_000), SHARES)
-def test_the_largest_remainder_is_within_one_row(count, shares):
+def test_largest_remainder_is_within_one_row(count, shares):
     found = largest_remainder(count, shares)
     assert found.sum() == count
     assert (np.abs(found - count * shares) < 1).all()

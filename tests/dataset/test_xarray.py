@@ -174,7 +174,7 @@ def test_names_that_collide_with_dimensions_are_allowed():
     assert not opened.indexes
 
 
-def test_an_empty_lake_has_its_variables():
+def test_empty_lake_has_its_variables():
     opened = lake(values={"x": []}).to_xarray()
     assert opened.sizes["row"] == 0
     assert opened["matrix"].values.shape == (0, 2, 3)
