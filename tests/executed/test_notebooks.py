@@ -36,7 +36,7 @@ def test_every_cell_ran_without_warnings(path):
             assert not is_bad, ("".join(cell["source"]), output)
 
 
-def test_the_quickstart_ends_with_the_browser():
+def test_quickstart_ends_with_the_browser():
     assert "".join(cells(named("01"))[-1]["source"]).endswith(".browse()")
     assert shown(named("01"), kind="text/html")[-1][0].endswith(".browse()")
 
