@@ -32,7 +32,7 @@ def test_masked_elements_are_null_whatever_their_data():
 
 
 @pytest.mark.parametrize("values", ["abc", b"abc", {"a": 1}, 5, np.float32(1)])
-def test_a_single_value_is_not_a_block(values):
+def test_single_value_is_not_a_block(values):
     with pytest.raises(InvalidValueError, match=r"must be one value per row, but it is a single"):
         Text().encode(values)
 

@@ -83,7 +83,7 @@ def test_links_to_special_files_are_refused_without_blocking(roots, name):
         resolve_link(f"{roots}/photos/{name}", (str(roots / "photos"),))
 
 
-def test_a_file_url_has_no_host(roots):
+def test_file_url_has_no_host(roots):
     with pytest.raises(InvalidValueError, match="must not have a host"):
         resolve_link(f"file://server{roots}/photos/a b.txt", (str(roots),))
 

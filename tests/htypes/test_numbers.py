@@ -171,7 +171,7 @@ def test_invalid_keypoint_types_are_schema_errors(arguments):
         Keypoints(**arguments)
 
 
-def test_an_invalid_value_is_a_value_error():
+def test_invalid_value_is_a_value_error():
     with pytest.raises(ValueError, match="row 0"):
         Embedding(3).encode([[1, 2]])
     assert issubclass(InvalidValueError, ValueError)
