@@ -109,7 +109,7 @@ def test_coordinates_and_masks_follow_their_resized_image(ds, cache):
         assert np.argwhere(batch["region"][0]).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
-def test_frameworks_accept_them(ds):
+def test_frameworks_accept_foreign_types(ds):
     import torch
 
     batch = next(iter(ds.pytorch(2, size=(16, 8))))

@@ -108,7 +108,7 @@ def test_transform_may_return_tensors(ds):
     assert [len(odd) for odd in batch["odd"]] == [min(i % 3, 2) for i in range(11)]
 
 
-def test_a_list_has_none_for_null(make_lake):
+def test_list_has_none_for_null(make_lake):
     ds = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[1, None])
     (batch,) = ds.pytorch(2, collate="list")
     assert batch["x"] == [torch.tensor(1), None]

@@ -42,7 +42,7 @@ def xs(batches):
 # ---- by number
 
 
-def test_a_sample_is_a_row_of_tensors(ds):
+def test_sample_is_a_row_of_tensors(ds):
     dataset = ds.pytorch_dataset(columns=["x", "label", "v", "name"])
     assert len(dataset) == 200
     assert dataset.columns == ("x", "label", "v", "name")
@@ -108,7 +108,7 @@ def test_transform_draws_the_same_numbers_whoever_calls(ds):
     assert dataset[6] != together[1]
 
 
-def test_a_dataset_survives_a_commit_and_pickling(ds):
+def test_dataset_survives_a_commit_and_pickling(ds):
     dataset = ds[::-1].pytorch_dataset(columns=["x"], transform=draw)
     dataset.set_epoch(2)
     expected = dataset[3]
@@ -122,7 +122,7 @@ def test_a_dataset_survives_a_commit_and_pickling(ds):
         pickle.dumps(ds.pytorch_dataset())
 
 
-def test_a_dataset_of_no_rows_is_empty(make_lake):
+def test_dataset_of_no_rows_is_empty(make_lake):
     ds = make_lake({"x": "int32"})
     assert len(ds.pytorch_dataset()) == 0
     assert list(ds.pytorch_dataset("iterable")) == []
@@ -245,7 +245,7 @@ def test_workers_share_the_rows_and_their_states_resume(ds):
     assert xs(again) == xs(batches[5:])
 
 
-def test_a_forked_worker_says_how_to_start_it(ds):
+def test_forked_worker_says_how_to_start_it(ds):
     dataset = ds.pytorch_dataset(columns=["x"])
     assert dataset[0]["x"] == 0
     with pytest.raises(dl.ForkedError, match=r'DataLoader.*multiprocessing_context="forkserver"'):

@@ -68,7 +68,7 @@ def test_slow_store_is_named(lake, workers, monkeypatch):
     assert "cache='disk'" in str(found)
 
 
-def test_large_pictures_are_named(make_lake, workers):
+def test_large_images_are_named(make_lake, workers):
     pixels = np.random.default_rng(0).integers(0, 256, (1200, 1600, 3), np.uint8)
     lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 24)
     found = after_an_epoch(lake.batches(2, num_workers=workers))

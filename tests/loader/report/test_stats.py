@@ -66,9 +66,9 @@ def worked(clock, workers, seconds, pause, tasks=20, ahead=4):
     Parameters
     ----------
     seconds : dict
-        Of a task, by stage.
+        Seconds of a task, by stage.
     pause : float
-        Seconds that the user takes for a batch.
+        Seconds that the user spends on a batch.
     """
     start, took = clock(), sum(seconds.values())
     free, taken, events = [start] * workers, [start] * tasks, []
