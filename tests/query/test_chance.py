@@ -23,7 +23,7 @@ def test_two_calls_give_two_columns(ds: dl.Dataset) -> None:
     assert np.unique(c).size > 190
 
 
-def test_name_stands_for_one_draw(ds: dl.Dataset) -> None:
+def test_alias_of_a_random_expression_is_drawn_once(ds: dl.Dataset) -> None:
     found = ds.query("SELECT RANDOM() AS a, a - a AS zero WHERE a BETWEEN 0.2 AND 0.8 ORDER BY a")
     a = found["a"][:]
     assert ((a >= 0.2) & (a <= 0.8)).all()

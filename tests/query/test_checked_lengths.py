@@ -71,7 +71,7 @@ def test_checked_functions_work_in_every_clause(ds, call, clause):
 
 @pytest.mark.parametrize("part", ["PARTITION BY {}", "ORDER BY {}", "PARTITION BY id ORDER BY {}"])
 @pytest.mark.parametrize("call", CHECKED)
-def test_over_accepts_them_or_says_what_to_do(ds, call, part):
+def test_over_accepts_checked_functions_or_says_what_to_do(ds, call, part):
     query = f"SELECT COUNT(*) OVER ({part.format(call)}) AS a"
     if call.startswith(TAKEN):
         assert len(ds.query(query)) == 2

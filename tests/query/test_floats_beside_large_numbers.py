@@ -76,7 +76,7 @@ def test_null_next_to_a_constant_that_no_float_represents_is_null(ds, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_fraction_stands_for_the_nearest_float(make_lake, dtype):
+def test_fraction_is_compared_as_the_nearest_float(make_lake, dtype):
     ds = make_lake({"x": dtype}, x=[0.1, 1234.56, 3])
     found = ds.query("SELECT x = 0.1 AS a, x IN (0.1, 1234.56) AS b")
     assert found["a"][:].tolist() == [True, False, False]

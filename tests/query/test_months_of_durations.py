@@ -88,7 +88,7 @@ def test_months_cannot_be_returned(ds: dl.Dataset, span: str, place: str) -> Non
         "SELECT HISTOGRAM(TO_MONTHS(id)) AS x",
     ],
 )
-def test_every_clause_refuses_to_return_them(ds: dl.Dataset, query: str) -> None:
+def test_every_clause_refuses_to_return_months(ds: dl.Dataset, query: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="must have no months"):
         ds.query(query)["x"][:]
 

@@ -59,11 +59,11 @@ def check_function(
     types : sequence of Type
         Of the arguments; None for constants.
     expected : list or callable
-        Results of the rows, or what computes one of values of a row.
+        Results per row, or a function that computes one from the values of a row.
     options : dict, optional
         Such as ``axis``.
     type : Type, optional
-        What the function must say of its result, where any type that holds the results will not do.
+        Required result type, if not every type that holds the results is acceptable.
     """
     bound = bind(name, values, types, **(options or {}))
     if type is not None:

@@ -335,7 +335,7 @@ def test_signature_names_the_parameters_and_their_defaults(entry):
     assert entry.signature == f"{entry.name}({between.join(shown)})"
 
 
-def test_the_reference_lists_every_function_once():
+def test_reference_lists_every_function_once():
     table = reference()
     for entry in ENTRIES:
         assert table.count(f"| `{entry.signature}` |") == 1
