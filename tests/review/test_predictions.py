@@ -42,7 +42,7 @@ def test_predicted_classes_agree_or_disagree(lake):
     assert rows(lake, "label", 'label "pred"', agree=True) == [0]
 
 
-def test_scores_stand_for_the_class_of_the_highest(lake):
+def test_scores_mean_the_class_with_the_highest(lake):
     assert rows(lake, "label", "scores") == [2]
 
 
