@@ -37,7 +37,7 @@ def test_widening_two_halves_gives_the_summary_of_both(values, at):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32"])
-def test_bounds_of_nothing_are_inverted(dtype):
+def test_bounds_of_an_empty_chunk_are_inverted(dtype):
     low, high = stats.empty_bounds(np.dtype(dtype))
     assert low > high
     assert np.asarray(low).dtype == dtype
