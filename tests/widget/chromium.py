@@ -74,14 +74,14 @@ def chromium() -> Iterator[Any]:
 
 
 def installed(environ: Mapping[str, str], playwrights: Path) -> list[Path]:
-    """Return the browsers that are there, in the order in which they are tried.
+    """Return the installed browsers, in the order in which they are tried.
 
     Parameters
     ----------
     environ
         Variables that may name a browser, and PATH.
     playwrights
-        Where Playwright would put its own; other versions of it lie beside.
+        Where Playwright would put its own; other versions are next to it.
     """
     named = [environ[name] for name in VARIABLES if environ.get(name)]
     on_path = [shutil.which(name, path=environ.get("PATH", "")) for name in NAMES]

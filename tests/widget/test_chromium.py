@@ -69,7 +69,7 @@ def test_browser_that_does_not_start_is_skipped_for_one_that_does(machine):
     assert module._first_that_starts(Launcher(own, (own,))) == own
 
 
-def test_a_download_is_started_when_none_is_installed(machine, monkeypatch):
+def test_download_is_started_when_none_is_installed(machine, monkeypatch):
     make = f"import os; os.makedirs({str(machine.own.parent)!r}); open({str(machine.own)!r}, 'w')"
     monkeypatch.setattr(module, "DOWNLOAD", [sys.executable, "-c", make])
     assert module._first_that_starts(Launcher(machine.own, (machine.own,))) == machine.own

@@ -223,7 +223,7 @@ def test_overlays_change_without_another_request(chrome, tmp_path):
         assert overlays["boxes"]["shown"] is False
 
 
-def test_rows_without_pictures_have_cards(chrome, tmp_path):
+def test_rows_without_images_have_cards(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100, kind="text", settings={"size": 200}) as shown:
         shown.painted()
         shown.page.screenshot(path=tmp_path / "text.png")

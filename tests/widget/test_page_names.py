@@ -110,7 +110,7 @@ def test_strings_of_the_data_keep_their_direction_and_are_isolated(chrome, ds):
         assert value.evaluate("(node) => getComputedStyle(node).unicodeBidi") == "isolate"
 
 
-def test_exported_page_shows_them_too(chrome, ds, tmp_path):
+def test_exported_page_shows_every_character_too(chrome, ds, tmp_path):
     path = ds.browse().to_html(tmp_path / "page.html")
     with stored(chrome, path) as page:
         assert SAID in page.title()

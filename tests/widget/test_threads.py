@@ -58,7 +58,7 @@ def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, p
     assert len(p.w.view) == 55
 
 
-def test_the_grid_is_answered_while_counting_takes_long(make_lake, page, monkeypatch):
+def test_grid_is_answered_while_counting_takes_long(make_lake, page, monkeypatch):
     p = page(make_lake({"x": "int32"}, x=range(9)))
     p.ask("hello", threads=True)
     wait_for(lambda: any(reply["type"] == "thread" for reply, _ in p.sent))

@@ -5,7 +5,7 @@ import pytest
 import deeplake_lite as dl
 
 
-def test_edit_by_row_id_is_applied_to_that_row_or_to_none(make_lake, page):
+def test_edit_by_row_id_is_applied_to_that_row_only(make_lake, page):
     lake = make_lake({"x": "int32"}, x=[0, 1, 2, 3])
     shown = page(lake)
     seen = shown.asks("detail", p=2, size=64)
