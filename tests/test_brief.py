@@ -68,7 +68,7 @@ TYPES = [
     [(h, k) for h in TYPES for k in VALUES if (h, k) != ("json", "huge")],  # JSON has such numbers
     ids=str,
 )
-def test_every_type_refuses_them_with_their_row(htype, kind):
+def test_every_type_refuses_huge_values_with_their_row(htype, kind):
     value = VALUES[kind]
     ds = dl.create("memory://brief", {"x": htype}, overwrite=True)
     with pytest.raises(dl.InvalidValueError, match="row 0"):
@@ -76,7 +76,7 @@ def test_every_type_refuses_them_with_their_row(htype, kind):
 
 
 @pytest.mark.parametrize("value", [DEEP, Raising()], ids=["deep", "raising"])
-def test_options_and_rows_refuse_them(value):
+def test_huge_values_are_refused_as_options_and_rows(value):
     ds = dl.create("memory://brief", {"x": "json"}, overwrite=True)
     ds.append([{"x": 1}])
     for call in (

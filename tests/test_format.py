@@ -394,7 +394,7 @@ def read(url, version, folder):
     return pickle.loads(result.read_bytes())
 
 
-def test_the_lake_has_every_htype():
+def test_lake_has_every_htype():
     assert {dl.Schema.build({"x": case[0]})["x"].htype.name for case in CASES.values()} == set(
         CLASSES
     )
