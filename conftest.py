@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # ---- drawing of cases
 
-DRAWN = 10
+DRAWN = 5
 """Most cases of one test in a run of everything."""
 
 NOT_FAST = Path(__file__).with_name("tests") / "not_fast.txt"

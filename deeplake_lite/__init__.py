@@ -1,4 +1,4 @@
-"""A versioned dataset lake for deep learning, used from the notebook.
+"""A versioned dataset lake for deep learning, used from a notebook.
 
 >>> import deeplake_lite as dl
 >>> ds = dl.create("memory://first-lake", {"x": "int32", "name": "text"})
@@ -129,7 +129,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: object) -> None:
     """Add the cell magic ``%%tql``, which asks views: ``%load_ext deeplake_lite``."""
     import_module(f"{__name__}.query.magic").load(shell)
 

@@ -28,7 +28,7 @@ def brief(value: Any, most: int = 60) -> str:
     return text[:most]
 
 
-def alternatives(values: Iterable[Any]) -> str:
+def alternatives(values: Iterable[object]) -> str:
     """Return a list of possible values as a message writes it.
 
     >>> alternatives(["RGB", "L", "RGBA"]), alternatives([1])

@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -28,7 +28,7 @@ UNITS = {
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
 
 
-def integer(name: str, value: Any, least: int | None = None) -> int:
+def integer(name: str, value: object, least: int | None = None) -> int:
     """Return any kind of integer as a Python int, which JSON can hold.
 
     Raises
@@ -42,7 +42,8 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
     3
     """
     try:
-        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
+        is_number = not isinstance(value, bool | np.bool_)
+        number = operator.index(value) if is_number and isinstance(value, SupportsIndex) else None
     except TypeError:
         number = None
     if number is None or (least is not None and number < least):
@@ -51,7 +52,7 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
     return number
 
 
-def text(name: str, value: Any) -> str:
+def text(name: str, value: object) -> str:
     """Return a string. Raises OptionError for anything else.
 
     >>> text("label", np.str_("species"))
@@ -62,7 +63,7 @@ def text(name: str, value: Any) -> str:
     return str(value)
 
 
-def optional_text(name: str, value: Any) -> str | None:
+def optional_text(name: str, value: object) -> str | None:
     """Return a string, or None if none was given. Raises OptionError for anything else."""
     return None if value is None else text(name, value)
 
@@ -90,7 +91,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def location(name: str, value: Any) -> str:
+def location(name: str, value: object) -> str:
     r"""Return a path or URL as a string.
 
     Raises
@@ -118,7 +119,7 @@ def location(name: str, value: Any) -> str:
     return str(text)
 
 
-def mapping(name: str, value: Any) -> dict[str, Any]:
+def mapping(name: str, value: object) -> dict[str, Any]:
     """Return a mapping as a dict, {} for None. Raises OptionError for anything else.
 
     >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
@@ -134,19 +135,22 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def seconds(name: str, value: Any) -> float:
+def seconds(name: str, value: object) -> float:
     """Return a length of time in seconds. Raises OptionError for anything but a number.
 
     >>> seconds("seconds", 1)
     1.0
     """
-    number = isinstance(value, int | float | np.integer | np.floating)
-    if not number or isinstance(value, bool) or not 0 <= value < math.inf:
+    if (
+        not isinstance(value, int | float | np.integer | np.floating)
+        or isinstance(value, bool)
+        or not 0 <= value < math.inf
+    ):
         raise OptionError(f"{name} must be a number of at least 0, but it is {brief(value, 80)}.")
     return float(value)
 
 
-def choice[T](name: str, value: T, choices: Sequence[Any], way_out: str = "") -> T:
+def choice[T](name: str, value: T, choices: Sequence[object], way_out: str = "") -> T:
     """Return one of the choices. Raises OptionError for anything else.
 
     >>> choice("on_error", "skip", ("raise", "skip"))
@@ -158,7 +162,7 @@ def choice[T](name: str, value: T, choices: Sequence[Any], way_out: str = "") ->
     return value
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """Return a boolean. Raises OptionError for anything else, 0 and 1 included.
 
     >>> flag("progress", np.True_)
@@ -169,7 +173,7 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def function(name: str, value: Any) -> None:
+def function(name: str, value: object) -> None:
     """Check that an optional argument is a function. Raises OptionError."""
     if value is not None and not callable(value):
         raise OptionError(
@@ -200,7 +204,7 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
     return height, width
 
 
-def memory(name: str, value: Any) -> int:
+def memory(name: str, value: object) -> int:
     """Return a number of bytes, which may be written with a unit.
 
     Raises

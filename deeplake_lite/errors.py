@@ -10,15 +10,15 @@
     ├── ExistsError (FileExistsError)       a name that is taken: choose another
     ├── OptionError (ValueError, TypeError) an invalid argument: pass another
     ├── RowIndexError (IndexError)          a row that does not exist: look at len()
-    ├── InvalidValueError (ValueError)      data that the schema refuses: fix the data
+    ├── InvalidValueError (ValueError)      data that the schema rejects: fix the data
     │   └── TooLargeError                   a value over the limits: raise them, or leave it out
     ├── QueryError (ValueError)             an invalid query: fix the query
     │   ├── QuerySyntaxError                a syntax error, with its line and column
     │   └── QueryTypeError                  an operation on values of the wrong type or shape
     ├── SchemaError (ValueError)            a schema that contradicts itself: fix the schema
-    ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
+    ├── ReadOnlyError (PermissionError)     a write to a fixed version: open a branch
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
-    ├── LoaderError (RuntimeError)          a row that does not load: fix it, or skip it
+    ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
     ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn it
     ├── FormatError (RuntimeError)          data of a newer release: upgrade
@@ -31,7 +31,7 @@ The warnings are not LakeErrors::
     UserWarning
     └── ReencodedWarning                    images that lost detail: append files, not pixels
 
-Messages state the rule, the value and the way out.
+Messages state the rule, the offending value and, if there is one, a fix.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class RowIndexError(LakeError, IndexError):
 
 
 class InvalidValueError(LakeError, ValueError):
-    """A value that the column's htype refuses.
+    """A value that the column's htype rejects.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class QueryError(LakeError, ValueError):
 
 
 class QuerySyntaxError(QueryError):
-    """A query whose text does not parse.
+    """A query whose text cannot be parsed.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class QuerySyntaxError(QueryError):
     line: int = 1
     column: int = 1
     _text_and_reason: tuple[str, str] = ("", "")
-    """Text of the query, and the reason why it does not parse."""
+    """Text of the query, and the reason why it cannot be parsed."""
 
     @classmethod
     def at(cls, text: str, line: int, column: int, reason: str) -> QuerySyntaxError:
@@ -287,7 +287,7 @@ class ConflictError(LakeError, RuntimeError):
 
 
 class LoaderError(LakeError, RuntimeError):
-    """A row that does not decode, a transform that fails, or a worker process that died.
+    """A row that cannot be decoded, a transform that fails, or a worker process that died.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class ForkedError(LakeError, RuntimeError):
 
 
 class FormatError(LakeError, RuntimeError):
-    """An on-disk format that this release does not read."""
+    """An on-disk format that this release cannot read."""
 
 
 class StorageError(LakeError, OSError):

@@ -47,9 +47,9 @@ class Outcome[T]:
         self._finish()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Wait for the outcome, at most some seconds; tell whether there is one."""
-        # An interrupt may arrive just after the lock is acquired. It stays acquired, so a second
-        # call must look at `_given` first.
+        """Wait for the outcome, at most some seconds; return whether there is one."""
+        # An interrupt may arrive just after the lock is acquired. The lock then stays acquired, so
+        # a second call must check `_given` first.
         return self._given or self._pending.acquire(timeout=seconds)
 
     def result(self) -> T:

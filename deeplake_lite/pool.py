@@ -79,8 +79,9 @@ class Pool:
         job = Job(partial(work, *args, **kwargs))
         self._jobs.put(job)
         if self._started < self.threads:
-            # `threading.Thread` would wait for its start with a lock acquired in Python code. The
-            # count goes up afterwards: an interrupt in between costs an extra thread, not a job.
+            # `threading.Thread` waits for its start in Python code, holding a lock that an
+            # interrupt there would leave locked. The count is increased afterwards: an interrupt
+            # in between costs an extra thread, not a job.
             _thread.start_new_thread(_run_jobs, (self._jobs,))
             self._started += 1
         return job

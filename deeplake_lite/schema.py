@@ -119,7 +119,7 @@ class Schema:
             )
 
     @classmethod
-    def build(cls, columns: Mapping[str, Any]) -> Self:
+    def build(cls, columns: Mapping[str, object]) -> Self:
         """Make a schema from names and types, given in any form that `htypes.resolve` reads.
 
         The columns get random ids.
@@ -159,7 +159,7 @@ class Schema:
     def __len__(self) -> int:
         return len(self.fields)
 
-    def add(self, name: str, spec: Any, metadata: Mapping[str, Any] | None = None) -> Self:
+    def add(self, name: str, spec: object, metadata: Mapping[str, object] | None = None) -> Self:
         """Return the schema with one more column at the end."""
         if name in self:
             raise SchemaError(
@@ -187,7 +187,7 @@ class Schema:
             )
         return self._replace(old, name=new)
 
-    def replace_metadata(self, name: str, metadata: Mapping[str, Any]) -> Self:
+    def replace_metadata(self, name: str, metadata: Mapping[str, object]) -> Self:
         """Return the schema with other metadata for a column."""
         return self._replace(name, metadata=dict(metadata))
 
@@ -223,7 +223,7 @@ class Schema:
         }
 
     @classmethod
-    def from_json(cls, document: Any) -> Self:
+    def from_json(cls, document: object) -> Self:
         """Return the schema that `to_json` wrote.
 
         Raises
@@ -301,7 +301,7 @@ def _groups(name: str) -> list[str]:
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
-def _check_name(name: Any) -> None:
+def _check_name(name: object) -> None:
     """Check the name of a column."""
     rule = None
     if not isinstance(name, str) or not name:
@@ -320,7 +320,7 @@ def _check_name(name: Any) -> None:
         )
 
 
-def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
+def check_metadata(what: str, metadata: object) -> dict[str, Any]:
     """Return a copy of metadata. Raises SchemaError for values that strict JSON cannot hold.
 
     >>> check_metadata("The metadata", {"licence": "CC0"})
@@ -329,7 +329,7 @@ def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         raise SchemaError(f"{what} must be a dict, but it is {brief(metadata)}.")
     try:
-        copy: dict[str, Any] = json.loads(json.dumps(metadata, allow_nan=False))
+        copy: dict[str, object] = json.loads(json.dumps(metadata, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
             f"{what} must be JSON, but it is {brief(metadata)} ({error}). Convert it to strings, "

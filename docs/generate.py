@@ -54,7 +54,7 @@ def benchmarks(results: dict[str, Any]) -> str:
     for table in results["tables"]:
         about = (
             f"Machine: {table['machine']}. Other processes used up to "
-            f"{table['other_cores']:.2f} cores during a race.\n\nVersions: {table['versions']}."
+            f"{table['other_cores']:.2f} cores meanwhile.\n\nVersions: {table['versions']}."
         )
         lines += [f"## {table['title']}", ""]
         if about != before:

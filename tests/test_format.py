@@ -507,7 +507,7 @@ def test_example_matches_what_is_written(tmp_path, monkeypatch):
 def describe(path, array):
     values = json.dumps(array[:].tolist()) if array.nbytes < MIB else "no chunk"
     if path.endswith("/checksums"):
-        values = f"{np.count_nonzero(array[:])} of them, that depend on the library of the codec"
+        values = f"{np.count_nonzero(array[:])} of them, which depend on the codec's library"
     return f"/{path:<24} {array.shape!s:<19} {array.dtype!s:<7} {values}"
 
 

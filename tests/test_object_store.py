@@ -13,7 +13,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 import deeplake_lite as dl
-from deeplake_lite.storage.repo import Repository, Session
+from deeplake_lite.storage.repo import Repository, Session, vacuums
 from deeplake_lite.storage.repo.lake_refs import pin_name
 
 KEYS = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
@@ -88,7 +88,7 @@ def test_lake_is_not_created_among_other_objects(options, endpoint, overwrite):
     client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
                           aws_access_key_id="key", aws_secret_access_key="secret")  # fmt: skip
     client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
-    with pytest.raises(dl.ExistsError, match="created in an empty place"):
+    with pytest.raises(dl.ExistsError, match="created at an empty location"):
         dl.create("s3://lakes/photos", {"x": "int32"}, storage_options=options, overwrite=overwrite)
     found = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
     assert [thing["Key"] for thing in found] == ["photos/readme.txt"]
@@ -360,7 +360,7 @@ def at_work(monkeypatch):
             todo.pop(0)()
 
     clock = SimpleNamespace(sleep=sleep)
-    monkeypatch.setattr("deeplake_lite.storage.repo.repository.time", clock)
+    monkeypatch.setattr("deeplake_lite.storage.repo.vacuums.time", clock)
     return todo
 
 
@@ -370,7 +370,7 @@ def test_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(options, 
     before = ds.version
     ds.append(rows(0, 2, 5_000_000))
     client, chunks = objects(endpoint, "vacuumed-meanwhile", "chunks/")
-    vacuum = ds.handle.repository.announced(datetime.now(UTC))
+    vacuum = vacuums.announced(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
         lambda: [client.delete_object(Bucket="lakes", Key=key) for key in chunks],
@@ -388,18 +388,18 @@ def test_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(options, 
 
 @pytest.mark.usefixtures("old", "at_work")
 def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.storage.repo.repository.POLLS", 3)
+    monkeypatch.setattr("deeplake_lite.storage.repo.vacuums.POLLS", 3)
     ds = lake("vacuum-died", options)
     repository, now, day = ds.handle.repository, datetime.now(UTC), timedelta(hours=24)
     before = ds.version
     ds.append(rows(0, 2, 10))
-    with repository.announced(now):
+    with vacuums.announced(repository, now):
         with pytest.raises(dl.StorageError, match=r"began at .* UTC is still at work.*try again"):
             ds.commit("rows")
         assert list(ds.branches) == ["main"]
         assert dl.open(ds.url, storage_options=options).version == before
         assert ds.status().added == 2
-    with repository.announced(now - timedelta(minutes=2)):  # it spares newer ones
+    with vacuums.announced(repository, now - timedelta(minutes=2)):  # it spares newer ones
         ds.commit("rows")
     left = pin_name(now - 1.01 * day).replace("_pin", "_vacuum") + "-0fffffffffff"
     repository.create_branch(left, repository.tip("main"))
@@ -411,7 +411,7 @@ def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeyp
     assert left in repository.branch_names()
     ds.vacuum()
     assert repository.branch_names() == ["main"]
-    with repository.announced(now):
+    with vacuums.announced(repository, now):
         kept = len(ds.log())
         assert ds.vacuum(older_than="0s", spare="0s").expired == kept - 1
     assert first not in [commit.id for commit in dl.open(ds.url, storage_options=options).log()]
@@ -460,7 +460,7 @@ def test_version_on_s3_vacuumed_while_it_is_named_gets_no_name(options, endpoint
     old, ds = expiring(f"unnamed-{kind}", options)
     old.log()  # the engine caches it
     client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
-    vacuum = ds.handle.repository.announced(datetime.now(UTC))
+    vacuum = vacuums.announced(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
         lambda: client.delete_object(Bucket="lakes", Key=key),

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -18,6 +18,9 @@ from deeplake_lite.errors import LakeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
 
@@ -59,7 +62,7 @@ Exit codes:
   130  interrupted by Ctrl-C
 
 With --json, a command prints one JSON document. If it fails, that is {"error": "…"}.
-Row ids are strings, because they have more digits than JavaScript's numbers.
+Row ids are strings, because JavaScript's numbers cannot hold all their digits.
 """
 
 app = typer.Typer(
@@ -74,11 +77,11 @@ Version = Annotated[
 ]
 
 
-def command(function: Callable[..., Any]) -> Callable[..., Any]:
+def command[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a command so that errors become one line on stderr and an exit code."""
 
     @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except KeyboardInterrupt:
@@ -121,7 +124,7 @@ def open_lake(url: str, version: str | None = None) -> Dataset:
     return dl.open(url) if version is None else dl.open(url, version=version)
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """Print a command's result as one JSON document."""
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
 
@@ -135,7 +138,7 @@ def print_some(word: str, lines: Iterable[str]) -> None:
         typer.echo(f"{word} {len(items) - SHOWN} more; --json lists all", err=True)
 
 
-def id_strings(ids: Any) -> list[str]:
+def id_strings(ids: NDArray[np.int64]) -> list[str]:
     """Return row ids as strings."""
     return [str(i) for i in ids.tolist()]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,8 +44,8 @@ def bench(
 ) -> None:
     """Load all rows as for training, and print the speed and the bottleneck.
 
-    The speed is compared with the decode limit, which is measured too: the speed of the same
-    decoder, with as many threads, on rows in memory, into batches that are allocated beforehand.
+    The speed is compared with the decode limit: the speed at which the same number of threads
+    decode rows that are already in memory, into batches that are already allocated.
     """
     ds = open_lake(url, version)
     view = ds if query is None else ds.query(query)
@@ -72,7 +72,7 @@ def _load(loader: Loader, epochs: int) -> None:
                 bar.update(min(size, rows - number * size))
 
 
-def _document(loader: Loader, limit: Limit) -> dict[str, Any]:
+def _document(loader: Loader, limit: Limit) -> dict[str, object]:
     stats, best = loader.stats(), limit.samples_per_second
     return {
         "rows": loader.shares.n,

@@ -1,10 +1,10 @@
 """The demo: a typical workflow on real data, in timed steps.
 
 The 1,797 handwritten digits of scikit-learn and the photographs of scikit-image are written to one
-lake. Some labels are wrong. A branch corrects them by their neighbours while main is edited too,
-and is merged. On another branch, the wrong labels stay for practice. A query and a training loop
-read the result, and an HTML page shows the mistakes that are left. Each step is a function that
-returns a line about its result.
+lake, some of them with wrong labels. One branch corrects these by looking at the most similar
+images. Meanwhile main is edited as well, and then the branch is merged. Another branch keeps the
+wrong labels, for practice. A query and a training loop read the result, and an HTML page shows the
+remaining mistakes. Each step is a function that returns a line about its result.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SCHEMA = {
 }
 
 
-def run_demo(folder: str | None, write: Callable[[str], Any]) -> dict[str, Any]:
+def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, object]:
     """Run all steps, write a line about each, and return a summary as JSON.
 
     Raises

@@ -63,7 +63,7 @@ def save_page(state: DemoState) -> str:
     )
 
 
-def _vectors(batch: dict[str, Any]) -> NDArray[Any]:
+def _vectors(batch: dict[str, object]) -> NDArray[Any]:
     """Return the pixels of a batch's images as vectors, (n, 64), 0 to 1."""
     images = np.asarray(batch["image"], np.float32) / np.float32(255)
     return images.reshape(len(images), -1)

@@ -43,7 +43,7 @@ def export(
 ) -> None:
     """Write the rows to DIR: a folder per class with a table, a Parquet file, or a CSV file.
 
-    CSV leaves out columns of files, pixels and arrays, and lists them.
+    CSV leaves out columns of files, pixels and arrays, and prints the names of these columns.
     """
     checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):

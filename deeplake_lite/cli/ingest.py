@@ -26,7 +26,8 @@ app.add_typer(group, name="ingest")
 On = Annotated[
     str | None,
     typer.Option(
-        help="Key column, to update rows whose key exists. By default, all rows are added."
+        help="Key column, to update rows whose key exists. By default, all rows are added, "
+        "unless the same file was ingested before."
     ),
 ]
 
@@ -56,7 +57,7 @@ def _options(
             "--type", metavar="COLUMN=TYPE", help="Type of a column, such as species=class_label."
         ),
     ] = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Check the options that every ingest has, and return them as keywords."""
     if commit_every is not None and commit_every < 1:
         raise InvalidValueError(f"--commit-every must be at least 1, but it is {commit_every}.")

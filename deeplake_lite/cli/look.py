@@ -57,7 +57,9 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
 def log(
     url: Url,
     version: Version = None,
-    limit: Annotated[int | None, typer.Option("-n", min=0, help="Most commits to show.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("-n", min=0, help="Maximum number of commits.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the commits up to a version, newest first."""

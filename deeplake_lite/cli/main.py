@@ -47,7 +47,8 @@ def demo(
 ) -> None:
     """Create a lake of handwritten digits and photographs, and show what can be done with it.
 
-    Without DIR, it is ./digits.lake or the next free name. Needs the extra "demo".
+    Without DIR, the lake is ./digits.lake, or ./digits-2.lake and so on if that exists. Needs the
+    extra "demo".
     """  # fmt: skip
     from deeplake_lite.cli.demo import run_demo
 

@@ -80,7 +80,7 @@ def tag(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the tag instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Give a version a permanent name, or delete a tag. The name of a deleted tag stays taken."""
+    """Give a version a permanent name, or delete a tag. Names of deleted tags cannot be reused."""
     ds = open_lake(url, None if delete else version)
     if delete:
         ds.delete_tag(name)
@@ -98,7 +98,7 @@ def branch(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the branch instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Create a branch at a version, or delete one. Its versions stay until a vacuum."""
+    """Create a branch at a version, or delete one (its versions stay until a vacuum)."""
     ds = open_lake(url, None if delete else version)
     if delete:
         ds.delete_branch(name)

@@ -38,7 +38,9 @@ def query(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Value of $NAME: JSON, or else a string."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("-n", "--limit", min=0, help="Most rows.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("-n", "--limit", min=0, help="Maximum number of rows.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print how the query ran.")] = False,
@@ -62,7 +64,7 @@ def query(
         print_table(result, SHOWN if limit is None else limit)
 
 
-def _parameter(option: str) -> tuple[str, Any]:
+def _parameter(option: str) -> tuple[str, object]:
     """Return the name and value of a parameter. Raises InvalidValueError.
 
     >>> _parameter("least=3"), _parameter("name=rose")
@@ -132,7 +134,7 @@ def _fitting(widths: Sequence[int]) -> int:
 # ---- cells
 
 
-def rows_of(view: View) -> Iterator[tuple[Any, ...]]:
+def rows_of(view: View) -> Iterator[tuple[object, ...]]:
     """Yield rows, with names of classes, sizes of files, shapes of pixels, and None for null."""
     from deeplake_lite.dataset.export.portable import read_blocks
 
@@ -141,7 +143,7 @@ def rows_of(view: View) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(_values(view, f, block[f.name]) for f in fields), strict=True)
 
 
-def _values(view: View, f: Field, cells: Any) -> list[Any]:
+def _values(view: View, f: Field, cells: Any) -> list[object]:
     from deeplake_lite.dataset.export.portable import values_of
     from deeplake_lite.dataset.read.values import decode_block, with_none
 
@@ -160,7 +162,7 @@ def _is_number(f: Field) -> bool:
     return f.htype.scalar is not None
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: Any) -> object:
     """Return the shape and dtype of pixels: ``"250×250×3 uint8"``."""
     if isinstance(value, list):
         return [_shape(item) for item in value]
@@ -173,11 +175,11 @@ def _size(data: bytes) -> str:
     return counted(len(data), "byte")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value as JSON, with null for NaN and infinity, which JSON does not have."""
     from deeplake_lite.dataset.export.strings import plain
 
-    def finite(item: Any) -> Any:
+    def finite(item: object) -> object:
         if isinstance(item, list):
             return [finite(part) for part in item]
         if isinstance(item, dict):
@@ -187,7 +189,7 @@ def _plain(value: Any) -> Any:
     return finite(plain(value))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     r"""Return a value as a short string.
 
     >>> import numpy as np

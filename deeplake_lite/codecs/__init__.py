@@ -95,7 +95,7 @@ def number_codecs() -> tuple[str, ...]:
 
 
 def is_image_codec(name: str) -> bool:
-    """Tell whether a codec writes image files. Raises NotFoundError for an unknown name.
+    """Return whether a codec writes image files. Raises NotFoundError for an unknown name.
 
     >>> is_image_codec("png"), is_image_codec("zstd")
     (True, False)
@@ -103,7 +103,7 @@ def is_image_codec(name: str) -> bool:
     return name in _IMAGES or (name not in _NUMBERS and issubclass(_load_class(name), ImageCodec))
 
 
-def get(codec: str | Mapping[str, Any] | Codec, **options: Any) -> Codec:
+def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
     """Return a codec.
 
     Parameters
@@ -132,7 +132,7 @@ def get(codec: str | Mapping[str, Any] | Codec, **options: Any) -> Codec:
     return _build_config(codec.get_config() if isinstance(codec, Codec) else codec, options)
 
 
-def from_config(config: Mapping[str, Any]) -> Codec:
+def from_config(config: Mapping[str, object]) -> Codec:
     """Return the codec that a configuration describes.
 
     Raises
@@ -187,13 +187,13 @@ def _first_match(data: Buffer, names: tuple[str, ...]) -> ImageCodec | None:
     return next((codec for codec in codecs if codec.matches(data)), None)
 
 
-def _build_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> Codec:
+def _build_config(config: Mapping[str, object], options: Mapping[str, object]) -> Codec:
     """Return the codec of a configuration, with some fields overridden."""
     merged = {**config, **options}
     return _build(merged.pop("name", None), merged)
 
 
-def _build(name: object, options: Mapping[str, Any]) -> Codec:
+def _build(name: object, options: Mapping[str, object]) -> Codec:
     """Return the codec with a name, with the given fields."""
     cls = _load_class(name)
     known = [field.name for field in fields(cls)]

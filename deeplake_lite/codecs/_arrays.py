@@ -49,7 +49,7 @@ def check_pixels(
     if not fits or 0 in array.shape:
         kinds = (f"{dtype} of shape {_shapes(counts)}" for dtype, counts in allowed.items())
         raise InvalidValueError(
-            f"{codec.name.upper()} holds {', or '.join(kinds)}, but the array is {array.dtype} of "
+            f"{codec.name.upper()} stores {', or '.join(kinds)}, but the array is {array.dtype} of "
             f"shape {array.shape}. {way_out}"
         )
 

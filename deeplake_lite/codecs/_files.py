@@ -19,7 +19,7 @@ MAX_BYTES = 1 << 31
 """Maximum size of one decoded image in bytes, whatever the limits: 2 GiB, as for any cell.
 
 Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. In
-addition, each codec refuses a file of a few kilobytes that claims more pixels than it can hold."""
+addition, each codec rejects a file of a few kilobytes that claims more pixels than it can hold."""
 
 _WAY_OUT = " Fetch it again."
 
@@ -123,7 +123,7 @@ def check_size(
     if height * width * pixel > MAX_BYTES:
         raise TooLargeError(
             f"must decode to at most {MAX_BYTES:,} bytes, but this {codec.name.upper()} file has "
-            f"{height:,} x {width:,} pixels of {pixel} bytes. Cut it into tiles."
+            f"{height:,} x {width:,} pixels of {pixel} bytes. Split it into tiles."
         )
     limits.check_picture((height, width), pixel)
 
@@ -141,7 +141,7 @@ def check_shape(header_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 def check_header(header: Header, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> None:
-    """Check that an image fits an array of a shape and dtype. Raises MisfitError."""
+    """Check that an image fits into an array of the given shape and dtype. Raises MisfitError."""
     check_shape(header.shape, shape)
     if dtype is not None and not np.can_cast(header.dtype, dtype):
         raise MisfitError(f"{header.shape} {header.dtype} does not fit into {shape} {dtype}.")
@@ -150,23 +150,26 @@ def check_header(header: Header, shape: tuple[int, ...], dtype: np.dtype[Any] | 
 def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:
     """Return the error for a file whose structure is broken."""
     return InvalidValueError(
-        f"must be a whole {codec.name.upper()} file, but its {len(data):,} bytes are not: {reason}."
-        f"{_WAY_OUT}"
+        f"must be a complete {codec.name.upper()} file, but its {len(data):,} bytes are not: "
+        f"{reason}.{_WAY_OUT}"
     )
 
 
 def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
-    """Return the error for a file that is whole, but of a kind that cannot be read."""
+    """Return the error for a complete file of a kind that Pillow cannot read.
+
+    The reason completes a sentence about the file, such as ``"has 600 scans"``.
+    """
     return InvalidValueError(
-        f"must be a {codec.name.upper()} file that Pillow reads, but it is one {reason}. "
-        f"Convert it to PNG or classic TIFF."
+        f"must be a {codec.name.upper()} file that Pillow can read, but it {reason}. Convert it to "
+        "PNG or classic TIFF."
     )
 
 
 def damaged(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
-    """Return the error for a file that does not decode."""
+    """Return the error for a file that cannot be decoded."""
     why = reason.finding if isinstance(reason, InvalidValueError) else str(reason).removesuffix(".")
     return DamagedError(
-        f"{len(data):,} bytes of {codec.name.upper()} do not decode: {why}. Restore the image from "
-        "a backup."
+        f"{len(data):,} bytes of {codec.name.upper()} cannot be decoded: {why}. Restore the image "
+        "from a backup."
     )

@@ -91,7 +91,7 @@ class _File:
     def need(self, at: int, size: int, part: str) -> None:
         """Raise ValueError if the file ends before `at + size`, which is the end of `part`."""
         if at + size > len(self.data):
-            raise ValueError(f"{part} ends at byte {at + size:,}, so the file is cut short")
+            raise ValueError(f"{part} ends at byte {at + size:,}, so the file is truncated")
 
     def directory(self, at: int) -> _Directory:
         """Read a directory and check that the file contains the values of its entries."""
@@ -122,19 +122,19 @@ class _File:
 
 
 def check_whole(data: bytes) -> None:
-    """Check that a TIFF file is whole, without decoding it.
+    """Check that a TIFF file is complete, without decoding it.
 
     Raises
     ------
     ValueError
-        When it is not whole; the message says why.
+        When it is incomplete; the message says why.
 
     Examples
     --------
     >>> check_whole(b"II*" + bytes([0, 255, 0, 0, 0]))
     Traceback (most recent call last):
         ...
-    ValueError: a directory ends at byte 257, so the file is cut short
+    ValueError: a directory ends at byte 257, so the file is truncated
     """
     file = _File(data, "little" if data[:1] == b"I" else "big", big=b"+" in data[2:4])
     first = file.number(8, 8) if file.big else file.number(4, 4)

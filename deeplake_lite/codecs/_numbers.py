@@ -73,8 +73,8 @@ class NumberCodec(Codec):
         except Exception as error:
             reason = str(error).rstrip(".")
             raise DamagedError(
-                f"{len(packed):,} bytes of {self.name!r} do not decode: {reason}. Restore the cell "
-                "from a backup."
+                f"{len(packed):,} bytes of {self.name!r} cannot be decoded: {reason}. Restore the "
+                "cell from a backup."
             ) from error
         return array
 

@@ -96,7 +96,7 @@ CONVERTED = ("CMYK", "YCbCr", "LAB", "HSV")
 """Colour spaces that are converted to RGB, which cannot be undone."""
 
 _TRANSPARENT = Layout("RGBA", (4,))
-_CANVAS_PIXEL = 3  # least bytes of a pixel of a canvas
+_CANVAS_PIXEL = 3  # minimum number of bytes per pixel of a canvas
 
 
 class PillowCodec(ImageCodec):
@@ -206,7 +206,7 @@ class PillowCodec(ImageCodec):
         """Return the layout that the pixels are converted to."""
         layout = _LAYOUTS.get(image.mode)
         if layout is None:
-            raise unsupported(self, f"in the colour space {image.mode}")
+            raise unsupported(self, f"has the colour space {image.mode}")
         return _TRANSPARENT if image.mode == "P" and "transparency" in image.info else layout
 
     def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:

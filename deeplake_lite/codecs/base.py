@@ -1,8 +1,8 @@
 """Base classes of codecs, which convert one sample to bytes and back.
 
 `encode` turns an array into bytes, and `decode` turns bytes into an array. For image files, `probe`
-reads shape and dtype from the header and refuses files that are not whole. A codec knows nothing of
-htypes and rows.
+reads shape and dtype from the header and rejects incomplete files. A codec knows nothing of htypes
+and rows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Codec(ABC):
 
         `shape` and `dtype` are those that the lake recorded. A codec whose bytes have a header
         follows the header, which must agree with the shape; `()` stands for any shape. Raises
-        DamagedError if the bytes do not decode, before it allocates memory for more than `shape`.
+        DamagedError if `data` cannot be decoded, before it allocates memory for more than `shape`.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
@@ -114,12 +114,12 @@ class ImageCodec(Codec):
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         """Return shape and dtype from the header alone, checking that the file has its end.
 
-        Raises InvalidValueError for bytes that have another format or are cut short, and
+        Raises InvalidValueError for bytes that have another format or are truncated, and
         TooLargeError for an image over the limits. Allocates no memory for pixels.
         """
 
     def keeps_numbers(self, data: bytes) -> bool:  # noqa: ARG002 (most formats do)
-        """Tell whether `decode` returns the stored numbers, neither stretched nor inverted.
+        """Return whether `decode` returns the stored numbers, neither stretched nor inverted.
 
         Like the methods below, this takes only files that `probe` has accepted.
         """
@@ -134,7 +134,7 @@ class ImageCodec(Codec):
         return ""
 
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
-        """Tell whether `decode` returns fewer bits per channel than a file has."""
+        """Return whether `decode` returns fewer bits per channel than a file has."""
         return False
 
     def decode_small(
@@ -154,6 +154,6 @@ class ImageCodec(Codec):
         return self.decode(data, shape, dtype)
 
     def matches(self, data: Buffer) -> bool:
-        """Tell whether `data` begins like a file of this format."""
+        """Return whether `data` begins like a file of this format."""
         head = data if isinstance(data, bytes) else bytes(memoryview(data)[:16])
         return head.startswith(self.magic)

@@ -1,8 +1,8 @@
 """BMP: uncompressed pixels, grey and RGB.
 
-A file is whole if it contains all pixels that its header announces. The file size in the header is
-ignored, since many programs write a wrong one, except for compressed pixels, whose end nothing else
-tells.
+A file is complete if it contains all pixels that its header announces. The file size in the header
+is ignored, since many programs write a wrong one, except for compressed pixels: nothing else shows
+where they end.
 
 Notes
 -----
@@ -63,7 +63,7 @@ class Bmp(PillowCodec):
     def _check_whole(self, data: bytes) -> None:
         end = _end_of_pixels(data)
         if end > len(data):
-            raise not_whole(self, data, f"its pixels end at byte {end:,}, so the file is cut short")
+            raise not_whole(self, data, f"its pixels end at byte {end:,}, so the file is truncated")
 
 
 def _end_of_pixels(data: bytes) -> int:

@@ -111,8 +111,8 @@ class Jpeg(ImageCodec):
     >>> codec.probe(data[:-1])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: must be a whole JPEG file, but its ... bytes are not:
-    the end marker FFD9 is missing, so the file is cut short. Fetch it again.
+    deeplake_lite.errors.InvalidValueError: must be a complete JPEG file, but its ... bytes are
+    not: the end marker FFD9 is missing, so the file is truncated. Fetch it again.
     """
 
     quality: int = 90
@@ -136,7 +136,7 @@ class Jpeg(ImageCodec):
         )
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(
-                f"JPEG holds at most {_MAX_SIDE:,} pixels per side, but the shape is "
+                f"JPEG allows at most {_MAX_SIDE:,} pixels per side, but the shape is "
                 f"{array.shape}. Use PNG."
             )
         pixels = little(array)
@@ -259,10 +259,10 @@ class Jpeg(ImageCodec):
                         xmp = data[at + 33 : end]
                 at = end
         except IndexError:
-            raise not_whole(self, data, "it is cut short before the first scan") from None
+            raise not_whole(self, data, "it is truncated before the first scan") from None
         if not frame or data.rfind(_END, at) < 0:
             missing = (
-                "end marker FFD9 is missing, so the file is cut short"
+                "end marker FFD9 is missing, so the file is truncated"
                 if frame
                 else "frame header is missing"
             )
@@ -275,7 +275,7 @@ class Jpeg(ImageCodec):
         self._check_frame(data, data[frame + 1], data[frame + 4], height, width, channels)
         limits.check_picture((height, width), min(channels, 3))
         if data[frame + 1] in _PROGRESSIVE and (scans := data.count(_SCAN_MARKER, at)) > _MAX_SCANS:
-            raise unsupported(self, f"of {scans:,} scans, each of which takes as long as an image")
+            raise unsupported(self, f"has {scans:,} scans, each as slow to decode as an image")
         return _Frame(
             height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1, at
         )
@@ -286,16 +286,16 @@ class Jpeg(ImageCodec):
         """Check that libjpeg can decode an image, and that the file can hold as many pixels."""
         if bits != 8 or channels not in _COLORS or process in _HIERARCHICAL:
             raise unsupported(
-                self, f"of {channels} channels, {bits} bits, process SOF{process - 0xC0}"
+                self, f"has {channels} channels, {bits} bits and process SOF{process - 0xC0}"
             )
         if height > _MAX_SIDE or width > _MAX_SIDE:
             raise unsupported(
-                self, f"of {height:,} x {width:,} pixels, over {_MAX_SIDE:,} per side"
+                self, f"has {height:,} x {width:,} pixels, over {_MAX_SIDE:,} per side"
             )
         check_size(self, height, width, channels)
         if height * width > _MAX_PIXELS_PER_BYTE * len(data) and process in _HUFFMAN:
             raise not_whole(
-                self, data, f"they cannot hold the {height:,} x {width:,} pixels of the header"
+                self, data, f"they are too few for the header's {height:,} x {width:,} pixels"
             )
 
     def _decode_frame(

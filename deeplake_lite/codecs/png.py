@@ -53,7 +53,7 @@ _KEYED = {"L": Layout("LA", (2,)), "RGB": Layout("RGBA", (4,))}
 
 
 class _Chunk(NamedTuple):
-    """Place of a chunk in the file."""
+    """Location of a chunk in the file."""
 
     kind: bytes
     """Type of the chunk, four letters."""
@@ -122,11 +122,11 @@ class Png(PillowCodec):
     @override
     def _check_whole(self, data: bytes) -> None:
         if data[12:16] != b"IHDR" or len(data) < _HEADER_END:
-            raise not_whole(self, data, "the header IHDR is cut short or missing")
+            raise not_whole(self, data, "the header IHDR is truncated or missing")
         check_size(self, int.from_bytes(data[20:24]), int.from_bytes(data[16:20]), 0)
         stored = sum(chunk.length for chunk in self._chunks(data) if chunk.kind == b"IDAT")
         if _unpacked_size(data) > stored * _MAX_INFLATION:
-            raise not_whole(self, data, "the IDAT chunks cannot hold the pixels of the header")
+            raise not_whole(self, data, "the IDAT chunks are too small for the header's pixels")
 
     @override
     def _layout(self, image: ImageFile) -> Layout:
@@ -139,8 +139,8 @@ class Png(PillowCodec):
     def _orientation(self, image: ImageFile, data: bytes) -> int:
         """Return the orientation, without decoding the pixels.
 
-        Pillow would decode them to find metadata that come after them. So the metadata are put into
-        a file of one pixel.
+        Pillow would decode them to reach metadata stored after them. So the metadata are copied
+        into a file with a single pixel, which Pillow reads instead.
         """
         chunks = list(self._chunks(data))
         kinds = [chunk.kind for chunk in chunks]
@@ -203,18 +203,18 @@ class Png(PillowCodec):
         while kind != b"IEND":
             kind, length = data[at + 4 : at + 8], int.from_bytes(data[at : at + 4])
             if at + 12 + length > size:
-                raise not_whole(self, data, "the end IEND is missing, so the file is cut short")
+                raise not_whole(self, data, "the end IEND is missing, so the file is truncated")
             yield _Chunk(kind, at + 8, length)
             at += 12 + length
 
 
 def _has_transparent_colour(image: ImageFile) -> bool:
-    """Tell whether one colour is transparent; with 16 bits, Pillow does not say which one."""
+    """Return whether one colour is transparent; with 16 bits, Pillow does not say which one."""
     return "transparency" in image.info and "16" not in str(image.tile[0].args)
 
 
 def _is_interlaced(data: bytes) -> bool:
-    """Tell whether the rows come in seven passes."""
+    """Return whether the rows come in seven passes."""
     return data[28] == 1
 
 

@@ -86,8 +86,8 @@ class Tiff(PillowCodec):
         if str(reason) not in _UNKNOWN_PIXELS:
             return super()._open_error(data, reason)
         return InvalidValueError(
-            "must be a TIFF file that Pillow reads, but it has a number of channels, or a type of "
-            "numbers, that Pillow does not support. Append its pixels as an array to a column of "
+            "must be a TIFF file that Pillow can read, but Pillow does not support its number of "
+            "channels, or its type of numbers. Append its pixels as an array to a column of "
             "dl.Array."
         )
 
@@ -118,7 +118,7 @@ class Tiff(PillowCodec):
     @override
     def _check_whole(self, data: bytes) -> None:
         if data.startswith(_BIG_BIG_ENDIAN):
-            raise unsupported(self, "in big-endian BigTIFF format")
+            raise unsupported(self, "is in big-endian BigTIFF format")
         try:
             check_whole(data)
         except ValueError as error:

@@ -51,7 +51,7 @@ class Webp(PillowCodec):
     >>> codec.encode(np.zeros((2, 3), "uint8"))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: WEBP holds uint8 of shape (h, w, 3) or (h, w, 4), but
+    deeplake_lite.errors.InvalidValueError: WEBP stores uint8 of shape (h, w, 3) or (h, w, 4), but
     the array is uint8 of shape (2, 3). Repeat grey three times, np.stack([x] * 3, -1), or use PNG.
     """
 
@@ -75,7 +75,7 @@ class Webp(PillowCodec):
         check_pixels(self, array, {"uint8": (3, 4)}, way_out)
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(
-                f"WEBP holds at most {_MAX_SIDE:,} pixels per side, but the shape is "
+                f"WEBP allows at most {_MAX_SIDE:,} pixels per side, but the shape is "
                 f"{array.shape}. Use PNG."
             )
         return save(
@@ -109,4 +109,4 @@ class Webp(PillowCodec):
     def _check_whole(self, data: bytes) -> None:
         size = 8 + int.from_bytes(data[4:8], "little")
         if size > len(data):
-            raise not_whole(self, data, f"the header says {size:,}, so the file is cut short")
+            raise not_whole(self, data, f"the header says {size:,}, so the file is truncated")

@@ -18,7 +18,7 @@ def content_size(data: memoryview) -> tuple[int | None, int]:
     Raises
     ------
     ValueError
-        When `data` is not a Zstandard frame, or is cut off in its header.
+        When `data` is not a Zstandard frame, or is truncated in its header.
     """
     if len(data) < 6 or int.from_bytes(data[:4], "little") != MAGIC:
         raise ValueError("it is not a Zstandard frame")
@@ -27,7 +27,7 @@ def content_size(data: memoryview) -> tuple[int | None, int]:
     at = 5 + (not single) + (0, 1, 2, 4)[descriptor & 3]
     length = (1 if single else 0, 2, 4, 8)[flag]
     if len(data) < at + length:
-        raise ValueError("the Zstandard frame is cut off in its header")
+        raise ValueError("the Zstandard frame is truncated in its header")
     if not length:
         return None, at
     size = int.from_bytes(data[at : at + length], "little") + (256 if length == 2 else 0)
@@ -47,7 +47,7 @@ def most_bytes(data: memoryview, at: int) -> int:
     bound, trailer = 0, 4 if data[4] & 4 else 0
     while True:
         if len(data) < at + 3:
-            raise ValueError("the Zstandard frame is cut off")
+            raise ValueError("the Zstandard frame is truncated")
         head = int.from_bytes(data[at : at + 3], "little")
         kind, size = head >> 1 & 3, head >> 3
         bound += BLOCK_BYTES if kind == 2 else size  # 0: uncompressed, 1: one byte, repeated

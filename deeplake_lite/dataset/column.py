@@ -99,14 +99,14 @@ class Column:
         view, f = self._pinned
         return (row[self.name] for row in read_rows(view, [f]))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         """Return one value (by position), or the values of several rows as an ndarray or list."""
         view, f = self._pinned
         if is_position(index):
             return read_value(view, f, one_position(int(index), len(view)))
         return read_values(view, [f], in_brackets(index, len(view)))[f.name]
 
-    def __setitem__(self, index: Any, values: Any) -> None:
+    def __setitem__(self, index: object, values: object) -> None:
         """Set one value (by position), or the values of several rows: one each, or one for all.
 
         >>> import deeplake_lite as dl
@@ -122,7 +122,7 @@ class Column:
             return
         edits.set_one(ds.handle, self.name, int(index), values)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         """Compare each value with `other`, which is one value or one per row; return (n,) bool.
 
         Classes are compared by name. None equals null and nothing else. Points in time may be given
@@ -136,11 +136,11 @@ class Column:
         """
         return comparisons.equal(self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         """Return the negation of ``==``."""
         return ~(self == other)
 
-    def __lt__(self, other: Any) -> NDArray[np.bool_]:
+    def __lt__(self, other: object) -> NDArray[np.bool_]:
         """Compare each value with `other`, which is one value or one per row; return (n,) bool.
 
         Null compares as False.
@@ -153,15 +153,15 @@ class Column:
         """
         return comparisons.compare(self, operator.lt, other)
 
-    def __le__(self, other: Any) -> NDArray[np.bool_]:
+    def __le__(self, other: object) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
         return comparisons.compare(self, operator.le, other)
 
-    def __gt__(self, other: Any) -> NDArray[np.bool_]:
+    def __gt__(self, other: object) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
         return comparisons.compare(self, operator.gt, other)
 
-    def __ge__(self, other: Any) -> NDArray[np.bool_]:
+    def __ge__(self, other: object) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
         return comparisons.compare(self, operator.ge, other)
 
@@ -185,7 +185,7 @@ class Column:
             "value, differ in shape. Read them as a list: column[:]."
         )
 
-    def encoded(self, index: Any = slice(None)) -> list[Buffer]:
+    def encoded(self, index: object = slice(None)) -> list[Buffer]:
         """Return the stored bytes of the given values, not decoded and, if possible, not copied.
 
         Raises
@@ -197,11 +197,12 @@ class Column:
         cells = read_cells(view, f, in_brackets(index, len(view)))
         if not isinstance(cells, RaggedCells):
             raise SchemaError(
-                f"Column {self.name!r} has no encoded bytes, because its type is {f.htype!r}."
+                f"Column {self.name!r} has no encoded bytes, because its type is {f.htype!r}. Read "
+                f"its values: ds[{self.name!r}][:]."
             )
         return cells.buffers
 
-    def urls(self, index: Any = slice(None)) -> list[str | None]:
+    def urls(self, index: object = slice(None)) -> list[str | None]:
         """Return the URLs of linked files. Raises SchemaError for a column of another type."""
         view, f = self._pinned
         if f.htype.target is None:
@@ -262,7 +263,7 @@ def _names_of(htype: Htype) -> Sequence[str] | None:
 
 
 def _have_one_shape(values: list[Any]) -> bool:
-    """Tell whether all values, and the items within each value, have the same shape."""
+    """Return whether all values, and the items within each value, have the same shape."""
     try:
         return len(set(map(np.shape, values))) <= 1
     except ValueError:  # NumPy raises it for a list whose items differ in length

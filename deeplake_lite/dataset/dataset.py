@@ -144,7 +144,7 @@ class Dataset(View):
         self.append(data, check=check)
 
     def update(
-        self, rows: Any = None, data: Mapping[str, Any] | None = None, *, ids: Any = None
+        self, rows: object = None, data: Mapping[str, object] | None = None, *, ids: object = None
     ) -> None:
         """Change cells of the given rows. If any value is invalid, no cell is changed.
 
@@ -191,7 +191,7 @@ class Dataset(View):
         """
         edits.update(self.handle, rows, data, ids)
 
-    def delete(self, rows: Any) -> None:
+    def delete(self, rows: object) -> None:
         """Delete some rows. Older versions still have them.
 
         Parameters
@@ -267,11 +267,11 @@ class Dataset(View):
     def add_column(
         self,
         name: str,
-        htype: Any,
+        htype: object,
         *,
-        values: Any = None,
-        compute: Callable[[dict[str, Any]], Any] | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        values: object = None,
+        compute: Callable[[dict[str, Any]], object] | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Add a column.
 
@@ -339,7 +339,7 @@ class Dataset(View):
         """
         edits.change_schema(self.handle, lambda schema: schema.rename(old, new))
 
-    def set_default(self, name: str, value: Any) -> None:
+    def set_default(self, name: str, value: object) -> None:
         """Set the value that a column gets in future appends that leave it out."""
         edits.change_schema(self.handle, lambda schema: edits.retype(schema, name, default=value))
 
@@ -717,7 +717,7 @@ class Dataset(View):
         Returns
         -------
         Diff
-            Rows added and removed, cells changed, and changes of schema and metadata. It is false
+            Rows added and removed, cells changed, and changes of schema and metadata. It is falsy
             if the versions are equal.
 
         Raises
@@ -946,7 +946,7 @@ class Dataset(View):
             return maintenance.optimize(self.handle, shuffle=shuffle, seed=seed)
 
     def vacuum(
-        self, *, older_than: Any = None, spare: Any = "24h", dry_run: bool = False
+        self, *, older_than: object = None, spare: object = "24h", dry_run: bool = False
     ) -> maintenance.Vacuumed:
         """Delete files that no version needs, and leftovers of killed processes.
 
@@ -998,7 +998,7 @@ class Dataset(View):
         -------
         Report
             The version that was read, every damaged cell by column and row, and every damaged
-            version. It is true if no damage was found.
+            version. It is truthy if no damage was found.
 
         Raises
         ------
@@ -1028,7 +1028,7 @@ class Dataset(View):
         rows = self.rows
         return View(rows, rows.table.schema.names, self.origin)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return pickles.dataset_parts(self)
 
     def _fields(self) -> tuple[Field, ...]:

@@ -160,7 +160,7 @@ class Handle:
         Parameters
         ----------
         action : str
-            What the caller is about to do, as the message says it: ``"merging branches"``.
+            Action of the caller, as it appears in the message, such as ``"merging branches"``.
         """
         if not self.table.edits:
             return

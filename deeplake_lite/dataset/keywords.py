@@ -31,7 +31,7 @@ class _SharedOptions(TypedDict, total=False):
     row_ids: bool
     seed: int
     size: Size | Mapping[str, Size] | None
-    transform: Callable[..., Any] | None
+    transform: Callable[..., object] | None
 
 
 class _OrderOptions(TypedDict, total=False):
@@ -57,14 +57,20 @@ class IterableOptions(DatasetOptions, _OrderOptions, total=False):
 class LoaderOptions(_SharedOptions, _OrderOptions, total=False):
     """Keywords of `View.batches` and the loaders for PyTorch, TensorFlow and JAX."""
 
-    batch_transform: Callable[..., Any] | None
+    batch_transform: Callable[..., object] | None
     cache: str | None
-    collate: str | Mapping[str, str] | Callable[[list[Any]], Any] | None
+    collate: str | Mapping[str, str] | Callable[[list[Any]], object] | None
     drop_last: bool
     num_workers: int | None
     on_error: str
     progress: bool
     workers: str
+
+
+class SizedOptions(LoaderOptions):
+    """Keywords of a loader, with the number of rows in a batch."""
+
+    batch_size: int
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,9 @@ class Keywords:
     shuffle: bool | str = False
     seed: int = 0
     last: Last | None = None
-    transform: Callable[..., Any] | None = None
-    batch_transform: Callable[..., Any] | None = None
-    collate: Collate | Mapping[str, Collate] | Callable[[list[Any]], Any] | None = None
+    transform: Callable[..., object] | None = None
+    batch_transform: Callable[..., object] | None = None
+    collate: Collate | Mapping[str, Collate] | Callable[[list[Any]], object] | None = None
     size: Size | Mapping[str, Size] | None = None
     mode: str | Mapping[str, str] | None = None
     rank: int | None = None

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Unpack
 
+    from deeplake_lite.dataset.keywords import IterableOptions, SizedOptions
     from deeplake_lite.dataset.loading import Loadable
     from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 def query(
     view: View | None,
     text: str,
-    params: Sequence[Any] | Mapping[str, Any] = (),
+    params: Sequence[object] | Mapping[str, object] = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
     """Run a query on a view, or on the lakes that the query names."""
@@ -39,7 +41,7 @@ def query(
 async def query_async(
     view: View | None,
     text: str,
-    params: Sequence[Any] | Mapping[str, Any] = (),
+    params: Sequence[object] | Mapping[str, object] = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
     """Run a query in a thread, which stops when the task is cancelled."""
@@ -60,7 +62,7 @@ def repeat(question: Question, most_rows: int | None = None) -> View:
 
 
 def has_own_functions() -> bool:
-    """Tell whether the user has registered functions that queries may call."""
+    """Return whether the user has registered functions that queries may call."""
     from deeplake_lite.query.functions.user import OWN
 
     return bool(OWN)
@@ -80,14 +82,14 @@ def explain(view: View) -> str:
     return explain(view)
 
 
-def batches(source: Loadable, **options: Any) -> Loader:
+def batches(source: Loadable, **options: Unpack[SizedOptions]) -> Loader:
     """Return a loader that yields NumPy arrays."""
     from deeplake_lite.loader import Loader, Options
 
     return Loader(cast("View | Mix", source), Options.of(**options))
 
 
-def pytorch(source: Loadable, device: Any, **options: Any) -> TorchLoader:
+def pytorch(source: Loadable, device: object, **options: Unpack[SizedOptions]) -> TorchLoader:
     """Return a loader that yields PyTorch tensors."""
     from deeplake_lite.loader.frameworks.torch import TorchLoader
     from deeplake_lite.loader.options import Options
@@ -95,14 +97,16 @@ def pytorch(source: Loadable, device: Any, **options: Any) -> TorchLoader:
     return TorchLoader(cast("View | Mix", source), Options.of(**options), device)
 
 
-def pytorch_dataset(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
+def pytorch_dataset(
+    view: View, style: str, **options: Unpack[IterableOptions]
+) -> TorchDataset | TorchIterableDataset:
     """Return a PyTorch dataset of a view's rows."""
     from deeplake_lite.loader.frameworks.torch_datasets import dataset_of
 
     return dataset_of(view, style, **options)
 
 
-def tensorflow(source: Loadable, **options: Any) -> Any:
+def tensorflow(source: Loadable, **options: Unpack[SizedOptions]) -> Any:
     """Return a loader's batches as a `tf.data.Dataset`."""
     from deeplake_lite.loader.frameworks.tensorflow import dataset
     from deeplake_lite.loader.options import Options
@@ -110,7 +114,7 @@ def tensorflow(source: Loadable, **options: Any) -> Any:
     return dataset(cast("View | Mix", source), Options.of(**options))
 
 
-def jax(source: Loadable, sharding: Any, **options: Any) -> JaxLoader:
+def jax(source: Loadable, sharding: object, **options: Unpack[SizedOptions]) -> JaxLoader:
     """Return a loader that yields JAX arrays."""
     from deeplake_lite.loader.frameworks.jax import JaxLoader
     from deeplake_lite.loader.options import Options
@@ -118,8 +122,8 @@ def jax(source: Loadable, sharding: Any, **options: Any) -> JaxLoader:
     return JaxLoader(cast("View | Mix", source), Options.of(**options), sharding)
 
 
-def browse(view: View, **options: Any) -> Browser:
+def browse(view: View, *, cache_bytes: int) -> Browser:
     """Return a notebook widget that shows a view."""
     from deeplake_lite.widget import browse
 
-    return browse(view, **options)
+    return browse(view, cache_bytes=cache_bytes)

@@ -105,7 +105,7 @@ class Loadable:
             Number of workers, by default the number of cores, but at most 8 threads: more of them
             slow each other down. With 0, the calling thread does the work.
         on_error : {"raise", "skip"}
-            Whether to raise an error for a row that does not decode or for which the transform
+            Whether to raise an error for a row that cannot be decoded or for which the transform
             fails, or to skip the row and record it in `Loader.skipped`. Its batch then has fewer
             rows, or is padded with ``last="pad"``. A batch without any row left is omitted, so
             that its rank has fewer batches than the others.
@@ -150,7 +150,7 @@ class Loadable:
 
     @with_signature
     def pytorch(
-        self, batch_size: int, *, device: Any = None, **options: Unpack[LoaderOptions]
+        self, batch_size: int, *, device: object = None, **options: Unpack[LoaderOptions]
     ) -> TorchLoader:
         """Return a loader like `batches` that yields PyTorch tensors.
 
@@ -229,7 +229,7 @@ class Loadable:
 
     @with_signature
     def jax(
-        self, batch_size: int, *, sharding: Any = None, **options: Unpack[LoaderOptions]
+        self, batch_size: int, *, sharding: object = None, **options: Unpack[LoaderOptions]
     ) -> JaxLoader:
         """Return a loader like `batches` that yields JAX arrays.
 
@@ -291,7 +291,9 @@ class LoadableRows(Loadable):
     def pytorch_dataset(
         self, style: Literal["iterable"], **options: Unpack[IterableOptions]
     ) -> TorchIterableDataset: ...
-    def pytorch_dataset(self, style: str = "map", **options: Any) -> Any:
+    def pytorch_dataset(
+        self, style: str = "map", **options: Unpack[IterableOptions]
+    ) -> TorchDataset | TorchIterableDataset:
         """Return the rows as a PyTorch dataset, for use with your own DataLoader.
 
         Parameters

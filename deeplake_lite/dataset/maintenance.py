@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from deeplake_lite.dataset.versions.commit import TRIES
 from deeplake_lite.dataset.versions.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.write.contradictions import find_contradictions
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
-from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder
+from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder, vacuums
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
@@ -118,7 +118,7 @@ def verify(handle: Handle) -> Report:
     return Report(handle.version, len(live), len(table.schema), damages)
 
 
-def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
+def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) -> Vacuumed:
     """Delete files that no version needs; see `Dataset.vacuum`."""
     dry_run = checks.flag("dry_run", dry_run)
     repository, now = handle.repository, datetime.now(UTC)
@@ -127,14 +127,14 @@ def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vac
         _check_spared_age_on_store(spared_age, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock(), contextlib.ExitStack() as working:
-        repository = repository.reopened()  # another vacuum may have cut the cached histories
+        repository = repository.reopened()  # past the cache: another vacuum may have run
         if not dry_run:
-            working.enter_context(repository.announced(_earlier(now, spared_age)))
+            working.enter_context(vacuums.announced(repository, _earlier(now, spared_age)))
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
         _clear_dead(repository)
-        repository.unpin(now - ANNOUNCED_AGE)
+        vacuums.unpin(repository, now - ANNOUNCED_AGE)
         transactions = _open_transactions(repository)
         held = {
             *named_views.versions_needed(repository),
@@ -143,7 +143,7 @@ def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vac
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_earlier(now, spared_age), *starts])
-        with repository.pinned(held):
+        with vacuums.pinned(repository, held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
                 if not dry_run:
@@ -160,7 +160,7 @@ def vacuum(handle: Handle, older_than: Any, spare: Any, *, dry_run: bool) -> Vac
 def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
     """Let versions expire, after recording the ancestors of the versions that stay."""
     repository.add_links(plan.links)
-    repository.expire(cutoff)
+    vacuums.expire(repository, cutoff)
     repository.drop_links(but=plan.links)
 
 
@@ -168,16 +168,16 @@ def _collect(
     repository: Repository, plan: Expiry, limit: datetime, *, dry_run: bool
 ) -> dict[str, int]:
     """Delete the objects older than `limit` that no version needs, or only count them."""
-    counts = Counter(repository.collect(limit, dry_run=dry_run))
+    counts = Counter(vacuums.collect(repository, limit, dry_run=dry_run))
     if dry_run and plan.expiring:
-        counts.update(repository.would_free(plan.expiring, plan.kept, limit))
+        counts.update(vacuums.would_free(repository, plan.expiring, plan.kept, limit))
     return dict(counts)
 
 
 def _explain(
     repository: Repository,
     plan: Expiry,
-    older_than: Any,
+    older_than: object,
     limit: datetime,
     now: datetime,
     spared_age: timedelta,
@@ -253,7 +253,7 @@ def _open_transactions(repository: Repository) -> list[Note]:
     return open_transactions(repository.writers_folder()) if local else []
 
 
-def _spared_age(spare: Any) -> timedelta:
+def _spared_age(spare: object) -> timedelta:
     """Return the age below which objects are spared. Raises OptionError.
 
     >>> _spared_age("90m")
@@ -267,8 +267,8 @@ def _spared_age(spare: Any) -> timedelta:
     return age
 
 
-def _check_spared_age_on_store(age: timedelta, spare: Any) -> None:
-    """Refuse a short spared age on an object store, where transactions of others are not visible.
+def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
+    """Reject a short spared age on an object store, where transactions of others are not visible.
 
     A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
     chunks still exist.
@@ -285,7 +285,7 @@ def _check_spared_age_on_store(age: timedelta, spare: Any) -> None:
         )
 
 
-def _cutoff(older_than: Any, now: datetime) -> datetime:
+def _cutoff(older_than: object, now: datetime) -> datetime:
     """Return the time before which versions expire.
 
     >>> now = datetime(2026, 1, 31, tzinfo=UTC)
@@ -313,7 +313,7 @@ def _earlier(now: datetime, age: timedelta) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a time in UTC, or the first or last UTC time if it lies outside that range.
+    """Return a time in UTC, or the first or last UTC time if it is outside that range.
 
     >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year
@@ -326,7 +326,7 @@ def _in_utc(moment: datetime) -> datetime:
         return end.replace(tzinfo=UTC)
 
 
-def _parse_age(name: str, value: Any, example: str) -> timedelta:
+def _parse_age(name: str, value: object, example: str) -> timedelta:
     """Return the age that a string describes, capped at the longest timedelta.
 
     Raises

@@ -10,7 +10,7 @@ from deeplake_lite import checks
 from deeplake_lite.errors import LakeError, NotFoundError
 from deeplake_lite.schema import check_metadata
 
-type Change = Callable[[Mapping[str, Any]], dict[str, Any]]
+type Change = Callable[[Mapping[str, object]], dict[str, object]]
 """Function from the current metadata to the new metadata."""
 
 
@@ -27,7 +27,7 @@ class Metadata(MutableMapping[str, Any]):
     """
 
     def __init__(
-        self, read: Callable[[], Mapping[str, Any]], write: Callable[[Change], None]
+        self, read: Callable[[], Mapping[str, object]], write: Callable[[Change], None]
     ) -> None:
         self._read, self._write = read, write
 
@@ -36,13 +36,13 @@ class Metadata(MutableMapping[str, Any]):
         _check_key(key, metadata)
         return deepcopy(metadata[key])
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         checks.text("a metadata key", key)
         item = check_metadata("Metadata", {key: value})
         self._write(lambda metadata: {**metadata, **item})
 
     def __delitem__(self, key: str) -> None:
-        def without_key(metadata: Mapping[str, Any]) -> dict[str, Any]:
+        def without_key(metadata: Mapping[str, object]) -> dict[str, object]:
             _check_key(key, metadata)
             remaining = dict(metadata)
             del remaining[key]
@@ -62,12 +62,12 @@ class Metadata(MutableMapping[str, Any]):
         except LakeError as error:  # the column was renamed or dropped
             return f"<no metadata: {error}>"
 
-    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[type, tuple[dict[str, object]]]:
         """Make copies and pickles plain dicts, whose changes do not reach the lake."""
         return dict, (deepcopy(dict(self._read())),)
 
 
-def _check_key(key: Any, metadata: Mapping[str, Any]) -> None:
-    """Refuse a key that does not exist. Raises NotFoundError."""
+def _check_key(key: object, metadata: Mapping[str, object]) -> None:
+    """Reject a key that does not exist. Raises NotFoundError."""
     if not isinstance(key, str) or key not in metadata:
         raise NotFoundError.named("metadata key", key, metadata)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 def create(
     url: str,
-    schema: Mapping[str, Any] | Schema,
+    schema: Mapping[str, object] | Schema,
     *,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     overwrite: bool = False,
     allow: list[str] | tuple[str, ...] = (),
     limits: Limits = DEFAULT_LIMITS,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Dataset:
     """Create a lake, and open its branch ``main``.
 
@@ -91,7 +91,7 @@ def open(
     branch: str = "main",
     allow: list[str] | tuple[str, ...] = (),
     limits: Limits = DEFAULT_LIMITS,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     verify: Literal["read"] | None = None,
 ) -> Dataset:
     """Open a lake at a branch, to read and write, or at a fixed version, to read only.
@@ -190,13 +190,13 @@ def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Da
     )
 
 
-def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> bool:
-    """Tell whether there is a lake at `url`."""
+def exists(url: str, *, storage_options: Mapping[str, object] | None = None) -> bool:
+    """Return whether there is a lake at `url`."""
     options = checks.mapping("storage_options", storage_options)
     return Repository.exists(checks.location("url", url), options)
 
 
-def _check_roots(allow: Any) -> tuple[str, ...]:
+def _check_roots(allow: object) -> tuple[str, ...]:
     """Return the roots under which linked files may be read. Raises OptionError.
 
     >>> _check_roots("images"), _check_roots(["images", "s3://bucket"])
@@ -206,11 +206,11 @@ def _check_roots(allow: Any) -> tuple[str, ...]:
     return tuple(checks.location("allow", root) for root in roots)
 
 
-def _check_limits(limits: Any) -> None:
-    """Refuse values that are not `Limits`. Raises OptionError."""
+def _check_limits(limits: object) -> None:
+    """Reject values that are not `Limits`. Raises OptionError."""
     if not isinstance(limits, Limits):
         raise OptionError(
-            "limits must have the form dl.Limits(max_pixels=…, max_bytes=…), but it is "
+            "limits must be a dl.Limits, such as dl.Limits(max_pixels=10**9), but it is "
             f"{brief(limits, 80)}."
         )
 

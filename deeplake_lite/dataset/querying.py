@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from deeplake_lite.dataset import lazy_calls
 
@@ -18,7 +18,7 @@ class Queryable:
     def query(
         self,
         text: str,
-        params: Sequence[Any] | Mapping[str, Any] = (),
+        params: Sequence[object] | Mapping[str, object] = (),
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:
@@ -65,7 +65,7 @@ class Queryable:
     async def query_async(
         self,
         text: str,
-        params: Sequence[Any] | Mapping[str, Any] = (),
+        params: Sequence[object] | Mapping[str, object] = (),
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.repo import Repository
 
 
@@ -81,9 +82,7 @@ class ReadTable(Protocol):
         """Return the bytes of the cells of `slots` of a ragged column, concatenated."""
         ...
 
-    def part(
-        self, column: str, slots: NDArray[np.int64], index: tuple[Any, ...]
-    ) -> DenseCells | None:
+    def part(self, column: str, slots: NDArray[np.int64], index: Index) -> DenseCells | None:
         """Return each cell indexed with `index`, or None if that is no faster than `read`."""
         ...
 
@@ -122,7 +121,7 @@ class Lake:
 
     repository: Repository
     """The repository that holds the versions."""
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     """Storage options of the object store."""
     allow: tuple[str, ...] = ()
     """Roots under which linked files may be read."""

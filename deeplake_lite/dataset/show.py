@@ -162,8 +162,8 @@ VERSIONS = 8
 def _first_slots(view: View) -> Slots:
     """Return the slots of the first rows, as many as a page may read.
 
-    There is one more if the view has more rows, so that functions that count rows can tell that
-    these are not all.
+    If the view has more rows than that, one more is returned: it shows the caller that the rows are
+    not all.
     """
     return view.rows.at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
 

@@ -335,7 +335,7 @@ class View(LoadableRows, Exports, Queryable):
         url: str,
         *,
         message: str = "materialized",
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> Any:
         """Write the rows contiguously to a new lake.
 
@@ -455,7 +455,7 @@ class View(LoadableRows, Exports, Queryable):
             if name not in self:
                 raise ColumnNotFoundError.named("column", name, self.columns)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return pickles.view_parts(self)
 
 

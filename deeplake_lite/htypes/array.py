@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.codecs.base import Codec
+    from deeplake_lite.htypes.cells import Values
     from deeplake_lite.htypes.facets import Axes
 
 _MAX_BYTES = 1 << 31  # of one cell
@@ -133,7 +134,7 @@ class Array(Htype):
         yield from filter(None, [self.codec])
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return values as numbers, whatever they mean in the other type."""
         return values
 
@@ -147,7 +148,7 @@ class Array(Htype):
         return codecs.get(self.codec) if self.codec else None
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
+    def _encode(self, values: Values, check: Check) -> Cells:
         if isinstance(self.layout, Dense):
             return DenseCells(as_stored(as_block(values, self.dtype, self._sizes)))
         arrays = each(values, self._read)
@@ -155,13 +156,13 @@ class Array(Htype):
             [self._to_buffer(array) for array in arrays], shapes_of(arrays, len(self._sizes))
         )
 
-    def _read(self, value: Any) -> NDArray[Any]:
+    def _read(self, value: object) -> NDArray[Any]:
         """Check one row's array."""
         if self.shape is not None:
             return as_array(value, self.dtype, self.shape, self._dtypes)
         try:
             axes = _axes_of(value)
-        except (ValueError, RecursionError):  # badly nested lists, which `as_array` refuses
+        except (ValueError, RecursionError):  # badly nested lists, which `as_array` rejects
             axes = 1
         array = as_array(value, self.dtype, (None,) * axes, self._dtypes)
         if array.ndim > MOST_ANY_AXES:
@@ -207,11 +208,11 @@ class Array(Htype):
             self._limits.check_bytes(shape, np.dtype(self.dtype).itemsize)
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: object) -> str:
         return short_array(np.asarray(value))
 
 
-def check_shape(shape: Any, dtype: str) -> Shape:
+def check_shape(shape: object, dtype: str) -> Shape:
     """Return a shape as a tuple. Raises SchemaError for a shape that cells cannot have.
 
     >>> check_shape([None, 3], "float32"), check_shape(5, "int8")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.cells import Values
+
 type Shape = tuple[int | None, ...]
 
 _CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}  # kinds by target kind
@@ -37,7 +39,7 @@ _LONGEST_AXIS = 2**31 - 1  # elements: sizes are recorded as int32
 _COPY_BELOW = 1 << 20  # bytes: a smaller copy costs less than a view, and cells own their memory
 
 
-def each[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
+def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
     """Convert values one by one; an InvalidValueError names the row.
 
     >>> each([1, 2], str)
@@ -52,7 +54,7 @@ def each[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
     return converted
 
 
-def each_in_threads[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
+def each_in_threads[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
     """Convert like `each`, in several threads: for reading files and for codecs.
 
     >>> each_in_threads([1, 2], str)
@@ -81,9 +83,7 @@ def _pool() -> Pool:
     return Pool(_THREADS)
 
 
-def as_block(
-    values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape, dtypes: Dtypes = ANY
-) -> NDArray[Any]:
+def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return values of one shape as an array (n, *shape); errors suggest one of `dtypes`.
 
     >>> as_block([1, True], "int8", ())
@@ -100,7 +100,7 @@ def as_block(
     return np.stack(rows) if rows else np.empty((0, *(size or 0 for size in shape)), dtype)
 
 
-def as_array(value: Any, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
+def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return one value as an array of `dtype` whose shape fits `shape` (None: any size).
 
     Errors suggest one of `dtypes`.
@@ -112,14 +112,14 @@ def as_array(value: Any, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDAr
     array = value if type(value) is np.ndarray else _to_numpy(value, dtype, shape)
     array = with_numpys_dtype(array)
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
-        return np.zeros([size or 0 for size in shape], dtype)  # an empty list tells no rank
+        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has no certain rank
     if not fits(array.shape, shape):
         raise _wrong_shape(value, array, dtype, shape)
     return cast(array, dtype, dtypes)
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Tell whether a shape matches the wanted one, in which None stands for any size.
+    """Return whether a shape matches the wanted one, in which None stands for any size.
 
     >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
     (True, False, False)
@@ -227,8 +227,8 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
         )
 
 
-def holds_text(values: Iterable[Any]) -> bool:
-    """Tell whether any of the values is a str or bytes."""
+def holds_text(values: Iterable[object]) -> bool:
+    """Return whether any of the values is a str or bytes."""
     return any(issubclass(kind, str | bytes) for kind in set(map(type, values)))
 
 
@@ -242,7 +242,7 @@ def show_shape(shape: Shape) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-def _to_numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
+def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
     """Convert a list, a tensor or a column of another library to an array."""
     is_list = isinstance(value, list | tuple)
     try:
@@ -268,7 +268,7 @@ def _to_numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
     return array
 
 
-def _times(value: Any, dtype: str) -> NDArray[Any]:
+def _times(value: object, dtype: str) -> NDArray[Any]:
     """Return a nested list of times as an array.
 
     NumPy would convert them all to the finest unit, in which early and late ones wrap around, and
@@ -287,7 +287,7 @@ def _times(value: Any, dtype: str) -> NDArray[Any]:
     return np.stack(parts)
 
 
-def _wrap_object(value: Any) -> NDArray[Any]:
+def _wrap_object(value: object) -> NDArray[Any]:
     """Return a value as an object array without axes."""
     array = np.empty((), object)
     array[()] = value
@@ -295,11 +295,11 @@ def _wrap_object(value: Any) -> NDArray[Any]:
 
 
 def _is_array(kind: type) -> bool:
-    """Tell whether values of a type are arrays, of any library."""
+    """Return whether values of a type are arrays, of any library."""
     return not issubclass(kind, np.generic) and (hasattr(kind, "__array__") or is_column(kind))
 
 
-def _without_columns(value: Any) -> Any:
+def _without_columns(value: Any) -> object:
     """Return a list with arrays for columns of other libraries; their nulls are None.
 
     >>> import pandas as pd
@@ -319,7 +319,7 @@ def _without_columns(value: Any) -> Any:
     ]
 
 
-def _restore_integers(value: Any, array: NDArray[Any]) -> NDArray[Any]:
+def _restore_integers(value: object, array: NDArray[Any]) -> NDArray[Any]:
     """Return integers as objects if NumPy read them as floats, which it does beyond int64.
 
     >>> _restore_integers([2**63, 1], np.asarray([2**63, 1]))
@@ -371,15 +371,15 @@ def _to_float(number: Decimal) -> float | Decimal:
 
 
 def _all_are(kinds: Iterable[type], *those: type) -> bool:
-    """Tell whether each type is one of those; a NumPy duration does not count as an integer."""
+    """Return whether each type is one of those; a NumPy duration does not count as an integer."""
     return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def _wrong_shape(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
+def _wrong_shape(value: object, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
     """Build the error for a wrong number of axes or a wrong size."""
     if array.ndim == 0 and array.dtype.kind not in "biufcmM":
         return InvalidValueError(

@@ -51,7 +51,7 @@ def python_value(item: pa.Scalar) -> Any:
         return _exact(item)
 
 
-def _exact(item: pa.Scalar) -> Any:
+def _exact(item: pa.Scalar) -> object:
     if not item.is_valid:
         return None
     match item:
@@ -76,7 +76,7 @@ def _exact(item: pa.Scalar) -> Any:
     return item.as_py()
 
 
-def _fields(item: pa.StructScalar) -> dict[str, Any]:
+def _fields(item: pa.StructScalar) -> dict[str, object]:
     names = [f.name for f in item.type]
     if len({*names}) < len(names):
         raise InvalidValueError(

@@ -12,7 +12,7 @@ import re
 from abc import abstractmethod
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeGuard
 from zlib import crc32
 
 import numpy as np
@@ -31,15 +31,17 @@ from deeplake_lite.htypes.plain import fixed, plain, to_json
 from deeplake_lite.htypes.tensors import array_of, without_tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Buffer, Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import Values
 
 type Check = Literal["header", "full"]
 """How thoroughly files are checked: by header and end only, or by decoding them."""
 
-_MAX_ITEMS = 5  # of a list that str() writes in full
-_MAX_CHARACTERS = 80  # of a field that str() writes
+_MAX_ITEMS = 5  # items of the longest list that str() writes in full
+_MAX_CHARACTERS = 80  # characters of the longest field that str() writes
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Htype(Facets):
         Whether a cell may be None.
     default : object, optional
         Value of cells that an append leaves out. Without one, a nullable column gets null, and any
-        other column refuses the append.
+        other column rejects the append.
 
     Raises
     ------
@@ -110,7 +112,7 @@ class Htype(Facets):
                 f"{brief(self.default)}. Flatten it."
             ) from error
 
-    def _set_default(self, default: Any) -> None:
+    def _set_default(self, default: object) -> None:
         """Set the default in a form that survives JSON unchanged; see `to_json`."""
         self._set(default=fixed(default))
         cells = self.encode([self.default])
@@ -169,10 +171,10 @@ class Htype(Facets):
         return False
 
     def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types that store files use it)
-        """Tell whether stored cells are files that `other` reads as the same values."""
+        """Return whether stored cells are files that `other` reads as the same values."""
         return False
 
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Convert the values of a column of another type to the form that this type takes.
 
         Equal numbers may mean different things in two types: classes, corners, points. A type
@@ -192,12 +194,12 @@ class Htype(Facets):
         """
         return of.named(values)
 
-    def named(self, values: Any) -> Any:
+    def named(self, values: Values) -> Values:
         """Return decoded values with class names in place of class numbers."""
         return values
 
     @abstractmethod
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
+    def _encode(self, values: Values, check: Check) -> Cells:
         """Check and encode values without nulls. Raises InvalidValueError with the row at fault."""
 
     @abstractmethod
@@ -216,13 +218,13 @@ class Htype(Facets):
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Check a stored shape. Raises DamagedError if no value of the type has it."""
 
-    def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+    def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
         """Decode one ragged cell into a C-contiguous array of its shape and dtype."""
         put(self.decode(data, shape), out)
 
     def decode_small(
         self,
-        data: Any,
+        data: Buffer,
         shape: tuple[int, ...],
         side: int,  # noqa: ARG002 (types whose files are decoded at a scale use it)
         *,
@@ -245,7 +247,7 @@ class Htype(Facets):
 
     @property
     @abstractmethod
-    def blank(self) -> Any:
+    def blank(self) -> object:
         """Placeholder that is stored in a null cell: zeros, an empty string."""
 
     @abstractmethod
@@ -255,11 +257,11 @@ class Htype(Facets):
         The value is never None. The string is not escaped for HTML.
         """
 
-    def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
+    def preview_stored(self, data: Buffer, shape: tuple[int, ...]) -> Picture | str:
         """Return a preview of a stored ragged cell, without decoding all of it if possible."""
         return self.preview(self.decode(data, shape))
 
-    def encode(self, values: Sequence[Any] | NDArray[Any], *, check: Check = "header") -> Cells:
+    def encode(self, values: Values, *, check: Check = "header") -> Cells:
         """Check and encode a block of values.
 
         Parameters
@@ -333,13 +335,13 @@ class Htype(Facets):
 
     def get_config(self) -> dict[str, Any]:
         """Return the htype as JSON: its name and the fields that differ from their defaults."""
-        config: dict[str, Any] = {"htype": self.name}
+        config: dict[str, object] = {"htype": self.name}
         for f in self._changed():
             value = getattr(self, f.name)
             config[f.name] = value.get_config() if isinstance(value, Htype) else to_json(value)
         return config
 
-    def _without_masks(self, block: Any) -> Any:
+    def _without_masks(self, block: Values) -> Values:
         """Return a block with None for masked rows.
 
         In lists and JSON, single masked items become None.
@@ -352,7 +354,7 @@ class Htype(Facets):
         takes_none = isinstance(self.layout, Nested) or self.layout.dtype == "json"
         if isinstance(block, np.ma.MaskedArray):
             if takes_none:
-                return block.tolist()
+                return list(block.tolist())
             rows = np.flatnonzero(_partly_masked(np.ma.getmaskarray(block)))
             if len(rows):
                 raise _partly_masked_error(block[rows[0]], int(rows[0]))
@@ -361,11 +363,11 @@ class Htype(Facets):
         try:
             if not is_list or not _holds_mask(block, deep=not takes_none):
                 return block
-        except RecursionError:  # a list that contains itself, which the type refuses
+        except RecursionError:  # a list that contains itself, which the type rejects
             return block
         return [_unmask(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
-    def _validity(self, values: Any) -> NDArray[np.bool_] | None:
+    def _validity(self, values: Values) -> NDArray[np.bool_] | None:
         """Return which rows are not null: (n,) bool, or None if none is null."""
         if isinstance(values, np.ma.MaskedArray):
             mask = np.ma.getmaskarray(values)
@@ -380,16 +382,16 @@ class Htype(Facets):
                 valid = valid & np.array([not is_nan(value) for value in values])
         return None if valid.all() else valid
 
-    def _plain_default(self, value: Any) -> Any:
+    def _plain_default(self, value: object) -> object:
         """Return a default in built-in types."""
         return plain(value)
 
-    def _set(self, **values: Any) -> None:
+    def _set(self, **values: object) -> None:
         """Set fields of this frozen dataclass to their normalised form, in `__post_init__`."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _changed(self) -> list[Field[Any]]:
+    def _changed(self) -> list[Field[object]]:
         """Return the fields that differ from their defaults, positional ones first."""
         needed = [
             f
@@ -399,7 +401,7 @@ class Htype(Facets):
         ]
         return sorted(needed, key=lambda f: (bool(f.kw_only), f.name in ("nullable", "default")))
 
-    def _call(self, show: Callable[[Any], str]) -> str:
+    def _call(self, show: Callable[[object], str]) -> str:
         """Format the constructor call, with positional arguments until a field is left out."""
         positional = iter([f.name for f in fields(self) if not f.kw_only])
         arguments = []
@@ -428,14 +430,14 @@ class Htype(Facets):
         return crc32(canonical_json(self.get_config()).encode("utf-8", "surrogatepass"))
 
 
-def _as_numpy(default: Any) -> Any:
+def _as_numpy(default: object) -> object:
     """Return a default with NumPy arrays and Python objects for those of other libraries."""
     [value] = _as_block([default])
     return array_of(value) if is_column(type(value)) else value
 
 
-def _fits_json(default: Any) -> bool:
-    """Tell whether a default can be stored in the JSON of a schema."""
+def _fits_json(default: object) -> bool:
+    """Return whether a default can be stored in the JSON of a schema."""
     try:
         json.dumps(to_json(default), allow_nan=False)
     except TypeError:
@@ -444,7 +446,7 @@ def _fits_json(default: Any) -> bool:
 
 
 def is_null(kind: type) -> bool:
-    """Tell whether a Python type is that of None or of pandas' NA.
+    """Return whether a Python type is that of None or of pandas' NA.
 
     >>> is_null(type(None)), is_null(int)
     (True, False)
@@ -464,19 +466,21 @@ def pasted(htype: Htype) -> str:
     return re.sub(strings_and_names, lambda m: m[1] or f"dl.{m[2]}", repr(htype))
 
 
-def is_nan(value: Any) -> bool:
-    """Tell whether a value is a float that is NaN."""
+def is_nan(value: object) -> bool:
+    """Return whether a value is a float that is NaN."""
     return isinstance(value, float | np.floating) and value != value
 
 
-def _as_block(values: Any) -> Any:
+def _as_block(values: Any) -> Values:
     """Return values as a list, tuple or array with one entry per row."""
     if isinstance(values, list | tuple):
-        return without_tensors(without_arrow(values))
+        rows: Values = without_tensors(without_arrow(values))
+        return rows
     if hasattr(values, "__array__") or is_column(type(values)):  # torch, xarray, pandas, polars
-        values = array_of(values)
-        if values.ndim:
-            return values
+        array = array_of(values)
+        if array.ndim:
+            return array
+        values = array
     elif not isinstance(values, str | bytes | dict):
         try:
             return list(values)
@@ -493,8 +497,8 @@ def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(mask.any(axis=axes) & ~mask.all(axis=axes))
 
 
-def _holds_mask(values: Any, *, deep: bool) -> bool:
-    """Tell whether a list has a masked array; with `deep`, at any depth."""
+def _holds_mask(values: Values, *, deep: bool) -> bool:
+    """Return whether a list has a masked array; with `deep`, at any depth."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -504,7 +508,7 @@ def _holds_mask(values: Any, *, deep: bool) -> bool:
     return any(_holds_mask(value, deep=True) for value in lists)
 
 
-def _unmask(value: Any, row: int, *, takes_none: bool) -> Any:
+def _unmask(value: object, row: int, *, takes_none: bool) -> object:
     """Return a row's value without its mask, or None if all of it is masked."""
     if isinstance(value, list | tuple):
         if takes_none or not _holds_mask(value, deep=True):
@@ -522,33 +526,36 @@ def _unmask(value: Any, row: int, *, takes_none: bool) -> Any:
     return None if is_masked else data
 
 
-def _collect_masks(values: Any) -> list[NDArray[np.bool_]]:
+def _collect_masks(values: Iterable[object]) -> list[NDArray[np.bool_]]:
     """Return the masks of a list's items at any depth; False for an item without a mask."""
     masks = []
     for value in values:
         if isinstance(value, list | tuple):
             masks += _collect_masks(value)
         else:
-            is_array = isinstance(value, np.ma.MaskedArray)
-            masks.append(np.ma.getmaskarray(value) if is_array else np.zeros((), bool))
+            masks.append(
+                np.ma.getmaskarray(value)
+                if isinstance(value, np.ma.MaskedArray)
+                else np.zeros((), bool)
+            )
     return masks
 
 
-def _strip_masks(value: Any) -> Any:
+def _strip_masks(value: object) -> object:
     """Return a list with plain arrays for masked ones."""
     if isinstance(value, list | tuple):
         return [_strip_masks(item) for item in value]
     return np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value
 
 
-def _masks_to_none(value: Any) -> Any:
+def _masks_to_none(value: object) -> object:
     """Return a list with lists for masked arrays, and None for their masked elements."""
     if isinstance(value, list | tuple):
         return [_masks_to_none(item) for item in value]
     return value.tolist() if isinstance(value, np.ma.MaskedArray) else value
 
 
-def _partly_masked_error(value: Any, row: int) -> InvalidValueError:
+def _partly_masked_error(value: object, row: int) -> InvalidValueError:
     shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         f"a row is null as a whole or not at all, but some of its elements are masked: "
@@ -557,7 +564,7 @@ def _partly_masked_error(value: Any, row: int) -> InvalidValueError:
     )
 
 
-def _fill(values: Any, valid: NDArray[np.bool_], blank: Any) -> Any:
+def _fill(values: Values, valid: NDArray[np.bool_], blank: object) -> Values:
     """Replace nulls by `blank`."""
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUSV":
         filled = np.array(values)
@@ -579,7 +586,7 @@ def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
             return NestedCells(counts, items, valid)
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     """Format a field as Python code that evaluates to it."""
     if isinstance(value, float) and not np.isfinite(value):
         return f"float({str(value)!r})"
@@ -592,7 +599,7 @@ def _show(value: Any) -> str:
     return repr(value)
 
 
-def _show_short(value: Any) -> str:
+def _show_short(value: object) -> str:
     """Format a field, shortened."""
     if isinstance(value, Htype):
         return str(value)
@@ -602,6 +609,6 @@ def _show_short(value: Any) -> str:
     return text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…"
 
 
-def _is_strings(value: Any) -> bool:
-    """Tell whether a field is a non-empty tuple of strings, which is written as a list."""
+def _is_strings(value: object) -> TypeGuard[tuple[str, ...]]:
+    """Return whether a field is a non-empty tuple of strings, which is written as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

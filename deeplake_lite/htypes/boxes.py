@@ -19,16 +19,18 @@ from deeplake_lite.htypes.facets import Axes, Browser, Coordinates
 from deeplake_lite.htypes.layouts import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Buffer, Iterator
 
     from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import Values
 
 FORMATS = ("xyxy", "xywh", "cxcywh")
 """Formats of a box: two corners; first corner and size; centre and size."""
 
 _UNITS = ("pixels", "fraction")
 _DTYPES = ("float16", "float32", "float64", "int16", "int32", "int64")
-_TOLERANCE = 1e-3  # by which fractions may exceed 0 and 1, since converters round
+_TOLERANCE = 1e-3  # fractions may exceed 0 and 1 by this much, since converters round
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -123,7 +125,7 @@ class Boxes(Htype):
         return np.zeros((0, 4), self.dtype)
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return boxes in this format. Raises InvalidValueError for boxes in other units."""
         if not isinstance(of, Boxes):
             return super().values_from(of, values)
@@ -138,20 +140,20 @@ class Boxes(Htype):
             return values
         return [None if v is None else self._convert(v, of.format) for v in values]
 
-    def _convert(self, boxes: Any, source: str) -> NDArray[Any]:
+    def _convert(self, boxes: object, source: str) -> NDArray[Any]:
         exact = np.asarray(boxes, np.float64).reshape(-1, 4)
         converted = convert_boxes(exact, source, self.format)
         is_whole = "int" in self.dtype and bool((converted == np.rint(converted)).all())
         return converted.astype(np.int64) if is_whole else converted
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         arrays = each(values, self._read)
         if arrays and self._find_fault(np.concatenate(arrays)):
             each(arrays, self._check)  # one pass over the whole block is faster than one per row
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 2))
 
-    def _read(self, value: Any) -> NDArray[Any]:
+    def _read(self, value: object) -> NDArray[Any]:
         """Return the boxes of a row as an array."""
         if _is_box(value):
             raise InvalidValueError(
@@ -203,20 +205,20 @@ class Boxes(Htype):
             )
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
         self.check_shape(shape)
         return from_buffer(data, self.dtype, shape)
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: NDArray[Any]) -> str:
         first = ", ".join(f"({', '.join(f'{float(x):.4g}' for x in box)})" for box in value[:2])
         count = f"{len(value)} box{'' if len(value) == 1 else 'es'}"
         dots = ", …" if len(value) > 2 else ""
         return f"{count} {self.format}: {first}{dots}" if len(value) else count
 
 
-def _is_box(value: Any) -> bool:
-    """Tell whether a value is a single box, rather than a list of boxes.
+def _is_box(value: object) -> bool:
+    """Return whether a value is a single box, rather than a list of boxes.
 
     >>> _is_box([1, 2, 3, 4]), _is_box([[1, 2, 3, 4]]), _is_box(np.arange(4))
     (True, False, True)

@@ -18,9 +18,9 @@ from deeplake_lite.htypes.show import short_text
 from deeplake_lite.htypes.words import NUMBERS, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Sequence
+    from collections.abc import Buffer
 
-    from numpy.typing import NDArray
+    from deeplake_lite.htypes.cells import Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,16 +61,16 @@ class Bytes(Htype):
         return f"{len(value):,} bytes: {value[:NUMBERS].hex(' ')}{digest_of(value)}"
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         buffers = each(values, _read)
         return RaggedCells(buffers, np.empty((len(buffers), 0), np.int32))
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> bytes:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> bytes:
         return bytes(data)
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: bytes) -> str:
         return short_text(
             f"{len(value):,} bytes: {value[:16].hex(' ')}{' …' if len(value) > 16 else ''}"
         )

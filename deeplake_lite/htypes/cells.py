@@ -94,11 +94,14 @@ class NestedCells:
         return len(self.counts)
 
 
+type Values = Sequence[Any] | NDArray[Any]
+"""A block of decoded values, one per row; None, or a masked element, where null."""
+
 type Cells = DenseCells | RaggedCells | NestedCells
 
 
 def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
-    """Return the cells at `rows`, in that order; a row may come twice.
+    """Return the cells at `rows`, in that order; rows may be repeated.
 
     >>> take(DenseCells(np.array([5, 6, 7])), np.array([2, 0, 0])).values
     array([7, 5, 5])

@@ -7,7 +7,7 @@ for anything else lists the values and suggests the nearest.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ ALIASES = {"jpg": "jpeg", "jpe": "jpeg", "tif": "tiff", "zst": "zstd"}
 
 def choice(
     name: str,
-    value: Any,
+    value: object,
     known: Sequence[str],
     aliases: Mapping[str, str] | None = None,
     *,
@@ -59,7 +59,7 @@ def choice(
     )
 
 
-def dtype_choice(name: str, value: Any, known: Sequence[str]) -> str:
+def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
     """Return the known dtype that the user means, in any form that NumPy reads.
 
     >>> dtype_choice("dtype of boxes", np.float32, ("float32", "int32"))
@@ -68,7 +68,7 @@ def dtype_choice(name: str, value: Any, known: Sequence[str]) -> str:
     return choice(name, dtype_name(value), known)
 
 
-def dtype_name(value: Any) -> str:
+def dtype_name(value: object) -> str:
     """Return NumPy's name of a dtype; anything else as a string.
 
     >>> dtype_name(float), dtype_name("Float32"), dtype_name("floaty")
@@ -84,7 +84,7 @@ def dtype_name(value: Any) -> str:
     return str(value)
 
 
-def nearest(value: Any, known: Mapping[str, str] | Sequence[str]) -> str:
+def nearest(value: object, known: Mapping[str, str] | Sequence[str]) -> str:
     """Return a hint that suggests the nearest known value, or an empty string if none is close.
 
     >>> nearest("lable", ["image", "label"]), nearest("x", ["image"])

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.cells import Values
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ClassLabel(Htype):
@@ -43,7 +45,7 @@ class ClassLabel(Htype):
     Notes
     -----
     Booleans stand for the classes 0 and 1 of a column with two names, or without names. Elsewhere,
-    and in rows of several classes, they are refused: to convert a vector with True for each class
+    and in rows of several classes, they are rejected: to convert a vector with True for each class
     of a row, use ``np.flatnonzero``. A row of several classes keeps their order, and may contain a
     class more than once, like the objects in an image.
 
@@ -85,7 +87,7 @@ class ClassLabel(Htype):
 
     @property
     @override
-    def blank(self) -> Any:
+    def blank(self) -> list[object] | int:
         return [] if self.multiple else 0
 
     @property
@@ -116,7 +118,7 @@ class ClassLabel(Htype):
             yield "several per row"
 
     @override
-    def to_words(self, value: Any) -> str:
+    def to_words(self, value: object) -> str:
         names = self.to_names(value)
         return names if isinstance(names, str) else ", ".join(map(quoted, names))
 
@@ -159,10 +161,10 @@ class ClassLabel(Htype):
         return ClassLabel(self.names) if self.multiple else None
 
     @override
-    def named(self, values: Any) -> Any:
+    def named(self, values: Values) -> Values:
         if not self.names:
             return values
-        names: Any = np.array(self.names, object)
+        names = np.array(self.names, object)
         if self.multiple:
             return [None if v is None else names[np.asarray(v, np.int64)].tolist() for v in values]
         return [None if v is None else self.names[v] for v in values]
@@ -201,13 +203,13 @@ class ClassLabel(Htype):
         return [self.to_names(value) for value in values]
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
+    def _encode(self, values: Values, check: Check) -> Cells:
         if self.multiple:
             arrays = each(values, self._read_several)
             return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 1))
         return DenseCells(self._read(values))
 
-    def _read(self, values: Any) -> NDArray[np.int32]:
+    def _read(self, values: Values) -> NDArray[np.int32]:
         """Return class numbers for numbers and names, one per row."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
             values = values.tolist()
@@ -229,8 +231,8 @@ class ClassLabel(Htype):
             )
         return numbers
 
-    def _check_no_booleans(self, values: Any) -> None:
-        """Refuse booleans where they may be one-hot: True for each class that a row has."""
+    def _check_no_booleans(self, values: Values) -> None:
+        """Reject booleans where they may be one-hot: True for each class that a row has."""
         if self.takes_truth:
             return
         row = _find_boolean(values)
@@ -245,7 +247,7 @@ class ClassLabel(Htype):
             row=row,
         )
 
-    def _to_number(self, value: Any) -> Any:
+    def _to_number(self, value: object) -> object:
         """Return the number of a class name, and anything else unchanged."""
         if isinstance(value, str):
             return self.index(value)
@@ -256,7 +258,7 @@ class ClassLabel(Htype):
             )
         return value
 
-    def _read_several(self, value: Any) -> NDArray[np.int32]:
+    def _read_several(self, value: object) -> NDArray[np.int32]:
         """Return the class numbers of one row."""
         if not isinstance(value, list | tuple) and not (
             isinstance(value, np.ndarray) and value.ndim
@@ -288,7 +290,7 @@ class ClassLabel(Htype):
         )
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[np.int32]:
         numbers = from_buffer(data, "int32", shape) if self.multiple else data
         count = len(self.names)
         if count and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
@@ -300,12 +302,12 @@ class ClassLabel(Htype):
         return numbers
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: object) -> str:
         names = self.to_names(value)
         return ", ".join(names) if isinstance(names, list) else str(names)
 
 
-def _find_boolean(values: Sequence[Any] | NDArray[Any]) -> int | None:
+def _find_boolean(values: Values) -> int | None:
     """Return the position of the first boolean, or None.
 
     >>> _find_boolean([0, np.True_]), _find_boolean([0, 1]), _find_boolean(np.array([False]))
@@ -320,7 +322,7 @@ def _find_boolean(values: Sequence[Any] | NDArray[Any]) -> int | None:
 
 
 def _is_boolean(value: Any) -> bool:
-    """Tell whether a value is a boolean of Python, NumPy or PyTorch, without axes."""
+    """Return whether a value is a boolean of Python, NumPy or PyTorch, without axes."""
     if isinstance(value, bool | np.bool_):
         return True
     return getattr(value, "ndim", 1) == 0 and str(value.dtype) in ("bool", "torch.bool")

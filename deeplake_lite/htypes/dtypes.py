@@ -95,7 +95,7 @@ FIXED = Dtypes(())
 """For types whose dtype cannot be chosen."""
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value's repr without its NumPy type.
 
     >>> shown(np.int8(5))

@@ -20,9 +20,9 @@ from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.show import short_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import Values
 
 _DTYPES = ("float16", "float32", "float64", "int8", "uint8")
 
@@ -40,7 +40,7 @@ class Embedding(Htype):
 
     Notes
     -----
-    NaN and infinity are refused, since one such vector spoils every ranking that includes it.
+    NaN and infinity are rejected, since one such vector spoils every ranking that includes it.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Embedding(Htype):
         return Browser("embedding")
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> DenseCells:
+    def _encode(self, values: Values, check: Check) -> DenseCells:
         vectors = as_block(values, self.dtype, (self.dim,), Dtypes(_DTYPES, self))
         finite = np.isfinite(vectors)
         if not finite.all():
@@ -98,9 +98,9 @@ class Embedding(Htype):
         return DenseCells(vectors)
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+    def decode(self, data: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         return data
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: object) -> str:
         return short_array(np.asarray(value))

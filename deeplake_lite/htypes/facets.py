@@ -221,7 +221,7 @@ class Facets(ABC):
         value : object
             One decoded value, never None.
         allow : tuple of str
-            Roots that files may lie under.
+            Roots that may contain files.
         """
         return value
 
@@ -254,7 +254,7 @@ class Facets(ABC):
     # ---- two types
 
     def continues(self, other: Htype) -> bool:
-        """Tell whether cells stored as `other` mean the same when they are read as this type."""
+        """Return whether cells stored as `other` mean the same when they are read as this type."""
         return self == other
 
     def united(self, other: Htype) -> Htype | None:
@@ -281,7 +281,7 @@ class Facets(ABC):
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Tell whether `other` satisfies everything that this type specifies; it may specify more.
+        """Return whether `other` meets everything that this type specifies; it may specify more.
 
         The caller handles nulls and defaults, so neither type takes nulls or has a default here.
         """

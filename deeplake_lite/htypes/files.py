@@ -35,8 +35,8 @@ def scheme_of(source: str) -> str | None:
     return match[0].lower() if match else None
 
 
-def is_file_struct(value: Any) -> bool:
-    """Tell whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
+def is_file_struct(value: object) -> bool:
+    """Return whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)
@@ -87,7 +87,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     source : str | PathLike
         Path or URL.
     permit : callable, optional
-        Called with every URL that a web server redirects to; raises to refuse it.
+        Called with every URL that a web server redirects to; raises to reject it.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         elif scheme == "file":
             data = Path(local_path(text)).read_bytes()
         elif scheme in ("http", "https"):
-            from deeplake_lite.htypes.web import read_web  # 30 ms, and rarely needed
+            from deeplake_lite.htypes.web import read_web  # takes 30 ms, and is rarely needed
 
             data = read_web(text, permit)
         else:
@@ -128,7 +128,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
 
 def _read_store(url: str) -> bytes:
     """Read a URL through fsspec."""
-    import fsspec  # 30 ms, and rarely needed
+    import fsspec  # takes 30 ms, and is rarely needed
 
     try:
         with fsspec.open(url, "rb") as file:

@@ -34,7 +34,7 @@ _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame")}
 
 
 def is_column(kind: type) -> bool:
-    """Tell whether values of a type are pandas, polars or Arrow columns.
+    """Return whether values of a type are pandas, polars or Arrow columns.
 
     >>> import pandas as pd
     >>> is_column(pd.Index), is_column(type(pd.array([1, None]))), is_column(np.ndarray)
@@ -44,7 +44,7 @@ def is_column(kind: type) -> bool:
 
 
 def is_frame(kind: type) -> bool:
-    """Tell whether values of a type are pandas or polars data frames."""
+    """Return whether values of a type are pandas or polars data frames."""
     return _is_one_of(kind, _FRAMES)
 
 
@@ -85,14 +85,14 @@ def column_array(column: Any) -> np.ndarray[Any, Any]:
 
 
 def _is_plain(column: Any) -> bool:
-    """Tell whether NumPy can hold all values of a column: times, or numbers without nulls."""
+    """Return whether NumPy can hold all values of a column: times, or numbers without nulls."""
     if str(getattr(column, "dtype", "")).startswith("Sparse"):  # NaN stands for null there
         return True
     kind = np.asarray(column[:1]).dtype.kind
     return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())
 
 
-def _to_list(column: Any) -> list[Any]:
+def _to_list(column: Any) -> list[object]:
     """Return the values of a column as Python objects."""
     if hasattr(column, "to_pylist"):
         return arrow_scalars.python_values(column)
@@ -136,11 +136,11 @@ def without_arrow(values: Any) -> Any:
     """
     try:
         return _unwrap(values) if _holds_scalar(values) else values
-    except RecursionError:  # a list that contains itself, which the type refuses
+    except RecursionError:  # a list that contains itself, which the type rejects
         return values
 
 
-def _unwrap(value: Any) -> Any:
+def _unwrap(value: Any) -> object:
     if isinstance(value, list | tuple):
         return [_unwrap(item) for item in value]
     if _is_one_of(type(value), _NULLS):
@@ -149,7 +149,7 @@ def _unwrap(value: Any) -> Any:
 
 
 def _holds_scalar(values: Any) -> bool:
-    """Tell whether a list has an Arrow scalar or a pandas null at any depth."""
+    """Return whether a list has an Arrow scalar or a pandas null at any depth."""
     kinds = set(map(type, values))
     if any(_is_one_of(kind, _SCALARS | _NULLS) for kind in kinds):
         return True

@@ -1,4 +1,4 @@
-"""The type of images, stored as the files that they came in.
+"""The type of images, stored as image files.
 
 Steps for a value: a path or URL is read; a file in the column's codec is checked and stored
 unchanged; any other file, array or Pillow image is decoded to pixels and encoded.
@@ -60,12 +60,13 @@ from deeplake_lite.htypes.reencoding import (
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Iterator, Sequence
+    from collections.abc import Buffer, Iterator
 
     from numpy.typing import NDArray
     from PIL.Image import Image as Pillow
 
     from deeplake_lite.codecs.base import Codec
+    from deeplake_lite.htypes.cells import Values
 
 CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
 _DTYPE_OF = {"jpeg": "uint8", "webp": "uint8", "bmp": "uint8"}
@@ -86,7 +87,7 @@ class _Cell(NamedTuple):
     """The warning for users if detail or channels were lost, else empty."""
 
 
-def _known_codecs(given: Any) -> tuple[str, ...]:
+def _known_codecs(given: object) -> tuple[str, ...]:
     """Return the names of codecs; plugins are looked up only if `given` is not one of ours."""
     ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
     return ours if str(given) in ours else ("auto", *codecs.names())
@@ -219,7 +220,7 @@ class Image(Htype):
         yield from filter(None, [self.mode])
 
     @override
-    def to_words(self, value: Any) -> None:
+    def to_words(self, value: NDArray[Any]) -> None:
         return None
 
     @override
@@ -287,7 +288,7 @@ class Image(Htype):
         return codecs.get("png" if self.codec == "auto" else self.codec, **options)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         if set(map(type, values)) <= {bytes}:
             cells = each(values, partial(self._encode_file, check=check))
         else:
@@ -329,7 +330,7 @@ class Image(Htype):
                     except TooLargeError:
                         raise
                     except InvalidValueError:
-                        pass  # Pillow also reads files that are cut short
+                        pass  # Pillow also reads truncated files
             frames = frames_of(image)  # loading the pixels below would close the file
             notice = _bits_notice(image)
             pixels = pillow_pixels(image)
@@ -418,7 +419,7 @@ class Image(Htype):
         return Image("raw", dtype=dtype, nullable=True)
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
         shape = _trim_shape(shape)
         self._check_size(shape, np.dtype(self.dtype))
         if self._is_bare:
@@ -427,7 +428,7 @@ class Image(Htype):
             return self._file_codec(data).decode(data, shape, np.dtype(self.dtype), self._limits)
         return self._decode_converted(data, shape)
 
-    def _decode_converted(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def _decode_converted(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
         """Decode a file and convert it to the column's mode; it may have other channels."""
         codec = self._file_codec(data)
         try:
@@ -436,7 +437,7 @@ class Image(Htype):
             raise
         except InvalidValueError as error:
             raise DamagedError(
-                f"An image does not decode: {error.finding}. Restore the image from a backup."
+                f"An image cannot be decoded: {error.finding}. Restore the image from a backup."
             ) from error
         if header.shape[:2] != shape[:2]:
             raise DamagedError(
@@ -446,13 +447,13 @@ class Image(Htype):
         pixels = codec.decode(data, header.shape, np.dtype(self.dtype))
         return convert_pixels(pixels, self.mode) if self.mode and header.shape != shape else pixels
 
-    def _file_codec(self, data: Any) -> ImageCodec:
+    def _file_codec(self, data: Buffer) -> ImageCodec:
         """Return the codec of a stored file. Raises DamagedError if it is not an image."""
         try:
             return self._codec_of(data)
         except InvalidValueError as error:
             raise DamagedError(
-                f"An image does not decode: {error.finding}. Restore the image from a backup."
+                f"An image cannot be decoded: {error.finding}. Restore the image from a backup."
             ) from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -461,7 +462,7 @@ class Image(Htype):
         self._limits.check_picture(shape, dtype.itemsize)
 
     @override
-    def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+    def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
         if self.mode or self._is_bare:
             super().decode_into(data, shape, out)
         else:
@@ -471,7 +472,7 @@ class Image(Htype):
 
     @override
     def decode_small(
-        self, data: Any, shape: tuple[int, ...], side: int, *, fast: bool = False
+        self, data: Buffer, shape: tuple[int, ...], side: int, *, fast: bool = False
     ) -> NDArray[Any]:
         if self._is_bare or self.mode:
             return self.decode(data, shape)
@@ -487,15 +488,15 @@ class Image(Htype):
         return convert_pixels(pixels, self.mode) if self.mode else pixels
 
     @override
-    def preview(self, value: Any) -> Picture:
+    def preview(self, value: NDArray[Any]) -> Picture:
         return thumbnail(value)
 
     @override
-    def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
+    def preview_stored(self, data: Buffer, shape: tuple[int, ...]) -> Picture | str:
         return thumbnail(self.decode_small(data, shape, THUMBNAIL))
 
     @override
-    def _plain_default(self, value: Any) -> Any:
+    def _plain_default(self, value: object) -> object:
         if isinstance(value, bytes):
             return value
         file_type = Image("png") if self._is_bare else Image(self.codec)
@@ -510,7 +511,7 @@ def _bits_notice(image: Pillow) -> str:
     try:
         codec = codecs.sniff(file)
         is_reduced = codec.reads_fewer_bits(file)
-    except InvalidValueError:  # Pillow also reads files that are cut short
+    except InvalidValueError:  # Pillow also reads truncated files
         return ""
     return reads_8_bits(f"the {codec.name.upper()} file of a Pillow image") if is_reduced else ""
 

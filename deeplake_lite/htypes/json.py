@@ -19,9 +19,9 @@ from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Buffer, Callable
 
-    from numpy.typing import NDArray
+    from deeplake_lite.htypes.cells import Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -32,7 +32,8 @@ class Json(Htype):
     -----
     Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
     become numbers and lists, tuples become lists, keys become strings; two keys that become the
-    same string are refused. A lone None is null. NaN and infinity are refused, since JSON has none.
+    same string are rejected. A lone None is null. NaN and infinity are rejected, since JSON has
+    neither.
 
     Examples
     --------
@@ -63,20 +64,20 @@ class Json(Htype):
         return Browser("json", editable=True)
 
     @override
-    def to_words(self, value: Any) -> str:
+    def to_words(self, value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         buffers = each(values, _write)
         return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> Any:
         return parse_json(bytes(data))
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: object) -> str:
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
@@ -84,7 +85,7 @@ class Json(Htype):
         return parse_json(data, object_of)
 
     @override
-    def _plain_default(self, value: Any) -> Any:
+    def _plain_default(self, value: object) -> object:
         return self.decode_cells(self.encode([value]))[0]
 
 
@@ -93,7 +94,7 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def _write(value: Any) -> bytes:
+def _write(value: object) -> bytes:
     """Return one value as JSON."""
     try:
         check_keys(value)
@@ -106,7 +107,7 @@ def _write(value: Any) -> bytes:
         ) from error
 
 
-def _find_duplicate_key(value: Any) -> Exception | None:
+def _find_duplicate_key(value: object) -> Exception | None:
     """Return the error for a duplicate key in encoded JSON, which the cells of a CSV file are."""
     if isinstance(value, bytes):
         try:
@@ -118,11 +119,13 @@ def _find_duplicate_key(value: Any) -> Exception | None:
     return None
 
 
-def parse_json(data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
+def parse_json(
+    data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], object] = dict
+) -> Any:
     """Parse JSON. Raises DamagedError if the string is not valid JSON."""
     try:
         return json.loads(data, object_pairs_hook=None if of_pairs is dict else of_pairs)
     except (ValueError, RecursionError) as error:
         raise DamagedError(
-            f"A JSON value does not parse: {error}. Fix it, or restore it from a backup."
+            f"A JSON value cannot be parsed: {error}. Fix it, or restore it from a backup."
         ) from error

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 
-def same_json(a: Any, b: Any) -> bool:
-    """Tell whether two values are the same JSON, which ``==`` does not.
+def same_json(a: object, b: object) -> bool:
+    """Return whether two values are the same JSON, which ``==`` does not.
 
     Numbers are compared by value, and objects regardless of the order of their keys, but true is
     not 1, and 0.0 is not -0.0. Values that JSON lacks, such as bytes in a default, are compared
@@ -36,7 +36,7 @@ def same_json(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """Return a string that is the same for all JSON values that queries treat as equal.
 
     Objects are equal regardless of the order of their keys. Numbers are compared by value, so -0.0
@@ -55,8 +55,8 @@ def canonical_json(value: Any) -> str:
     return json.dumps(_with_whole_numbers(value), sort_keys=True, default=built_in)
 
 
-def check_keys(value: Any) -> None:
-    """Refuse a dict with two keys that become the same string in JSON, losing a value.
+def check_keys(value: object) -> None:
+    """Reject a dict with two keys that become the same string in JSON, losing a value.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return items
 
 
-def built_in(value: Any) -> Any:
+def built_in(value: object) -> Any:
     """Convert a NumPy value to built-in types. Raises TypeError for anything else."""
     if isinstance(value, np.longdouble):  # its tolist() returns a longdouble again
         if value == value and float(value) != value:
@@ -124,7 +124,7 @@ def built_in(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-def _with_whole_numbers(value: Any) -> Any:
+def _with_whole_numbers(value: object) -> object:
     """Return JSON with whole numbers as integers, and keys as strings."""
     if isinstance(value, np.generic | np.ndarray):
         value = built_in(value)
@@ -135,7 +135,7 @@ def _with_whole_numbers(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _key_to_string(key: Any) -> str:
+def _key_to_string(key: object) -> str:
     """Return a key as the string that JSON makes of it."""
     if isinstance(key, str):
         return key

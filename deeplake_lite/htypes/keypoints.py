@@ -20,9 +20,11 @@ from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Buffer, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -111,7 +113,7 @@ class Keypoints(Htype):
         return np.zeros((0, len(self.names), self.dims), np.float32)
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return points in the order of the names.
 
         Raises
@@ -127,7 +129,7 @@ class Keypoints(Htype):
             else:
                 difference, hint = "also have a visibility", "Remove it: points[..., :2]"
             raise InvalidValueError(
-                f"points must have {self.dims} dims, but these {difference}. {hint}."
+                f"each point must have {self.dims} numbers, but these points {difference}. {hint}."
             )
         if not self.names or not of.names or self.names == of.names:
             return values
@@ -142,7 +144,7 @@ class Keypoints(Htype):
         return [None if v is None else _reorder(v, order) for v in values]
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         arrays = each(values, self._read)
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 3))
 
@@ -191,17 +193,17 @@ class Keypoints(Htype):
             )
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
         self.check_shape(shape)
         return from_buffer(data, "float32", shape)
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: NDArray[Any]) -> str:
         count = f"{len(value)} instance{'' if len(value) == 1 else 's'}"
         return f"{count} of {value.shape[1]} points" if len(value) else count
 
 
-def _reorder(points: Any, order: list[int]) -> NDArray[Any]:
+def _reorder(points: object, order: list[int]) -> NDArray[Any]:
     """Return the points of a row in another order.
 
     >>> _reorder([[[1, 1], [2, 2]]], [1, 0]).tolist()

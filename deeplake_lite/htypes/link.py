@@ -21,9 +21,9 @@ from deeplake_lite.htypes.show import short_text
 from deeplake_lite.htypes.text import decode_text, encode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Buffer, Iterator
 
-    from numpy.typing import NDArray
+    from deeplake_lite.htypes.cells import Values
 
 
 @runtime_checkable
@@ -83,12 +83,12 @@ class Link(Htype):
         return "."
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         buffers = each(values, _read)
         return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> str:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> str:
         return decode_text(data)
 
     @property
@@ -138,11 +138,11 @@ class Link(Htype):
             raise type(error)(f"the link {brief(value, 200)}: {error.args[0]}") from error
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: str) -> str:
         return short_text(value)
 
 
-def _read(value: Any) -> bytes:
+def _read(value: object) -> bytes:
     """Return one link as UTF-8."""
     if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str):
         raise InvalidValueError(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.codecs.base import Codec
+    from deeplake_lite.htypes.cells import Values
 
 _VOID = 255  # marks pixels without a class, as in Pascal VOC and Cityscapes
 _DTYPES = ("uint8", "uint16", "int32")
@@ -133,7 +134,7 @@ class Mask(Htype):
             yield counted(len(self.names), "class")
 
     @override
-    def to_words(self, value: Any) -> None:
+    def to_words(self, value: NDArray[Any]) -> None:
         return None
 
     @property
@@ -148,7 +149,7 @@ class Mask(Htype):
         return _same_numbers(self, other)
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return masks with this type's class numbers; classes are matched by name.
 
         Raises
@@ -171,7 +172,7 @@ class Mask(Htype):
             return values
         return each(values, partial(self._renumber, of))
 
-    def _renumber(self, of: Mask, value: Any) -> NDArray[Any] | None:
+    def _renumber(self, of: Mask, value: object) -> NDArray[Any] | None:
         """Return a mask of another type with this type's numbers for the same names."""
         if value is None:
             return None
@@ -207,7 +208,7 @@ class Mask(Htype):
         return codecs.get("png", indexed=True)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         if self.kind == "instance":
             cells = each(values, self._encode_objects)
         else:
@@ -216,7 +217,7 @@ class Mask(Htype):
         shapes = as_recorded([shape for _, shape in cells], self.layout.ndim)
         return RaggedCells([data for data, _ in cells], shapes)
 
-    def _encode_objects(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
+    def _encode_objects(self, value: object) -> tuple[Buffer, tuple[int, ...]]:
         """Return stored bytes and shape of one row's binary masks."""
         masks = (
             as_array(value, "bool", (None, None, None))
@@ -293,14 +294,14 @@ class Mask(Htype):
             wrong = (numbers >= len(self.names)) & (numbers != _VOID) | (numbers < 0)
             if wrong.any():
                 raise InvalidValueError(
-                    f"a mask of {len(self.names)} classes must hold 0 to {len(self.names) - 1}, or "
-                    f"{_VOID} for no class, but it holds {numbers[wrong][0]}. Declare more names, "
-                    "or map the numbers."
+                    f"a mask of {len(self.names)} classes must contain 0 to {len(self.names) - 1}, "
+                    f"or {_VOID} for no class, but it contains {numbers[wrong][0]}. Declare more "
+                    "names, or map the numbers."
                 )
         return self._codec.encode(np.ascontiguousarray(numbers)), numbers.shape
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
         if self.kind == "semantic":
             dtype = np.dtype(self.dtype)
             check_recorded(shape, (2,))
@@ -318,7 +319,7 @@ class Mask(Htype):
         return mask
 
     @override
-    def preview(self, value: Any) -> Picture | str:
+    def preview(self, value: NDArray[Any]) -> Picture | str:
         if self.kind == "semantic":
             return class_thumbnail(value)
         if not value.size:
@@ -328,14 +329,14 @@ class Mask(Htype):
         return class_thumbnail(np.where(small.any(axis=0), small.argmax(axis=0) + 1, 0))
 
     @override
-    def _plain_default(self, value: Any) -> Any:
+    def _plain_default(self, value: object) -> object:
         return plain(
             value if isinstance(value, list) else self.decode_cells(self.encode([value]))[0]
         )
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Tell whether class numbers mean the same in two types, as far as both have names.
+    """Return whether class numbers mean the same in two types, as far as both have names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True
@@ -354,7 +355,7 @@ def _indexed() -> ImageCodec:
 
 
 def _is_bool(value: Any) -> bool:
-    """Tell whether a value is an array of bool."""
+    """Return whether a value is an array of bool."""
     return isinstance(value, np.ndarray) and value.dtype == bool
 
 
@@ -364,6 +365,7 @@ def _zeros_and_ones(value: Any) -> NDArray[np.bool_]:
     if masks.size and (masks.min() < 0 or masks.max() > 1):
         bad = masks[(masks < 0) | (masks > 1)][0]
         raise InvalidValueError(
-            f"an instance mask must be bool (or 0 and 1), but it holds {bad}. Compare first: x > 0."
+            f"an instance mask must be bool (or 0 and 1), but it contains {bad}. Compare first: "
+            "x > 0."
         )
     return masks.astype(bool)

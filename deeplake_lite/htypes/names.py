@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from deeplake_lite.brief import brief
@@ -11,7 +9,7 @@ from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.errors import SchemaError
 
 
-def check_names(names: Any, kind: str) -> tuple[str, ...]:
+def check_names(names: object, kind: str) -> tuple[str, ...]:
     """Return names as a tuple. Raises SchemaError unless they are non-empty, unique strings.
 
     >>> check_names(["rose", "tulip"], "class")

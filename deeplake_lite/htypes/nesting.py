@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from deeplake_lite.htypes.cells import NestedCells
 from deeplake_lite.htypes.foreign import column_array, is_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from deeplake_lite.htypes.base import Check, Htype
+    from deeplake_lite.htypes.cells import Values
 
 
-def nest(rows: Iterable[Any], item: Htype, check: Check) -> NestedCells:
+def nest(rows: Values, item: Htype, check: Check) -> NestedCells:
     """Encode rows of items; an InvalidValueError names the row, and the item in its message."""
     lists = [_as_list(value, row) for row, value in enumerate(rows)]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
@@ -34,7 +33,7 @@ def nest(rows: Iterable[Any], item: Htype, check: Check) -> NestedCells:
         raise type(error)(f"item {index}: {error.args[0]}", row=row) from error
 
 
-def _as_list(value: Any, row: int) -> Any:
+def _as_list(value: object, row: int) -> Values:
     """Return the items of one row."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return value

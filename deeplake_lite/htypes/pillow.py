@@ -61,8 +61,8 @@ RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
 _LOCKS = [RLock() for _ in range(64)]
 
 
-def is_pillow(value: Any) -> bool:
-    """Tell whether a value is a Pillow image.
+def is_pillow(value: object) -> bool:
+    """Return whether a value is a Pillow image.
 
     >>> is_pillow(b"")
     False
@@ -171,7 +171,7 @@ def frames_of(image: Image) -> int:
 
 
 def pillow_pixels(image: Image) -> NDArray[Any]:
-    """Return the pixels of an image, upright. Raises InvalidValueError if it does not load.
+    """Return the pixels of an image, upright. Raises InvalidValueError if it cannot be loaded.
 
     >>> from PIL import Image
     >>> pillow_pixels(Image.new("RGB", (4, 3))).shape
@@ -230,7 +230,7 @@ def _read_path(path: Any) -> bytes | None:
 
 
 def _shows(image: ImageFile, data: bytes) -> bool:
-    """Tell whether an image still shows the file with these bytes."""
+    """Return whether an image still shows the file with these bytes."""
     # An image is opened again in the same way, because Pillow loads turned TIFF files differently
     # from a path: it drops their EXIF orientation without turning the pixels.
     path = image.filename if image.filename and os.path.isfile(image.filename) else None
@@ -257,9 +257,9 @@ def _palette(image: ImageFile) -> tuple[str, bytes] | None:
 
 
 def is_turned_tiff(image: Image) -> bool:
-    """Tell whether an image was opened from a TIFF file with an EXIF orientation.
+    """Return whether an image was opened from a TIFF file with an EXIF orientation.
 
-    Pillow turns such an image while it loads, or loses the orientation, so that only the file tells
+    Pillow turns such an image while it loads, or loses the orientation, so that only the file shows
     which way is up.
     """
     from PIL.ImageFile import ImageFile
@@ -287,7 +287,7 @@ _ORIENTATION = 0x0112
 
 
 def _has_pixels(image: ImageFile) -> bool:
-    """Tell whether the pixels were loaded, and so may have been changed since.
+    """Return whether the pixels were loaded, and so may have been changed since.
 
     Calling `load` instead would close the stream, which the next row with this image needs.
     """
@@ -295,7 +295,7 @@ def _has_pixels(image: ImageFile) -> bool:
 
 
 def _same_metadata(image: ImageFile, fresh: ImageFile) -> bool:
-    """Tell whether an image still has the metadata of its file.
+    """Return whether an image still has the metadata of its file.
 
     Users may add to `info`, but not remove or change entries: without its GPS position, say, the
     image is no longer the file on disk. Adding a transparent colour changes the pixels.

@@ -116,10 +116,10 @@ def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 
 
 def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
-    """Return the pixels of a user's file. Raises InvalidValueError if it does not decode."""
+    """Return the pixels of a user's file. Raises InvalidValueError for a damaged one."""
     try:
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:
         raise InvalidValueError(
-            f"the {source.name.upper()} does not decode: {error.finding}. Fetch it again."
+            f"the {source.name.upper()} cannot be decoded: {error.finding}. Fetch it again."
         ) from error

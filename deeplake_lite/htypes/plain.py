@@ -12,7 +12,7 @@ import os
 from base64 import b64decode, b64encode
 from copy import deepcopy
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from deeplake_lite.errors import FormatError
 from deeplake_lite.htypes.times import exact_span
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return `value` in built-in types: lists for arrays and tuples, ISO text for times.
 
     >>> plain((np.float64(0.5), np.array([1, 2]), np.datetime64("2026-01-02")))
@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def fixed(value: Any) -> Any:
+def fixed(value: object) -> Any:
     """Return a plain value with read-only lists and dicts, whose deep copies can be changed.
 
     >>> fixed({"tags": ["new"]})["tags"].append("old")
@@ -62,7 +62,7 @@ def fixed(value: Any) -> Any:
     return value
 
 
-def _refuse(*_: Any, **__: Any) -> Any:
+def _refuse(*_: object, **__: object) -> NoReturn:
     raise TypeError(
         "A schema is shared and cannot be edited in place. Set another default with "
         "ds.set_default(name, value), or other metadata with ds[name].metadata[key] = value."
@@ -75,10 +75,10 @@ class FixedList(list[Any]):
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[object]:
         return [deepcopy(item, memo) for item in self]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (list(self),)
 
 
@@ -88,14 +88,14 @@ class FixedDict(dict[str, Any]):
     update = setdefault = pop = popitem = clear = _refuse
     __setitem__ = __delitem__ = __ior__ = _refuse
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, object]:
         return {key: deepcopy(item, memo) for key, item in self.items()}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (dict(self),)
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> Any:
     """Return a plain value as strict JSON. Raises TypeError for keys that are not strings.
 
     >>> to_json([1.5, float("nan"), b"ab"])
@@ -117,7 +117,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(value: Any) -> Any:
+def from_json(value: object) -> Any:
     """Return the value that `to_json` wrote.
 
     Raises

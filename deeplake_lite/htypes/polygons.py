@@ -17,11 +17,9 @@ from deeplake_lite.htypes.nesting import nest
 from deeplake_lite.htypes.words import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.cells import NestedCells
+    from deeplake_lite.htypes.cells import NestedCells, Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -31,7 +29,7 @@ class _Polygon(Array):
     _dtypes: ClassVar[Dtypes] = FIXED
 
     @override
-    def _read(self, value: Any) -> NDArray[Any]:
+    def _read(self, value: object) -> NDArray[Any]:
         return _check_corners(super()._read(value))
 
 
@@ -66,16 +64,16 @@ class Polygons(Htype):
         return Browser("polygons")
 
     @override
-    def to_words(self, value: Any) -> str:
+    def to_words(self, value: Values) -> str:
         return "[" + ", ".join(map(numbers, value)) + "]"
 
     @property
     @override
-    def blank(self) -> list[Any]:
+    def blank(self) -> list[object]:
         return []
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return outlines. Raises InvalidValueError for keypoints, which are not corners."""
         if of.name == "keypoints":
             raise InvalidValueError(
@@ -85,15 +83,15 @@ class Polygons(Htype):
         return super().values_from(of, values)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> NestedCells:
+    def _encode(self, values: Values, check: Check) -> NestedCells:
         return nest(values, _POLYGON, check)
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> list[NDArray[Any]]:
+    def decode(self, data: Values, shape: tuple[int, ...]) -> list[NDArray[Any]]:
         return list(data)
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: Values) -> str:
         corners = ", ".join(str(len(polygon)) for polygon in value[:8])
         count = f"{len(value)} polygon{'' if len(value) == 1 else 's'}"
         return (

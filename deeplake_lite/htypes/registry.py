@@ -68,7 +68,7 @@ def load_class(name: str) -> type[Htype] | None:
     return cls
 
 
-def resolve(spec: Any) -> Htype:
+def resolve(spec: object) -> Htype:
     """Return the htype that a user's `spec` means.
 
     Parameters

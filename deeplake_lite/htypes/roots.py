@@ -1,7 +1,7 @@
 """Reading of linked files, restricted to the roots that the reader of a lake allows.
 
 A lake from a stranger may hold links to your files. Local paths are compared after symbolic links
-and ``..`` are resolved. URLs are compared by scheme, host and path, and are refused if servers
+and ``..`` are resolved. URLs are compared by scheme, host and path, and are rejected if servers
 could read them in two ways.
 """
 
@@ -78,7 +78,7 @@ def _real_path(path: str, root: str) -> Path | None:
 
 
 def _is_under(url: str, root: str) -> bool:
-    """Tell whether a URL is under a root with the same scheme and host.
+    """Return whether a URL is under a root with the same scheme and host.
 
     >>> _is_under("https://a.org/x/1.jpg", "https://a.org/x"), _is_under("https://a.org/xy", "https://a.org/x")
     (True, False)

@@ -18,10 +18,9 @@ from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.times import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.cells import Values
     from deeplake_lite.htypes.facets import Browser, Sql
 
 DTYPES = (
@@ -50,7 +49,7 @@ class Scalar(Htype):
     Notes
     -----
     Values are cast only if nothing is lost, except that a float column rounds numbers, integers
-    included (in float64, those beyond 2**53), to its precision. It refuses numbers that would
+    included (in float64, those beyond 2**53), to its precision. It rejects numbers that would
     become infinite. Times may be given as datetime, date, ISO 8601 string or datetime64; those with
     a time zone are converted to UTC. Times are stored as int64. NaT is null.
 
@@ -101,7 +100,7 @@ class Scalar(Htype):
         return self.dtype.startswith("complex")
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         """Return values as numbers, whatever they mean in the other type."""
         return values
 
@@ -111,7 +110,7 @@ class Scalar(Htype):
         return np.zeros((), self.dtype)[()]
 
     @override
-    def _validity(self, values: Any) -> NDArray[np.bool_] | None:
+    def _validity(self, values: Values) -> NDArray[np.bool_] | None:
         if not is_time(self.dtype):
             return super()._validity(values)
         if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
@@ -123,19 +122,19 @@ class Scalar(Htype):
         return None if valid.all() else valid.reshape(len(values), -1).all(axis=1)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> DenseCells:
+    def _encode(self, values: Values, check: Check) -> DenseCells:
         return DenseCells(as_stored(as_block(values, self.dtype, ())))
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+    def decode(self, data: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         return data.view(self.dtype) if is_time(self.dtype) else data
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: object) -> str:
         return str(value)
 
 
-def check_dtype(dtype: Any) -> str:
+def check_dtype(dtype: object) -> str:
     """Return the name of a dtype. Raises SchemaError for a dtype that columns cannot have.
 
     >>> check_dtype(np.float32)
@@ -154,7 +153,7 @@ def check_dtype(dtype: Any) -> str:
 
 
 def is_time(dtype: str) -> bool:
-    """Tell whether values are stored as int64 and read as times."""
+    """Return whether values are stored as int64 and read as times."""
     return dtype.endswith("]")
 
 
@@ -172,8 +171,8 @@ def as_stored(array: NDArray[Any]) -> NDArray[Any]:
     return array.view(np.int64) if array.dtype.kind in "mM" else array
 
 
-def _is_nat(value: Any) -> bool:
-    """Tell whether a value is None, or NaT of NumPy or pandas."""
+def _is_nat(value: object) -> bool:
+    """Return whether a value is None, or NaT of NumPy or pandas."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     kind = type(value)

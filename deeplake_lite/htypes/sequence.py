@@ -16,11 +16,8 @@ from deeplake_lite.htypes.words import item_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from collections.abc import Sequence as Rows
 
-    from numpy.typing import NDArray
-
-    from deeplake_lite.htypes.cells import NestedCells
+    from deeplake_lite.htypes.cells import NestedCells, Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,32 +78,32 @@ class Sequence(Htype):
         yield from self.of.details()
 
     @override
-    def to_words(self, value: Any) -> str | None:
+    def to_words(self, value: Values) -> str | None:
         if self.of.pixels is not None:
             return None
         return ", ".join(item_in_words(self.of, item) for item in value)
 
     @override
-    def values_from(self, of: Htype, values: Any) -> Any:
+    def values_from(self, of: Htype, values: Values) -> Values:
         if of.item is None:
             return super().values_from(of, values)
         return _itemwise(partial(self.of.values_from, of.item), values)
 
     @override
-    def named(self, values: Any) -> Any:
+    def named(self, values: Values) -> Values:
         return _itemwise(self.of.named, values)
 
     @property
     @override
-    def blank(self) -> list[Any]:
+    def blank(self) -> list[object]:
         return []
 
     @override
-    def _encode(self, values: Rows[Any] | NDArray[Any], check: Check) -> NestedCells:
+    def _encode(self, values: Values, check: Check) -> NestedCells:
         return nest(values, self.of, check)
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> list[Any]:
+    def decode(self, data: Values, shape: tuple[int, ...]) -> list[object]:
         return list(data)
 
     @override
@@ -114,7 +111,7 @@ class Sequence(Htype):
         return replace(self, of=self.of.computed(), nullable=True, default=None)
 
     @override
-    def preview(self, value: Any) -> Picture | str:
+    def preview(self, value: Values) -> Picture | str:
         if not len(value) or value[0] is None:
             return f"{len(value)} items"
         first = self.of.preview(value[0])
@@ -124,7 +121,7 @@ class Sequence(Htype):
         return f"{count}: {first}{', …' if len(value) > 1 else ''}"
 
 
-def _itemwise(convert: Callable[[Any], Any], rows: Any) -> list[Any]:
+def _itemwise(convert: Callable[[Values], Values], rows: Values) -> list[object]:
     """Convert the items of all rows in one call; an error names the row and the item."""
     lists = [[] if row is None else list(row) for row in rows]
     try:
@@ -140,7 +137,7 @@ def _itemwise(convert: Callable[[Any], Any], rows: Any) -> list[Any]:
     ]
 
 
-def _locate(lists: list[list[Any]], item: int) -> tuple[int, int]:
+def _locate(lists: list[list[object]], item: int) -> tuple[int, int]:
     """Return the row of an item, and its index in the row.
 
     >>> _locate([["a"], [], ["b", "c"]], 2)

@@ -101,7 +101,7 @@ def class_colour(number: int) -> tuple[int, int, int]:
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def _encode(pixels: NDArray[np.uint8], codec: str, **options: Any) -> Picture:
+def _encode(pixels: NDArray[np.uint8], codec: str, **options: object) -> Picture:
     """Encode a thumbnail."""
     data = bytes(codecs.get(codec, **options).encode(pixels))
     return Picture(data, f"image/{codec}", pixels.shape[1], pixels.shape[0])
@@ -126,6 +126,6 @@ def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     return stretched
 
 
-def _format_number(value: Any) -> str:
+def _format_number(value: object) -> str:
     """Format a number with a few digits."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

@@ -21,7 +21,7 @@ from deeplake_lite.htypes.foreign import (
 
 
 def is_tensor(kind: type) -> bool:
-    """Tell whether values of a type are PyTorch tensors, parameters included.
+    """Return whether values of a type are PyTorch tensors, parameters included.
 
     >>> is_tensor(np.ndarray)
     False
@@ -31,7 +31,7 @@ def is_tensor(kind: type) -> bool:
     )
 
 
-def without_tensors(value: Any) -> Any:
+def without_tensors(value: object) -> Any:
     """Return a value, or a nested list of values, with arrays for tensors.
 
     >>> without_tensors([1, [2]])
@@ -39,18 +39,18 @@ def without_tensors(value: Any) -> Any:
     """
     try:
         return _convert(value) if "torch" in sys.modules and _holds_tensor(value) else value
-    except RecursionError:  # a list that contains itself, which the type refuses
+    except RecursionError:  # a list that contains itself, which the type rejects
         return value
 
 
-def _convert(value: Any) -> Any:
+def _convert(value: object) -> object:
     if is_tensor(type(value)):
         return array_of(value)
     return [_convert(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _holds_tensor(value: Any) -> bool:
-    """Tell whether a value is a tensor, or a list that contains one."""
+def _holds_tensor(value: object) -> bool:
+    """Return whether a value is a tensor, or a list that contains one."""
     if not isinstance(value, list | tuple):
         return is_tensor(type(value))
     kinds = set(map(type, value))
@@ -80,8 +80,9 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
         return np.asarray(wide.numpy())
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise InvalidValueError(
-            f"a tensor must have values that NumPy reads, but it is of {value.dtype} on device "
-            f"{str(value.device)!r}, {value.layout}. Pass it as an array: x.numpy(force=True)."
+            f"a tensor must have values that NumPy can read, but its dtype is {value.dtype}, its "
+            f"device {str(value.device)!r} and its layout {value.layout}. Pass it as an array: "
+            "x.numpy(force=True)."
         ) from error
 
 
@@ -106,7 +107,7 @@ _WIDER = ("uint8", "int8", "float32")
 """NumPy dtypes that hold those of other libraries, smallest first."""
 
 
-def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
+def _to_numpy(value: object) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ndarray):
         return text_objects(value) if value.dtype.kind == "T" else value
     if is_column(type(value)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Buffer
 
-    from numpy.typing import NDArray
+    from deeplake_lite.htypes.cells import Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,7 +61,7 @@ class Text(Htype):
         return Browser("text", editable=True)
 
     @override
-    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+    def _encode(self, values: Values, check: Check) -> RaggedCells:
         strings = values.tolist() if isinstance(values, np.ndarray) else values
         try:
             buffers = list(map(str.encode, strings))
@@ -70,11 +70,11 @@ class Text(Htype):
         return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
 
     @override
-    def decode(self, data: Any, shape: tuple[int, ...]) -> str:
+    def decode(self, data: Buffer, shape: tuple[int, ...]) -> str:
         return decode_text(data)
 
     @override
-    def preview(self, value: Any) -> str:
+    def preview(self, value: str) -> str:
         return short_text(value)
 
     def from_file(self, data: bytes) -> str:
@@ -82,7 +82,7 @@ class Text(Htype):
         return decode_text(data)
 
 
-def encode_text(value: Any) -> bytes:
+def encode_text(value: object) -> bytes:
     """Return a string or path as UTF-8.
 
     >>> encode_text("a")
@@ -100,7 +100,7 @@ def encode_text(value: Any) -> bytes:
         raise not_utf8(value, error.start) from error
 
 
-def _suggest_conversion(value: Any) -> str:
+def _suggest_conversion(value: object) -> str:
     r"""Return a sentence that says how to convert a value to text.
 
     >>> _suggest_conversion(5), _suggest_conversion(b"a")
@@ -138,7 +138,7 @@ def not_utf8(text: str, at: int) -> InvalidValueError:
     )
 
 
-def decode_text(data: Any) -> str:
+def decode_text(data: Buffer) -> str:
     """Decode a string from UTF-8.
 
     >>> decode_text(memoryview(b"a"))

@@ -107,7 +107,7 @@ _MAX_COUNT = 2**63 - 1
 """Largest count of a unit; the least int64 is NaT."""
 
 
-def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
+def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
     """Read a time, or a duration, in its own unit.
 
     Raises
@@ -180,7 +180,7 @@ def _find_overflows(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.boo
     return lost
 
 
-def _read_datetime(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
+def _read_datetime(value: object, dtype: np.dtype[Any]) -> np.datetime64:
     """Read one time in its own unit."""
     if isinstance(value, np.datetime64):
         return value
@@ -253,7 +253,7 @@ def exact_span(span: timedelta) -> np.timedelta64:
     )
 
 
-def _read_duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
+def _read_duration(value: object, dtype: np.dtype[Any]) -> np.timedelta64:
     """Read one duration in its own unit."""
     if isinstance(value, np.timedelta64):
         return value
@@ -272,7 +272,7 @@ def _read_duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
     raise _not_a_time(value, dtype)
 
 
-def _not_a_time(value: Any, dtype: np.dtype[Any]) -> InvalidValueError:
+def _not_a_time(value: object, dtype: np.dtype[Any]) -> InvalidValueError:
     """Build the error for a value that is not a time, or not a duration."""
     unit = np.datetime_data(dtype)[0]
     hint = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from http.client import HTTPMessage
     from typing import IO
 
-_SECONDS = 60  # that a server may stay silent
+_SECONDS = 60  # how long a server may stay silent
 
 
 def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
@@ -24,7 +24,7 @@ def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
     url : str
         An http or https URL.
     permit : callable, optional
-        Called with every URL that the server redirects to; raises to refuse it.
+        Called with every URL that the server redirects to; raises to reject it.
 
     Raises
     ------

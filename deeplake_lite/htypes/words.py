@@ -20,7 +20,7 @@ NUMBERS = 20_000
 """Numbers of an array that are written; of a longer one, the first and the last few."""
 
 
-def in_words(value: Any) -> str:
+def in_words(value: object) -> str:
     """Return an array with all digits of its numbers, and any other value as Python writes it.
 
     Numbers have the fewest digits from which their dtype reads the same one.
@@ -52,7 +52,7 @@ _FORMATS: Any = {"float_kind": str, "complex_kind": str}
 
 
 def digest_of(data: bytes) -> str:
-    """Return what tells long values apart that are not written out; nothing for short ones."""
+    """Return a digest that distinguishes long values, which are shortened; empty for short ones."""
     return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
 
 
@@ -66,7 +66,7 @@ def quoted(text: str) -> str:
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
-def item_in_words(of: Htype, item: Any) -> str:
+def item_in_words(of: Htype, item: object) -> str:
     """Return an item of a list in words, "null" for None; lists of lists keep their brackets.
 
     >>> from deeplake_lite.htypes import Sequence, Text
@@ -85,7 +85,7 @@ def item_in_words(of: Htype, item: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number and what it counts.
+    """Return a number with its noun.
 
     >>> counted(1, "class"), counted(1000, "class"), counted(2, "point")
     ('1 class', '1,000 classes', '2 points')
@@ -94,5 +94,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a noun as it goes with a number."""
+    """Return a noun in the form that agrees with a number."""
     return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")

@@ -59,7 +59,7 @@ LAKE_ROWS = 256
 
 @takes_options
 def from_arrays(
-    arrays: Mapping[str, Any], url: str, *, on: str | None = None, **options: Unpack[Options]
+    arrays: Mapping[str, object], url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
     """Ingest arrays and lists, one for each column, into a lake.
 
@@ -85,7 +85,7 @@ def from_arrays(
     Notes
     -----
     An inferred type never rounds numbers: floats together with an integer that float64 cannot hold
-    are refused until a type is declared. A column that is declared as floats rounds them.
+    are rejected until a type is declared. A column that is declared as floats rounds them.
 
     Arrays of images become `Array` columns. To display and compress them as images, declare
     ``schema={"image": dl.Image("png")}``. ``schema={"label": "class_label"}`` makes classes of
@@ -169,7 +169,7 @@ class MemorySource:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but they have {listed}. Cut or fill them."
+                f"Columns must have the same length, but they have {listed}. Truncate or pad them."
             )
         return cls(values, key, types, title)
 
@@ -214,7 +214,7 @@ class MemorySource:
         return inferred if declared is None else replace(declared, nullable=inferred.nullable)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds, in columns whose type was inferred."""
+        """Reject decimals that float64 rounds, in columns whose type was inferred."""
         for name in names:
             if isinstance(column := self.values[name], ArrowColumn):
                 column.check_unrounded(name)
@@ -270,12 +270,12 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values must not be nested so deeply, but they are: {brief(present)}. Flatten them."
+            f"values must be nested less deeply, but they are {brief(present)}. Flatten them."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 
 
-def _is_null(value: Any) -> bool:
+def _is_null(value: object) -> bool:
     if isinstance(value, np.ma.MaskedArray):
         return bool(value.size and np.ma.getmaskarray(value).all())
     return value is None or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
@@ -287,7 +287,7 @@ def _of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
         text: Htype = Text() if dtype.kind == "U" else Bytes()
         return Sequence(text) if shape else text
     if dtype.kind not in "biufcmM":
-        raise SchemaError(f"there is no type for dtype {dtype}.")
+        raise SchemaError(f"no column type can store dtype {dtype}.")
     return Array(dtype.name, shape) if shape else Scalar(dtype.name)
 
 
@@ -306,7 +306,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Tell whether an item has one of the types; booleans and durations are not integers."""
+    """Return whether an item has one of the types; booleans and durations are no integers."""
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 
@@ -341,7 +341,7 @@ def _of_items(items: list[Any]) -> Htype:
 
 
 def _check_unrounded(items: list[Any]) -> None:
-    """Refuse integers and long floats that float64 would round. Raises SchemaError."""
+    """Reject integers and long floats that float64 would round. Raises SchemaError."""
     for item in items:
         if isinstance(item, int | np.integer) and abs(int(item)) > _EXACT:
             try:
@@ -361,7 +361,7 @@ def _check_unrounded(items: list[Any]) -> None:
 
 
 def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
-    """Tell whether a long float differs from its value in 64 bits for each part."""
+    """Return whether a long float differs from its value in 64 bits for each part."""
     return bool(number == number and np.complex128(number) != number)
 
 
@@ -402,7 +402,7 @@ def _takes(htype: Htype, values: Any) -> bool:
     return True
 
 
-def _as_timestamp(item: Any) -> Any:
+def _as_timestamp(item: object) -> object:
     """Return midnight for a date; return other values unchanged."""
     return datetime(item.year, item.month, item.day) if type(item) is date else item
 
@@ -519,7 +519,7 @@ def _with_decimals(values: Any) -> Any:
         return values  # NaN, or more digits than Arrow's decimals have
 
 
-def _series(name: str, values: Any) -> Any:
+def _series(name: str, values: object) -> object:
     """Return a pandas Series as an array of NumPy or Arrow, or as a list."""
     try:
         return series_values(values)
@@ -527,6 +527,6 @@ def _series(name: str, values: Any) -> Any:
         raise error.at(column=name) from None
 
 
-def _as_list(values: Any) -> Any:
+def _as_list(values: object) -> Any:
     """Return an array as a list; return other sequences unchanged."""
     return values.tolist() if isinstance(values, np.ndarray) else values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,7 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def takes_class_numbers(htype: Htype) -> bool:
-    """Tell whether integers in a text file are class numbers, because no class has such a name.
+    """Return whether integers in a text file are class numbers, because no class has such a name.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
@@ -31,8 +31,8 @@ def takes_class_numbers(htype: Htype) -> bool:
     return is_one and not _numbers_in_names(htype)
 
 
-def check_class_numbers(values: Any, htype: Htype) -> None:
-    """Refuse ambiguous numbers: the name of one class, and the number of another.
+def check_class_numbers(values: object, htype: Htype) -> None:
+    """Reject ambiguous numbers: the name of one class, and the number of another.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def check_class_numbers(values: Any, htype: Htype) -> None:
         )
 
 
-def _numbers_among(values: Any, wanted: set[int]) -> set[int]:
+def _numbers_among(values: object, wanted: set[int]) -> set[int]:
     """Return the wanted numbers that occur in values, at any depth of lists and arrays.
 
     >>> sorted(_numbers_among([[np.array(1)], [[2.0], "3"], None], {1, 2, 3}))
@@ -66,12 +66,12 @@ def _numbers_among(values: Any, wanted: set[int]) -> set[int]:
     """
     try:
         present = set(_numbers_in(without_tensors(values)))
-    except RecursionError:  # a list that contains itself, which the type refuses
+    except RecursionError:  # a list that contains itself, which the type rejects
         return set()
     return {number for number in wanted if number in present}
 
 
-def _numbers_in(values: Any) -> Iterator[Any]:
+def _numbers_in(values: object) -> Iterator[object]:
     """Yield the numbers in values; those of an array without repetition."""
     if isinstance(values, int | float | np.number | np.bool_ | Decimal):
         yield values

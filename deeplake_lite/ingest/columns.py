@@ -148,7 +148,7 @@ class ArrowColumn:
         return htype_of(kind, nullable=nullable)
 
     def check_unrounded(self, name: str) -> None:
-        """Refuse decimals that float64 rounds if that type was inferred. Raises SchemaError."""
+        """Reject decimals that float64 rounds if that type was inferred. Raises SchemaError."""
         if exported_htype(self.field) is None:
             check_unrounded(self.array, name, self.htype())
 
@@ -161,7 +161,7 @@ class ArrowColumn:
 
 
 def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0) -> None:
-    """Refuse decimals that the inferred type of their column rounds; `start` is the first row.
+    """Reject decimals that the inferred type of their column rounds; `start` is the first row.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def class_label(texts: set[str | None]) -> ClassLabel:
     return ClassLabel(names, nullable=len(names) < len(texts))
 
 
-def values_of(array: pa.Array, htype: Htype) -> Any:
+def values_of(array: pa.Array, htype: Htype) -> object:
     """Return a column's values for `htype`; for classes and files, an empty string is null.
 
     >>> values_of(pa.array(["rose", ""]), ClassLabel(["rose"], nullable=True))

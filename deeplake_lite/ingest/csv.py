@@ -153,12 +153,12 @@ class CsvSource(TabularSource):
     texts: frozenset[str] = field(default=frozenset(), kw_only=True)
     """Columns that are read as strings and converted to their type in `arrow`."""
 
-    def _values(self, batch: pa.RecordBatch, name: str) -> Any:
+    def _values(self, batch: pa.RecordBatch, name: str) -> object:
         """Return the values of a column, parsed by its type."""
         values = self._convert(batch, name)
         return parse_values(values, self.columns[name]) if name in self.schema else values
 
-    def _convert(self, batch: pa.RecordBatch, name: str) -> Any:
+    def _convert(self, batch: pa.RecordBatch, name: str) -> object:
         """Convert a column. Values that cannot be converted remain strings, which cause errors."""
         if name not in self.texts:
             return super()._values(batch, name)
@@ -271,7 +271,7 @@ def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def written_as_json(htype: Htype) -> bool:
-    """Tell whether the values of a type are written as JSON in a CSV file.
+    """Return whether the values of a type are written as JSON in a CSV file.
 
     >>> from deeplake_lite.htypes import Boxes, ClassLabel, Image, Json, Text
     >>> [written_as_json(h) for h in (Json(), Boxes(), ClassLabel(["a"], multiple=True))]
@@ -284,11 +284,11 @@ def written_as_json(htype: Htype) -> bool:
     return isinstance(htype.blank, list | np.ndarray) and not htype.takes_files
 
 
-def parse_values(values: Any, htype: Htype) -> Any:
+def parse_values(values: Any, htype: Htype) -> object:
     """Parse strings by a type: JSON, complex numbers, durations, timestamps of a coarse unit.
 
     An empty string becomes None. Strings that are not valid JSON remain strings, which the type
-    then refuses. A column of JSON would accept them, so there they become bytes. Values for other
+    then rejects. A column of JSON would accept them, so there they become bytes. Values for other
     types are returned unchanged.
 
     >>> from deeplake_lite.htypes import Boxes, Json
@@ -312,7 +312,7 @@ def parse_values(values: Any, htype: Htype) -> Any:
     ]
 
 
-def _from_json(value: Any, htype: Htype) -> Any:
+def _from_json(value: object, htype: Htype) -> object:
     """Convert the durations and complex numbers in a JSON value.
 
     >>> from deeplake_lite.htypes import Sequence
@@ -324,7 +324,7 @@ def _from_json(value: Any, htype: Htype) -> Any:
     return value if htype.item is not None else _number(value, htype)
 
 
-def _number(value: Any, htype: Htype) -> Any:
+def _number(value: object, htype: Htype) -> object:
     """Return a duration for a count, or a complex number for a string; other values unchanged."""
     dtype = htype.value_dtype
     if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
@@ -339,7 +339,7 @@ def _is_duration(htype: Htype) -> bool:
 
 
 def _is_coarse(htype: Htype) -> bool:
-    """Tell whether values are timestamps in a unit that Arrow does not have."""
+    """Return whether values are timestamps in a unit that Arrow does not have."""
     return htype.scalar in _COARSE
 
 
@@ -352,7 +352,7 @@ def _trim(text: str) -> str | None:
     return None if text.strip() in NULLS else text.strip()
 
 
-def _parse_duration(text: str, htype: Htype) -> Any:
+def _parse_duration(text: str, htype: Htype) -> object:
     """Return a duration for a count, or a time of day; other strings are left to the type.
 
     >>> htype = Scalar("timedelta64[ms]")
@@ -371,11 +371,11 @@ def _parse_duration(text: str, htype: Htype) -> Any:
 
 
 def _is_parsed(htype: Htype) -> bool:
-    """Tell whether `parse_values` makes the values from strings."""
+    """Return whether `parse_values` makes the values from strings."""
     return _is_complex(htype) or _is_coarse(htype) or _is_duration(htype)
 
 
-def _parse_complex(text: str) -> Any:
+def _parse_complex(text: str) -> object:
     """Return a complex number, None for null, or the string if it is beyond float64's range.
 
     >>> _parse_complex("1e400"), _parse_complex("1+infj"), _parse_complex("1e-400")
@@ -391,7 +391,7 @@ def _parse_complex(text: str) -> Any:
     return text if infinite > text.casefold().count("inf") else number
 
 
-def _parse_json(text: str, wrong: Any) -> Any:
+def _parse_json(text: str, wrong: Any) -> object:
     """Return the value of a JSON document, None if it is empty, `wrong(text)` if it is invalid."""
     try:
         if not text:
@@ -410,7 +410,7 @@ def _parse_float(text: str) -> float:
     return number
 
 
-def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
+def _arrow_types(schema: Mapping[str, object]) -> dict[str, pa.DataType]:
     """Return the Arrow types in which columns with declared types are read.
 
     >>> _arrow_types({"x": "float32", "t": "text"})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -159,7 +159,7 @@ class CsvFile:
     def _open(self, texts: Iterable[str]) -> arrow_csv.CSVStreamingReader:
         return arrow_csv.open_csv(self.path, **self._options(texts))
 
-    def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, Any]:
+    def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, object]:
         """Return Arrow's options. With threads, Arrow would not number the records it skips."""
         blank = self._blank_lines
         parsing = arrow_csv.ParseOptions(
@@ -305,7 +305,7 @@ def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T
 
 
 def _any_plus(texts: pa.Array | pa.ChunkedArray) -> bool:
-    """Tell whether any string begins with a plus, which Arrow does not accept for integers."""
+    """Return whether any string begins with a plus, which Arrow does not accept for integers."""
     return bool(pc.any(pc.starts_with(texts, "+")).as_py())
 
 
@@ -340,7 +340,7 @@ def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) 
 
 
 def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bool) -> bool:
-    """Tell whether all strings can be converted; with `exact`, so that they can be reproduced.
+    """Return whether all strings can be converted; with `exact`, so that they can be reproduced.
 
     >>> long = pa.array(["12345678901234567"])
     >>> _can_convert(long, pa.float64(), exact=False), _can_convert(long, pa.float64(), exact=True)
@@ -366,7 +366,7 @@ def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact:
 
 
 def _is_reproducible(text: str) -> bool:
-    """Tell whether a float64 written with as many digits as a string has equals its number.
+    """Return whether a float64 written with as many digits as a string has equals its number.
 
     >>> numbers = ("0.10000000000000001", "12345678901234567.5", "1e-400")
     >>> [_is_reproducible(text) for text in numbers]
@@ -383,7 +383,7 @@ def _is_reproducible(text: str) -> bool:
 
 
 def check_encoding(path: str) -> None:
-    """Refuse a file with a byte order mark of UTF-16 or UTF-32. Raises InvalidValueError."""
+    """Reject a file with a byte order mark of UTF-16 or UTF-32. Raises InvalidValueError."""
     with pa.input_stream(path) as stream:
         start = stream.read(len(codecs.BOM_UTF32))
     name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
@@ -429,7 +429,7 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
 
 
 def _check_names(names: list[str]) -> None:
-    """Refuse columns without names, such as an index that pandas has written."""
+    """Reject columns without names, such as an index that pandas has written."""
     named = [name for name in names if name.strip()]
     if len(named) == len(names):
         return

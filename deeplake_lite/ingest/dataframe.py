@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @takes_options
 def from_dataframe(
-    df: Any, url: str, *, on: str | None = None, **options: Unpack[Options]
+    df: object, url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
     """Ingest the rows of a DataFrame into a lake.
 
@@ -102,12 +102,12 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.reset_index()
 
 
-def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
+def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:
     """Return the columns of a frame by name. Raises InvalidValueError for a duplicate name."""
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but there is {name!r} twice. Rename one."
+                f"Column names must be unique, but {name!r} occurs twice. Rename one."
             )
     return {name: frame.iloc[:, i] for i, name in enumerate(names)}

@@ -52,7 +52,7 @@ class Edited:
     """Whether there has been an ingest. Data written before the first ingest is not an edit."""
 
     def has(self, column: str, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell for which rows the cell of a column was edited."""
+        """Return for which rows the cell of a column was edited."""
         return np.isin(ids, self.cells.get(column, NONE))
 
     def joined(self, other: Edited) -> Edited:

@@ -1,6 +1,6 @@
 """Checking and encoding a block of rows; bad rows are raised or skipped.
 
-A block is encoded column by column. If a column refuses a value and bad rows are to be skipped, it
+A block is encoded column by column. If a column rejects a value and bad rows are to be skipped, it
 is encoded row by row in threads, to find all bad rows at once.
 """
 
@@ -102,7 +102,7 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
         return htype.encode(values[:], check=check)
 
 
-def _part(values: Any, row: int) -> Any:
+def _part(values: Any, row: int) -> object:
     """Return the values of a single row."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 

@@ -68,7 +68,7 @@ class FileNames:
                     known |= _unique([(form(path), at) for at, path in part])
             self._ends |= _unique([pair for at, path in part for pair in _ends(path, at)])
 
-    def find(self, name: Any) -> int | None:
+    def find(self, name: object) -> int | None:
         """Return the position of the file that a value names, or None."""
         if is_empty(name):
             return None
@@ -78,13 +78,13 @@ class FileNames:
                 return at
         return None
 
-    def is_whole(self, name: Any, at: int) -> bool:
-        """Tell whether a value is a file's full name, including its suffix; a number never is."""
+    def is_whole(self, name: object, at: int) -> bool:
+        """Return whether a value is a file's full name, including its suffix; a number never is."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
-    def are_all(self, values: Iterable[Any]) -> bool:
-        """Tell whether every value names a file with its suffix, and every image is named."""
+    def are_all(self, values: Iterable[object]) -> bool:
+        """Return whether every value names a file with its suffix, and every image is named."""
         names = [value for value in values if not is_empty(value)]
         files = [self.find(value) for value in names]
         if not {*range(self._images)}.issubset(files):
@@ -213,8 +213,8 @@ class _Candidate:
         return is_own, is_whole, is_usual and 2 * self.named >= most, self.named
 
 
-def is_empty(name: Any) -> bool:
-    """Tell whether a row of a table names no file.
+def is_empty(name: object) -> bool:
+    """Return whether a row of a table names no file.
 
     >>> is_empty(None), is_empty(" "), is_empty(0)
     (True, True, False)

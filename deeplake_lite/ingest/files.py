@@ -76,7 +76,7 @@ def _digest(text: str) -> str:
 
 
 def are_same_files(a: str, b: str) -> bool:
-    """Tell whether two fingerprints have a file or the given path in common.
+    """Return whether two fingerprints share a file, or were made from the same path.
 
     >>> are_same_files("f1.a1-00", "f1.a2.a3-11"), are_same_files("f1.a1-00", "f2.a2-00")
     (True, False)
@@ -86,7 +86,7 @@ def are_same_files(a: str, b: str) -> bool:
 
 
 def are_same_state(a: str | None, b: str | None) -> bool:
-    """Tell whether two fingerprints describe the same files in the same state, or both are None.
+    """Return whether two fingerprints describe the same files in the same state, or both are None.
 
     >>> are_same_state("f1.a1-00", "f2.a1-00"), are_same_state("f1.a1-00", "f1.a1-11")
     (True, False)

@@ -8,7 +8,7 @@ and a lake without rows takes over the columns of the source.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def types_of_source(source: Source, declared: Mapping[str, Any]) -> dict[str, Htype]:
+def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str, Htype]:
     """Return the type of each column of a source: the declared one, or else the inferred one.
 
     Raises
@@ -52,7 +52,7 @@ def types_of_source(source: Source, declared: Mapping[str, Any]) -> dict[str, Ht
     return types
 
 
-def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, Any]) -> None:
+def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object]) -> None:
     """Stage the changes of a lake's schema that the rows of a source need.
 
     Parameters
@@ -93,7 +93,7 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, Any]) 
 
 
 def is_compatible(declared: Htype, existing: Htype) -> bool:
-    """Tell whether the declared type of a column agrees with its existing type.
+    """Return whether the declared type of a column agrees with its existing type.
 
     Nulls and defaults do not matter, and the existing type may have more classes, or a mode for its
     images. ``"class_label"`` agrees with any classes.
@@ -114,7 +114,7 @@ def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Refuse a source that lacks a column without default, before anything is read."""
+    """Reject a source that lacks a column which has no default, before anything is read."""
     for f in ds.schema:
         if f.name not in columns:
             try:

@@ -177,7 +177,7 @@ def folder_source(
 
 
 def _check_label(label: str, own: Collection[str]) -> None:
-    """Refuse a name of labels that one of the folder's own columns has."""
+    """Reject a name of labels that one of the folder's own columns has."""
     if label in own:
         raise OptionError(
             f"label must be a new name, but a folder already has a column {label!r}. "
@@ -185,8 +185,8 @@ def _check_label(label: str, own: Collection[str]) -> None:
         )
 
 
-def _check_types(own: Sequence[str], types: Mapping[str, Any]) -> None:
-    """Refuse a type of files for the folder's own columns of strings. Raises SchemaError."""
+def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
+    """Reject a type of files for the folder's own columns of strings. Raises SchemaError."""
     for name in own[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
@@ -269,7 +269,7 @@ class FolderSource:
         return frozenset() if self.table is None else self.table.without_file
 
     def _is_classes(self, column: Any) -> bool:
-        """Tell whether a column of the table can be classes: strings, or integers from 0 on."""
+        """Return whether a column of the table can be classes: strings, or integers from 0 on."""
         from deeplake_lite.ingest.labels import class_numbers
 
         return column.htype(classes=True).classes is not None or class_numbers(column)
@@ -300,7 +300,7 @@ class FolderSource:
             stop += 1
         return stop
 
-    def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
+    def _values(self, files: list[str], start: int, stop: int) -> dict[str, object]:
         """Return the values of the given rows, by column; images are paths."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()

@@ -94,22 +94,22 @@ class TableOptions:
     known: Mapping[str, Htype] = field(default_factory=dict)
     """Types of the lake's columns."""
 
-    def types(self, names: Mapping[str, str]) -> dict[str, Any]:
+    def types(self, names: Mapping[str, str]) -> dict[str, object]:
         """Return the types of a table's columns by their new names; `names` has them by the old."""
         declared, known = types_of(self.schema), read_types(self.known)
         label = known.get(self.label)
         if label is not None and label.classes is not None:
             known[self.label] = ClassLabel()  # the table may have new classes
-        types = {new: known[new] for new in names.values() if new in known}
+        types: dict[str, object] = {new: known[new] for new in names.values() if new in known}
         types |= {new: declared[old] for old, new in names.items() if old in declared}
         return types | {new: declared[new] for new in names.values() if new in declared}
 
     def takes_null(self, column: str) -> bool:
-        """Tell whether a column may have nulls; a new column without a declared type may."""
+        """Return whether a column may have nulls; a new column without a declared type may."""
         types = {**types_of(self.schema), **self.known}
         return column not in types or resolve(types[column]).nullable
 
-    def rest(self, names: Mapping[str, str]) -> dict[str, Any]:
+    def rest(self, names: Mapping[str, str]) -> dict[str, object]:
         """Return the declared types of columns that are not in the table."""
         declared = types_of(self.schema)
         used = {old for old, new in names.items() if new not in declared}
@@ -181,7 +181,7 @@ def read_labels(
 
 
 def _check_is_csv(path: Path) -> None:
-    """Refuse a file of another format, whatever its name is. Raises InvalidValueError."""
+    """Reject a file of another format, whatever its name is. Raises InvalidValueError."""
     with reading(str(path)), pa.input_stream(str(path)) as stream:
         start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
     for name, begins in _OTHER_FORMATS.items():
@@ -219,25 +219,27 @@ def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, st
 def _columns(
     path: Path,
     names: Mapping[str, str],
-    types: Mapping[str, Any],
+    types: Mapping[str, object],
     known: Mapping[str, Htype],
     at: list[int],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the columns of a table by their new names, for the rows `at` in their order."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
     types_by_header = {old: types[new] for old, new in names.items() if new in types}
     classes = [old for old, type_ in types_by_header.items() if resolve(type_) == ClassLabel()]
     rows = csv_table(str(path), texts, classes).take(pa.array(at, pa.int64()))
-    columns: dict[str, Any] = {new: ArrowColumn.of(rows.column(old)) for old, new in names.items()}
+    columns: dict[str, object] = {
+        new: ArrowColumn.of(rows.column(old)) for old, new in names.items()
+    }
     declared = {old: type_ for old, type_ in types_by_header.items() if old not in classes}
     typed = _read_typed(path, declared, texts) if declared else {}
     return columns | {names[old]: [values[row] for row in at] for old, values in typed.items()}
 
 
 def _read_typed(
-    path: Path, types: Mapping[str, Any], named: Collection[str]
-) -> dict[str, list[Any]]:
+    path: Path, types: Mapping[str, object], named: Collection[str]
+) -> dict[str, list[object]]:
     """Return all values of columns with declared types. Raises InvalidValueError."""
     delimiter = delimiter_of(str(path))
     source = csv_source(path, columns=[*types], delimiter=delimiter, schema=types, named=named)
@@ -262,7 +264,7 @@ class _Order:
 
     @classmethod
     def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
-        """Look up the file names of a table; `takes_null` tells if images may be null.
+        """Look up the file names of a table; `takes_null` says whether images may be null.
 
         Raises
         ------
@@ -289,7 +291,7 @@ class _Order:
 
 
 def class_numbers(column: ArrowColumn) -> bool:
-    """Tell whether a column has integers from 0 on, which may be class numbers."""
+    """Return whether a column has integers from 0 on, which may be class numbers."""
     array = column.array
     if not pa.types.is_integer(array.type) or array.null_count == len(array):
         return False

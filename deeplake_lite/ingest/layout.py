@@ -189,7 +189,7 @@ def _walk(
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Tell whether an entry is a folder; a link to itself counts as a file, which fails later."""
+    """Return whether an entry is a folder; a link to itself counts as a file, which fails later."""
     try:
         return entry.is_dir()
     except OSError:

@@ -21,13 +21,13 @@ class Step:
 
     commit: Commit
     before: str | None
-    """The version that it is based on: its parent, or the version that it restored."""
+    """The version that the commit is based on: its parent, or the version that it restored."""
     joined: str | None = None
-    """The version that it merged into that one."""
+    """The version that the commit merged into `before`."""
 
     @property
     def is_restore(self) -> bool:
-        """Whether it replaced its parent with an older version."""
+        """Whether the commit replaced its parent with an older version."""
         return self.before != self.commit.parent
 
 

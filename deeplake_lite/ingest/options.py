@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Source
 
 type Update = bool | Literal["force"]
-type Types = Mapping[str, Any] | Schema | None
+type Types = Mapping[str, object] | Schema | None
 
 
 class Options(TypedDict, total=False):
     """The options that all ingests have."""
 
-    schema: Mapping[str, Any] | Schema
+    schema: Mapping[str, object] | Schema
     """Types of columns, instead of those that are inferred: ``{"image": dl.Image("jpeg")}``, or the
     schema of another lake."""
     branch: str
@@ -52,11 +52,11 @@ class Options(TypedDict, total=False):
     """Whether to show a progress bar if the ingest takes longer than a second."""
     limits: Limits
     """How much memory one decoded value may take, as for `open`."""
-    storage_options: Mapping[str, Any] | None
+    storage_options: Mapping[str, object] | None
     """Options of the object store."""
 
 
-def _delimiter(name: str, value: Any) -> str:
+def _delimiter(name: str, value: object) -> str:
     """Return a delimiter. Raises OptionError."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
@@ -66,7 +66,7 @@ def _delimiter(name: str, value: Any) -> str:
     return value
 
 
-def _update(value: Any) -> Update:
+def _update(value: object) -> Update:
     """Return the value of `update`. Raises OptionError."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
@@ -75,12 +75,12 @@ def _update(value: Any) -> Update:
     return "force"
 
 
-def _types(name: str, value: Any) -> Any:
+def _types(name: str, value: object) -> object:
     """Return types of columns, or the schema of a lake. Raises OptionError."""
     return value if isinstance(value, Schema) else checks.mapping(name, value)
 
 
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+_CHECKS: dict[str, Callable[[str, object], object]] = {
     "on": checks.optional_text,
     "label": checks.text,
     "file_column": checks.optional_text,
@@ -128,7 +128,7 @@ LINES = """    schema : mapping or Schema, optional
 """A short description of `Options`, for ``help``."""
 
 
-def types_of(schema: Types) -> Mapping[str, Any]:
+def types_of(schema: Types) -> Mapping[str, object]:
     """Return the declared types of columns by name; an empty mapping for None.
 
     >>> types_of(Schema.build({"x": "int32"}))
@@ -140,7 +140,7 @@ def types_of(schema: Types) -> Mapping[str, Any]:
 
 
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options to a function's docstring, check their values, and refuse unknown ones."""
+    """Add the options to a function's docstring, check their values, and reject unknown ones."""
     own = [n for n in inspect.signature(function).parameters if n != "options"]
     known = [*own, *Options.__annotations__]
 
@@ -161,7 +161,7 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_commit_every(commit_every: int | None, source: Source) -> None:
-    """Refuse `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
+    """Reject `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
     if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
             f"commit_every= needs a key for rows from {source.title}. Without a key, an "

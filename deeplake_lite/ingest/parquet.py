@@ -110,7 +110,7 @@ def _read(
 
 
 def _is_full(footer: pq.FileMetaData, column: str) -> bool:
-    """Tell whether a flat column has no nulls according to the statistics of a file."""
+    """Return whether a flat column has no nulls according to the statistics of a file."""
     at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
     if not at:
         return False

@@ -10,7 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def check_quotes(path: str, delimiter: str) -> None:
-    """Refuse a file with a quote that is not closed.
+    """Reject a file with a quote that is not closed.
 
     Arrow extends such a value up to the next quote, or up to the end of the file. So a quote counts
     as unclosed if its value reaches the end of the file, or if it spans several lines and text

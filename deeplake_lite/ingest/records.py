@@ -56,7 +56,7 @@ class Record:
         return asdict(self)
 
     def has_columns(self, columns: Sequence[str]) -> bool:
-        """Tell whether exactly these columns were ingested."""
+        """Return whether exactly these columns were ingested."""
         return list(self.columns) == list(columns)
 
     @property
@@ -133,9 +133,10 @@ class Records:
         return None
 
     def _counts(self, at: int) -> bool:
-        """Tell whether any row exists that an ingest has added up to one of its records.
+        """Return whether a record counts: whether any row that its ingest had added still exists.
 
-        A record counts also if its ingest has added no rows, or if that is unknown since a vacuum.
+        A record also counts if its ingest had not added any rows, or if a vacuum has deleted the
+        versions that would show this.
         """
         has_added = False
         for commit in self._parts(at):

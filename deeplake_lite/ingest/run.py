@@ -110,7 +110,7 @@ class Run:
         return sorted(self.names)
 
     def _check_finished(self, records: Records, fingerprint: str) -> None:
-        """Refuse files that have changed since an interrupted ingest. Raises InvalidValueError.
+        """Reject files that have changed since an interrupted ingest. Raises InvalidValueError.
 
         Without a key, it is unknown which of their rows the lake has.
         """
@@ -317,7 +317,7 @@ class Run:
         )
 
 
-def pick(values: Any, rows: list[int]) -> Any:
+def pick(values: Any, rows: list[int]) -> object:
     """Return the values of the given rows of an array or any sequence.
 
     >>> pick(["a", "b", "c"], [2, 0])

@@ -79,7 +79,7 @@ class Source(Protocol):
         """Files and records that are not rows. Complete once all blocks have been read."""
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds, in columns whose type was inferred from the source.
+        """Reject decimals that float64 rounds, in columns whose type was inferred from the source.
 
         Raises SchemaError. A type that the user or the lake declares may round them.
         """

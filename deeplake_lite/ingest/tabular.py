@@ -70,7 +70,7 @@ class TabularSource:
         return {f.name: self._htype(f) for f in self.arrow}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Refuse decimals that float64 rounds, in columns whose type was inferred."""
+        """Reject decimals that float64 would round, in columns whose type was inferred."""
         for f in (self.arrow.field(name) for name in names):
             if exported_htype(f) is None and has_fractions(f.type):
                 row = 0
@@ -148,10 +148,10 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
             raise NotFoundError.named("column", name, schema.names)
         if schema.names.count(name) > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but there is {name!r} twice. Rename one."
+                f"Column names must be unique, but {name!r} occurs twice. Rename one."
             )
         if names.count(name) > 1:
-            raise OptionError(f"columns= must have each column once, but it has {name!r} twice.")
+            raise OptionError(f"columns= must name each column once, but it names {name!r} twice.")
     return pa.schema([schema.field(name) for name in names])
 
 

@@ -13,7 +13,7 @@ records their number and a digest of their content (`records`).
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.opening import create, exists
@@ -48,7 +48,7 @@ def ingest(
     message: str = "",
     progress: bool = True,
     limits: Limits = DEFAULT_LIMITS,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> IngestedDataset:
     """Ingest the rows of a source into the lake at `url`, which is created if it does not exist.
 
@@ -117,7 +117,7 @@ def _open_or_create(
     branch: str,
     columns: Mapping[str, Htype],
     limits: Limits,
-    storage_options: Mapping[str, Any] | None,
+    storage_options: Mapping[str, object] | None,
 ) -> Dataset:
     if not exists(url, storage_options=storage_options):
         ds = create(url, columns, storage_options=storage_options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ class Framework:
         """Return how a column becomes part of a batch, for example padded to a fixed shape."""
         return recipe
 
-    def convert(self, batch: Any, resources: Resources) -> Any:  # noqa: ARG002
+    def convert(self, batch: object, resources: Resources) -> object:  # noqa: ARG002
         """Return a batch with the framework's arrays."""
         return batch
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Loader:
     """Batches of a view, epoch after epoch.
 
-    Loaders come from `View.batches`, `View.pytorch`, `View.tensorflow` and `View.jax`.
+    `View.batches`, `View.pytorch`, `View.tensorflow` and `View.jax` create loaders.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Loader:
 
     @property
     def shares(self) -> Shares:
-        """How an epoch is cut into batches."""
+        """How an epoch is divided into batches."""
         return self.resources.shares
 
     @property
@@ -143,9 +143,9 @@ class Loader:
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the next epoch, or over the rest of the epoch of a loaded state.
 
-        The epoch starts at the first `next`: an iterator that is never used does not start one,
-        and keeps a loaded state. Several iterators may be used at the same time. Each goes through
-        an epoch of its own, and `state_dict`, `epoch` and `skipped` describe the one that started
+        The epoch starts at the first `next`: an iterator that is never used does not start one, and
+        keeps a loaded state. Several iterators may be used at the same time. Each iterates over an
+        epoch of its own, and `state_dict`, `epoch` and `skipped` describe the one that started
         last.
         """
         self.resources.framework.start()
@@ -191,7 +191,7 @@ class Loader:
             self._progress, self.resources.samples, self.shuffle, self.options.seed, self.shares
         )
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Continue after the samples that had been yielded when the state was taken.
 
         Raises
@@ -279,7 +279,7 @@ class Loader:
     # ---- performance
 
     def stats(self) -> Stats:
-        """Return where the time went, in all epochs together and in each. See `Stats`.
+        """Return how the time was spent, in all epochs together and in each. See `Stats`.
 
         Examples
         --------
@@ -297,9 +297,9 @@ class Loader:
         return self._meters.stats()
 
     def explain(self) -> Explanation:
-        """Return the bottleneck of the loader, or of the code that uses it, and what would help.
+        """Return the bottleneck, in the loader or in the code that uses it, and possible remedies.
 
-        The explanation is about the current epoch, or about the last one if that has just begun.
+        The explanation is about the current epoch, or the one before if that has just begun.
 
         Examples
         --------

@@ -97,7 +97,7 @@ def limit_spare(nbytes: int) -> None:
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an uninitialized array whose first byte lies at a multiple of 64.
+    """Return an uninitialized array whose address is a multiple of 64 bytes.
 
     >>> aligned((3, 5), np.dtype("float32")).ctypes.data % 64
     0

@@ -31,7 +31,7 @@ class Mix(LoadableRows):
     """Several views with weights that are loaded like one view. `mix` creates it.
 
     ``shuffle`` says how the rows of each view are shuffled; the views are mixed in any case. The
-    column ``"_source"``, if it is among ``columns``, holds the number of the view that a row comes
+    column ``"_source"``, if it is among ``columns``, is the number of the view that a row is
     from. A loader raises ColumnNotFoundError for a column that some view does not have, and
     ValueError for a column whose types differ in meaning between the views.
 
@@ -82,10 +82,10 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     """Mix several views, so that each has its share of the rows of every epoch.
 
     The shares are exact: each view provides its share of every 65,536 rows, and of the rest of the
-    epoch, rounded to whole rows. Each view goes through epochs of its own: all of its rows come
-    once before any comes a second time, and the next epoch of the mix continues where this one
-    stopped. In all other respects a mix is loaded like a single view: it resumes exactly, can be
-    split among ranks, and its order depends only on the seed and the epoch.
+    epoch, rounded to whole rows. Each view has epochs of its own: all of its rows are used once
+    before any is used again, and the next epoch of the mix continues where this one stopped. In all
+    other respects a mix is loaded like a single view: it resumes exactly, can be split among ranks,
+    and its order depends only on the seed and the epoch.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
     return [(view, weight) for view, weight in pairs]
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     """Describe a value in an error message: views by their type, because their repr is long."""
     if isinstance(value, View):
         return f"a {type(value).__name__} alone"

@@ -194,7 +194,7 @@ class Options(Keywords):
         for f in fields:
             check_keys(f.name, self._added_keys(f), known)
 
-    def _check_images(self, fields: Sequence[Field], option: str, value: Any, does: str) -> None:
+    def _check_images(self, fields: Sequence[Field], option: str, value: object, does: str) -> None:
         """Raise OptionError if an option for images is set for a column of another type."""
         images = [f.name for f in fields if is_of_images(f.htype)]
         columns = list(value) if isinstance(value, Mapping) else images
@@ -262,7 +262,7 @@ def _explain_unknown(name: str, known: Sequence[str]) -> str:
     return f"A loader has no option {name!r}. {hint}Its options are {', '.join(known)}."
 
 
-def _size(value: Any) -> tuple[int, int] | dict[str, tuple[int, int]]:
+def _size(value: object) -> tuple[int, int] | dict[str, tuple[int, int]]:
     """Return a checked size, or checked sizes by column. Raises OptionError."""
     if isinstance(value, Mapping):
         return {name: height_and_width(f"size of {name!r}", one) for name, one in value.items()}

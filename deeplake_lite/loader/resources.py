@@ -90,12 +90,12 @@ class Resources:
         """Converts the batches."""
         options.check_columns(self.samples.fields)
         rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
-        # Several ranks need the same number of batches: otherwise some wait for ever in the
+        # Several ranks need the same number of batches: otherwise some wait forever in the
         # all-reduce of a batch that the others do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self.samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)
-        """How an epoch is cut into batches."""
+        """How an epoch is divided into batches."""
         self.shuffle = self.samples.choose_shuffle(options.shuffle)
         """How the rows are shuffled."""
         self._check_reserved_keys()
@@ -116,7 +116,7 @@ class Resources:
                 )
 
     def close(self) -> None:
-        """Stop threads and processes, and free the memory. What is needed again is created anew."""
+        """Stop threads and processes, and free the memory. Later uses create them anew."""
         # `cached_property` stores its value in `__dict__`: without it, the next access creates one.
         pool = self.__dict__.pop("pool", None)
         worker_pool = self.__dict__.pop("_worker_pool", None)
@@ -130,7 +130,7 @@ class Resources:
         if readers is not None:
             readers.close()
 
-    def convert(self, batch: Any) -> Any:
+    def convert(self, batch: object) -> Any:
         """Return a batch with the framework's arrays. Called in the thread that made the batch."""
         return self.framework.convert(batch, self)
 
@@ -149,7 +149,7 @@ class Resources:
 
     @property
     def policy(self) -> BlockPolicy:
-        """How blocks of rows are held, known before any is read."""
+        """How blocks of rows stay in memory, known before any is read."""
         on_disk = self.options.cache == "disk"
         return BlockPolicy.of(self.samples, *self._limits, on_disk=on_disk)
 
@@ -318,7 +318,8 @@ class Resources:
     def first_image(self, f: Field) -> NDArray[Any]:
         """Return the first image of a column of images, or of sequences of images.
 
-        Images that do not decode are ignored here. The batches that contain them raise the error.
+        Images that cannot be decoded are ignored here. The batches that contain them raise the
+        error.
         """
         samples = self.samples.only([f.name])
         first = spans(min(1, len(samples)), 1)  # nearly always enough, and rows may be large

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-"""Number of the state format. States of another format are refused."""
+"""Number of the state format. States of another format are rejected."""
 
 
 def state_of(
     progress: Progress, samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the state of a loader."""
     return {
         "format": FORMAT,
@@ -51,6 +51,7 @@ def check_state(
     check_keys(state, own)
     for name, least in (("rows", 0), ("global_batch_size", 1), ("epoch", 0), ("consumed", 0)):
         integer(name, state[name], least)
+    # The version comes first: in another version, the view and its rows differ as a consequence.
     if state["version"] != own["version"]:
         raise OptionError(_explain_version(str(state["version"]).split("+"), samples))
     if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
@@ -75,7 +76,7 @@ def check_state(
     return Progress(int(state["epoch"]), int(state["consumed"]))
 
 
-def check_keys(state: Any, own: Mapping[str, Any]) -> None:
+def check_keys(state: object, own: Mapping[str, object]) -> None:
     """Raise OptionError for a value that is not a state, or is a state of another format."""
     if not isinstance(state, Mapping) or state.keys() != own.keys():
         keys = f"the keys {sorted(map(str, state))}" if isinstance(state, Mapping) else "no keys"
@@ -114,14 +115,14 @@ def _explain_batch_size(size: int, shares: Shares) -> str:
     )
 
 
-def _columns_hint(one: Any, other: Any) -> str:
+def _columns_hint(one: object, other: Any) -> str:
     """Return a hint to set ``columns``: the size of blocks depends on the columns that are read."""
     if not isinstance(one, Mapping) or one.get("kind") != other["kind"] or one == other:
         return ""
     return ", and the same columns=, because the number of rows in a block depends on their size"
 
 
-def _format_shuffle(shuffle: Any) -> str:
+def _format_shuffle(shuffle: object) -> str:
     """Return a shuffle as users set it: False, ``'exact'``, or the dict of all its settings.
 
     >>> _format_shuffle({"kind": "none", "block": 0}), _format_shuffle({"kind": "exact"})

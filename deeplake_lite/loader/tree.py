@@ -17,7 +17,7 @@ NAME = "the batch"
 """Name of a leaf without a key, in error messages."""
 
 
-def mapped(tree: Any, change: Callable[[Any], Any], *, lists: bool = False) -> Any:
+def mapped(tree: object, change: Callable[[Any], object], *, lists: bool = False) -> Any:
     """Return a tree with a function applied to its leaves.
 
     Parameters
@@ -46,7 +46,7 @@ def mapped(tree: Any, change: Callable[[Any], Any], *, lists: bool = False) -> A
     return change(tree)
 
 
-def leaves(tree: Any, name: str = NAME) -> Iterator[tuple[str, Any]]:
+def leaves(tree: object, name: str = NAME) -> Iterator[tuple[str, Any]]:
     """Yield the key and value of each leaf, in the tree's order.
 
     >>> list(leaves(({"a": 1}, 2)))
@@ -59,7 +59,7 @@ def leaves(tree: Any, name: str = NAME) -> Iterator[tuple[str, Any]]:
             yield from leaves(branch, key)
 
 
-def paired(tree: Any, model: Any, name: str = NAME) -> Iterator[tuple[str, Any, Any]]:
+def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str, object, Any]]:
     """Yield the key and value of each leaf, and the leaf at the same place in `model`.
 
     Raises
@@ -95,7 +95,7 @@ def paired(tree: Any, model: Any, name: str = NAME) -> Iterator[tuple[str, Any, 
         yield from paired(own[key], branch, key)
 
 
-def nbytes(tree: Any) -> int:
+def nbytes(tree: object) -> int:
     """Return the memory that a batch takes, in bytes. Strings in lists are not counted.
 
     >>> import numpy as np
@@ -107,13 +107,13 @@ def nbytes(tree: Any) -> int:
     return sum(_size(leaf) for _, leaf in leaves(tree))
 
 
-def _size(leaf: Any) -> int:
+def _size(leaf: object) -> int:
     if isinstance(leaf, list):
         return sum(map(nbytes, leaf)) if leaf and not isinstance(leaf[0], str) else 0
     return int(getattr(leaf, "nbytes", 0))
 
 
-def _branches(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _branches(tree: object, name: str) -> Iterator[tuple[str, object]]:
     """Yield the branches of a tree with their names. A leaf is its own only branch."""
     if isinstance(tree, Mapping):
         yield from tree.items()

@@ -135,7 +135,7 @@ def named(message: str, plan: Plan) -> str:
 
 
 def _is_guard(e: exp.Expr) -> bool:
-    """Tell whether a condition only excludes NaN: the binder adds those, users did not write it."""
+    """Return whether a condition only excludes NaN: the binder added it, not the user."""
     inner = e.this.unnest() if isinstance(e, exp.Not) else e
     first = next(inner.flatten()) if isinstance(inner, exp.And) else inner
     return inner is not e and isinstance(first, exp.Anonymous) and first.name == "isnan"

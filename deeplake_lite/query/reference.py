@@ -14,7 +14,8 @@ CLAUSES = {
         "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or"
         " a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
-        "dataset, unless it selects only constants."
+        "dataset, unless it selects only constants. A subquery of rows in its select list is not "
+        "a constant: `(SELECT (SELECT MAX(id)) AS m)` has one row for each row of the dataset."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
@@ -24,7 +25,10 @@ CLAUSES = {
         "Gives one row per group. A column without an aggregate becomes the list of the group's "
         "values."
     ),
-    "`UNGROUP BY column, … \\| SPLIT`": "Gives one row per item of the lists, like UNNEST.",
+    "`UNGROUP BY column, … \\| SPLIT`": (
+        "Gives one row per item of the listed columns, like UNNEST; SPLIT stands for all columns "
+        "that hold lists."
+    ),
     "`ORDER BY expr [DESC] [NULLS FIRST], …`": (
         "Sorts by numbers, strings and times; class labels sort by their numbers."
     ),
@@ -67,12 +71,12 @@ RULES = {
         " n - 1, as in SQL; `STDDEV_POP` uses n. For complex scalars, it is n."
     ),
     "Integers": (
-        "Scalar integers are exact or an error, whether they are stored or computed, and "
-        "comparisons with numbers of any size and with fractions are exact. If neither int64 nor "
-        "uint64 can hold a result, only `CAST(x AS DOUBLE)` rounds it. Between two tensors, or a "
-        "tensor and a column, NumPy's rules apply: integers combined with floats become floats, "
-        "which round integers beyond 2**53. A column that mixes the two, such as one from CASE or "
-        "UNION, does not round them."
+        "Scalar integers are never rounded, whether they are stored or computed: a result that "
+        "neither int64 nor uint64 can hold is an error, unless you use `CAST(x AS DOUBLE)`. "
+        "Comparisons with numbers of any size and with fractions are exact, too. Between "
+        "two tensors, or a tensor and a column, NumPy's rules apply: integers combined with "
+        "floats become floats, which round integers beyond 2**53. A column that mixes the two, "
+        "such as one from CASE or UNION, does not round them."
     ),
     "Fractions": (
         "When compared with a column of float16 or float32, a number with a fractional part stands "
@@ -82,12 +86,14 @@ RULES = {
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
-        "compares as NaN does. Timestamps keep their nanoseconds, even when a duration is added. "
+        "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` of an array order them, and a "
+        "column of arrays in several units is in the finest. Timestamps keep their nanoseconds, "
+        "even when a duration is added. "
         "Durations are in microseconds: a difference that has nanoseconds is an error (use "
-        "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. "
-        "A result holds no months, which differ in length, as in `INTERVAL 1 MONTH` or `AGE(a, b)`:"
-        " add them to a time within the query, or count days, `DATE_DIFF('day', a, b)`. "
-        "Nor does it hold the infinite times of SQL."
+        "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. A "
+        "result cannot contain a duration with months, such as `INTERVAL 1 MONTH` or `AGE(a, b)`, "
+        "because months differ in length: add it to a time within the query, or count days with "
+        "`DATE_DIFF('day', a, b)`. Nor can it contain SQL's infinite times."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
@@ -97,7 +103,8 @@ RULES = {
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
-        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged. "
+        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged; "
+        "`MODE(meta)` and `LIST(DISTINCT meta)` normalise them. "
         "Structs and maps are returned as JSON. Durations in them are strings, as in "
         "`CAST(d AS TEXT)`."
     ),
@@ -106,14 +113,14 @@ RULES = {
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
         "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
         'matter, but `true`, `1` and `"1"` are three different values, and `<` between them is '
-        "null. Items of a sequence of JSON compare alike. A JSON null is an SQL null. "
-        "Arithmetic and `SUM` use floats; an integer that a float cannot represent is an error, "
-        "unless `CAST(x AS BIGINT)` preserves it."
+        "null. Items of a sequence of JSON are compared in the same way. A JSON null is an SQL "
+        "null. Arithmetic and `SUM` use floats; an integer that a float cannot represent is an "
+        "error, unless `CAST(x AS BIGINT)` preserves it."
     ),
     "Conditions": (
         "A condition has one boolean per row. Wrap a tensor in `ANY(…)` or `ALL(…)`. A number is "
-        "true unless it is 0, including in JSON; strings, lists and objects of JSON are null as "
-        "conditions, and `CAST(x AS BOOLEAN)` refuses them."
+        "true unless it is 0, including in JSON; JSON strings, lists and objects count as null, "
+        "and `CAST(x AS BOOLEAN)` rejects them."
     ),
     "Division": (
         "`/` never rounds to an integer. For scalars, `//` and `%` round towards zero: `-7 // 3` "
@@ -132,8 +139,9 @@ RULES = {
         "`x[x > 2]`, `x[None]`. JSON and structs take keys: `meta['key'][0]`, `meta.key`."
     ),
     "Subscripts out of range": (
-        "If shapes or indices differ from row to row, they give null: `boxes[2]` of two boxes, "
-        "`image[:, :, 2]` of a greyscale image. For a fixed shape they are an error."
+        "If the shape or the index may differ from row to row, a subscript that is out of range "
+        "gives null: `boxes[2]` of two boxes, `image[:, :, 2]` of a greyscale image. If all rows "
+        "have the same shape, it is an error."
     ),
     "Order of rows": (
         "The order is the same in every run. Without ORDER BY, rows come in the order of their "
@@ -148,15 +156,15 @@ RULES = {
         "passed the previous ones."
     ),
     "`HASH`": (
-        "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by value "
-        "(`true` as 1), classes by name, timestamps by the time they denote. The hash of null is "
-        "null. Complex numbers have hashes of their own, and so have lists in a column of JSON, "
-        "which differ from those of sequences and arrays.</li>"
-        "<li>The hash of a stored tensor column is the hash of its encoded bytes, which is stored "
-        "with the column. Columns of floats, and columns whose arrays differ in their number of "
-        "axes, are hashed by value.</li>"
-        "<li>If two hashes are compared, as in `HASH(image) = HASH($p)`, the values are read and "
-        "both are hashed by value, unless both are columns of the same type.</li></ul>"
+        "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by "
+        "value (`true` as 1), classes by name, timestamps by the time they denote. The hash of "
+        "null is null. There are two exceptions: a complex number and a real number that it "
+        "equals have different hashes, and so have a list in a JSON column and an equal sequence "
+        "or array.</li><li>The hash of a stored tensor column is the hash of its encoded bytes, "
+        "which is stored with the column. Columns of floats, and columns whose arrays differ in "
+        "their number of axes, are hashed by value.</li><li>If two hashes are compared, as in "
+        "`HASH(image) = HASH($p)`, the values are read and both are hashed by value, unless both "
+        "are columns of the same type.</li></ul>"
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
@@ -175,16 +183,17 @@ RULES = {
     "NaN": (
         "Comparisons with NaN are false, except `<>`, which is true; comparisons with null are "
         "null. Within lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either "
-        "direction, including in `LIST_SORT`."
+        "direction, including in `LIST_SORT`. -0.0 equals 0.0, so functions that choose a value by "
+        "comparing rows, such as `FIRST`, `ARG_MAX` and `MODE`, may return 0.0 in its place."
     ),
     "Null": (
-        "An operation on null gives null, and a condition treats null as false. With tensors that "
-        "includes `AND` and `OR`: where one side is null as a whole, so is the result. Aggregates "
-        "skip "
-        "it, except `FIRST`, `LAST` and `LIST`. It sorts last, unless you write `NULLS FIRST`. "
-        "Null items of a sequence follow the same rules: they compare as null, `NOT` leaves them "
-        "null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip them. As in "
-        "SQL, `ANY` and `ALL` of them are null if no other item decides."
+        "An operation on null gives null, and a condition treats null as false. With tensors, "
+        "that includes `AND` and `OR`: if one side is null as a whole, so is the result. "
+        "Aggregates skip nulls, except `FIRST`, `LAST` and `LIST`. Nulls sort last, unless you "
+        "write `NULLS FIRST`. Null items of a sequence follow the same rules: they compare as "
+        "null, `NOT` leaves them null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other "
+        "reductions skip them. As in SQL, `ANY` and `ALL` of them are null if no other item "
+        "decides."
     ),
     "Names": (
         "If a column and an alias have the same name, WHERE uses the column. ORDER BY uses the "
@@ -196,10 +205,11 @@ RULES = {
         "`NAME(label)` is the name as a string."
     ),
     "Strings": (
-        "A quoted string next to a number or a time is read exactly, to the last digit: `t < "
-        "'2026-01-02T03:04:05.5'`. UTC offsets are respected, as in `'2026-01-02T03:04+01:00'`. "
-        "Times have at most nine digits after the point and durations six; more are an error. A"
-        " column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
+        "A quoted string that is compared or combined with a number or a time is read exactly, to "
+        "the last digit: `t < '2026-01-02T03:04:05.5'`. UTC offsets are respected, as in "
+        "`'2026-01-02T03:04+01:00'`. Times have at most nine digits after the point and durations "
+        "six; more are an error, and so are digits of a string that the type of a `CAST` does not "
+        "hold. A column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
         "numbers."
     ),
     "Casts": (
@@ -233,9 +243,10 @@ RULES = {
         "when it is saved or pickled; run the query again for a newer one."
     ),
     "Your own functions": (
-        "A saved or pickled view of a query runs the query again when it is opened. If one of your "
-        "functions then gives different rows, a `DamagedError` is raised. To replace a built-in "
-        "function for all types, register yours with `override=True`."
+        "If a query result has computed columns, groups or joins, its saved or pickled view runs "
+        "the query again when it is opened. If one of your functions then gives different rows, a "
+        "`DamagedError` is raised. To replace a built-in function for all types, register yours "
+        "with `override=True`."
     ),
     "DuckDB's functions": (
         "Functions that only compute values are available: those of strings, numbers, dates, lists "

@@ -85,7 +85,7 @@ def function[F: Callable[..., Any]](
 
 
 def _check_name(key: str, *, override: bool) -> None:
-    """Refuse a name that queries cannot call, or that a built-in function has.
+    """Reject a name that queries cannot call, or that a built-in function has.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _check_name(key: str, *, override: bool) -> None:
 
 
 def _is_callable(key: str) -> bool:
-    """Tell whether a name followed by arguments is a call in each clause.
+    """Return whether a name followed by arguments is a call in each clause.
 
     >>> _is_callable("SPREAD"), _is_callable("KEEP"), _is_callable("CAST")
     (True, False, False)

@@ -33,7 +33,7 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of a scalar: its SQL type, and what else is known about it."""
+    """The kind of a scalar: its SQL type, and further facts about it."""
 
     name: KindName = "any"
     """The general type."""
@@ -215,7 +215,7 @@ class Literal_:
 
     @property
     def _content(self) -> object:
-        is_array = isinstance(self.value, np.ndarray)  # whose repr omits the middle
+        is_array = isinstance(self.value, np.ndarray)  # its repr omits the middle
         return (self.type, self.value.tobytes()) if is_array else (self.type, repr(self.value))
 
 
@@ -315,7 +315,7 @@ def leaves(tree: Tree) -> Iterator[Tree]:
 
 
 def calls_users(tree: Tree) -> bool:
-    """Tell whether a tree calls a user's function."""
+    """Return whether a tree calls a user's function."""
     own = isinstance(tree, Call) and tree.bound.lists
     below = tree.options if isinstance(tree, Choice) else children(tree)
     return own or any(map(calls_users, below))
@@ -407,6 +407,8 @@ class Constant:
     """The exact number, if `value` may be rounded."""
     items: tuple[Constant, ...] = ()
     """The items of a list."""
+    is_json: bool = False
+    """Whether it is a list of JSON values."""
 
     @cached_property
     def node(self) -> exp.Expr:

@@ -52,7 +52,7 @@ def neighbours_of(vectors: Vectors, count: int) -> Neighbours:
     ([[2], [3], [0], [1]], True)
     """
     digest = xxhash.xxh3_128_digest(np.ascontiguousarray(vectors))
-    neighbours: Neighbours = CACHE.get(
+    neighbours: Neighbours = CACHE.get_or_make(
         (digest, vectors.shape, count), lambda: Neighbours(*nearest(vectors, count))
     )
     return neighbours

@@ -91,7 +91,7 @@ def largest(values: Vectors, count: int) -> Rows:
     [[1, 3], [2, 3]]
     """
     width = values.shape[1]
-    high = int((width / count) ** 0.5)  # columns of a tile: both steps take as long
+    high = int((width / count) ** 0.5)  # columns of a tile: both steps take equally long
     tiles = width // max(high, 1)
     if tiles <= count:
         return np.argpartition(values, -count, axis=1)[:, -count:]

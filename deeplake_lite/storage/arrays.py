@@ -17,20 +17,16 @@ appends a lot, `spill` moves full chunks of pending rows to a fork of the sessio
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
-from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-import google_crc32c
 import numpy as np
 
-from deeplake_lite.errors import DamagedError, LakeError, TooLargeError
+from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.array_spec import ArraySpec, Index, room_for
 from deeplake_lite.storage.checksums import checksum
-from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.few import few_blocks
-from deeplake_lite.storage.frames import check_blosc
 from deeplake_lite.storage.repo import in_thread, stream
 
 if TYPE_CHECKING:
@@ -43,21 +39,8 @@ if TYPE_CHECKING:
 
 type Slots = NDArray[np.int64]
 
-INDEX_ROWS = 8_192
-"""Maximum number of rows in one chunk of an array."""
-
-DENSE_BYTES = 256 * 1024
-"""Maximum size of a chunk in bytes, unless a row is larger. A commit of a row rewrites a chunk."""
-
-WIDE_BYTES = 4_096
-"""Rows of at least this many bytes are stored without compression: decoding them would take longer
-than reading them from disk."""
-
 READS_IN_FLIGHT = 16
 """Maximum number of chunks that are read at a time."""
-
-NARROW_BYTES = 16
-"""Chunks with rows of up to this many bytes are cached. The arrays of the index are like that."""
 
 WRITES_IN_FLIGHT = 8
 """Maximum number of chunks that are written at a time."""
@@ -73,198 +56,6 @@ MANY_ROWS = 2**20
 
 SPILL_BYTES = 32 * 2**20
 """If an array has at least this many pending bytes, full chunks are written before the commit."""
-
-
-@dataclass(frozen=True)
-class ArraySpec:
-    """The layout of an array: dtype, shape, chunks and codecs."""
-
-    dtype: str
-    """Name of a Zarr v3 core dtype."""
-    shape: tuple[int, ...] = ()
-    """Shape of one row."""
-    axes: tuple[str, ...] = ()
-    """Names of the row's axes."""
-
-    @property
-    def row_bytes(self) -> int:
-        """Size of one row in bytes, at least 1."""
-        return max(1, np.dtype(self.dtype).itemsize * int(np.prod(self.shape)))
-
-    @property
-    def chunk_rows(self) -> int:
-        """Number of rows in one chunk."""
-        return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))
-
-    @property
-    def most_bytes(self) -> int:
-        """Maximum size of a stored chunk in bytes, including headers and checksums."""
-        return self.chunk_rows * self.row_bytes + 64
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether chunks are stored without compression."""
-        return self.row_bytes >= WIDE_BYTES
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether chunks are cached when they are read."""
-        return self.row_bytes <= NARROW_BYTES
-
-    def decode_chunk(self, data: memoryview, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Decode a chunk; return its rows, (chunk_rows, *shape), in `out` or a read-only array.
-
-        Raises
-        ------
-        ValueError, RuntimeError
-            When the bytes are damaged.
-        """
-        packed = np.frombuffer(data[:-4], np.uint8)
-        packed.flags.writeable = False
-        if google_crc32c.value(packed) != int.from_bytes(data[-4:], "little"):
-            raise ValueError("the checksum of a chunk does not match its bytes.")
-        whole = self.chunk_rows * self.row_bytes
-        if self.is_wide and packed.nbytes != whole:
-            raise ValueError(f"a chunk has {packed.nbytes} bytes instead of {whole}.")
-        if not self.is_wide:
-            check_blosc(packed.data, whole)
-        dtype, shape = np.dtype(self.dtype).newbyteorder("<"), (self.chunk_rows, *self.shape)
-        if self.is_wide:
-            rows = packed.view(dtype).reshape(shape)
-            if out is not None:
-                out[...] = rows
-        elif out is None:
-            rows = np.frombuffer(blosc().decode(packed), dtype).reshape(shape)
-        else:
-            rows = out
-            blosc().decode(packed, out)
-        return rows
-
-    def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Encode a chunk that begins with `rows` and has zeros after them.
-
-        >>> spec = ArraySpec("int32", (2,))
-        >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
-        [[1, 1], [0, 0]]
-        """
-        dtype = np.dtype(self.dtype).newbyteorder("<")
-        whole = np.ascontiguousarray(rows, dtype)
-        if len(rows) < self.chunk_rows:
-            whole = np.zeros((self.chunk_rows, *self.shape), dtype)
-            whole[: len(rows)] = rows
-        if self.is_wide:
-            return with_checksum(whole)
-        return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
-
-    def span(self, index: tuple[Any, ...]) -> tuple[int, int, Callable[[bytes, int], Any]]:
-        """Return the byte range of a row in which the elements of an index lie.
-
-        Returns
-        -------
-        start, length : int
-            The range.
-        view : callable
-            Turns the bytes of this range of n rows, concatenated, and n into an array (n, *shape).
-
-        Examples
-        --------
-        >>> start, length, view = ArraySpec("int16", (4, 5)).span((1, slice(3, 0, -2)))
-        >>> start, length, view(np.array([1, 2, 3], "int16").tobytes(), 1).tolist()
-        (12, 6, [[3, 1]])
-        """
-        # NumPy does the arithmetic: a view of an empty row has the offset and strides wanted.
-        row = np.empty(self.shape, np.dtype(self.dtype).newbyteorder("<"))
-        part = np.asarray(row[index if ... in index else (*index, ...)])
-        low, high = np.lib.array_utils.byte_bounds(part) if part.size else (row.ctypes.data,) * 2
-        length, offset = high - low, part.ctypes.data - low  # offset > 0 where a step is negative
-
-        def view(data: bytes, count: int) -> NDArray[Any]:
-            shape, strides = (count, *part.shape), (length, *part.strides)
-            return np.ndarray(shape, row.dtype, data, offset if part.size else 0, strides)
-
-        return low - row.ctypes.data, length, view
-
-    def chunk_key(self, path: str, chunk: int) -> str:
-        """Return the key of a chunk in the array at `path`.
-
-        >>> ArraySpec("uint8", (64, 64)).chunk_key("0/c1/data", 7)
-        '0/c1/data/c/7/0/0'
-        """
-        return "/".join([path, "c", str(chunk), *["0"] * len(self.shape)])
-
-    def zarr_arguments(self, length: int) -> dict[str, Any]:
-        """Return the arguments with which Zarr creates the array with `length` rows."""
-        codecs = [CRC32C] if self.is_wide else [blosc_codec(), CRC32C]
-        axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
-        return {
-            "shape": (length, *self.shape),
-            "chunks": (self.chunk_rows, *(max(1, n) for n in self.shape)),
-            "dtype": self.dtype,
-            "compressors": codecs,
-            "filters": None,
-            "fill_value": np.zeros((), self.dtype).item(),
-            "dimension_names": ("row", *axes),
-        }
-
-
-def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
-    """Allocate an array for data that is read from `path`.
-
-    Raises
-    ------
-    TooLargeError
-        When there is not enough memory.
-
-    >>> room_for((2, 3), "int8", "0/c1/data").shape
-    (2, 3)
-    >>> room_for((2**60, 3), "int8", "0/c1/data")
-    Traceback (most recent call last):
-    deeplake_lite.errors.TooLargeError: Reading 1,152,921,504,606,846,976 entries of 0/c1/data takes
-    3,458,764,513,820,540,928 bytes, for which there is no memory. Read fewer rows at a time.
-    """
-    try:
-        return np.empty(shape, dtype)
-    except (MemoryError, ValueError) as error:
-        nbytes = prod(shape) * np.dtype(dtype).itemsize
-        raise TooLargeError(
-            f"Reading {shape[0]:,} entries of {path} takes {nbytes:,} bytes, for which there is no "
-            "memory. Read fewer rows at a time."
-        ) from error
-
-
-def with_checksum(rows: NDArray[Any]) -> bytes:
-    """Return the bytes of a chunk as Zarr's codecs ``bytes`` and ``crc32c`` write it.
-
-    >>> with_checksum(np.zeros(1, np.uint8)).hex()
-    '0051537d52'
-    """
-    data = np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
-    data.flags.writeable = False
-    return b"".join((data.data, google_crc32c.value(data).to_bytes(4, "little")))
-
-
-class ChunkCache:
-    """An LRU cache of decoded chunks. Only the event loop uses it, so it needs no lock."""
-
-    def __init__(self, limit: int = 64 * 2**20) -> None:
-        self._limit, self._size = limit, 0
-        self._chunks: OrderedDict[tuple[str, int], Any] = OrderedDict()
-
-    def get(self, key: tuple[str, int]) -> Any:
-        """Return a chunk, or None if it is not cached."""
-        chunk = self._chunks.get(key)
-        if chunk is not None:
-            self._chunks.move_to_end(key)
-        return chunk
-
-    def put(self, key: tuple[str, int], chunk: Any) -> None:
-        """Cache a chunk, unless its ``nbytes`` are more than a quarter of the cache's limit."""
-        if chunk.nbytes > self._limit // 4 or key in self._chunks:
-            return
-        self._chunks[key] = chunk
-        self._size += chunk.nbytes
-        while self._size > self._limit:
-            self._size -= self._chunks.popitem(last=False)[1].nbytes
 
 
 class SlotArray:
@@ -305,7 +96,7 @@ class SlotArray:
         self.path, self.spec = path, spec
         self._checksums, self._checked = checksums, checked and checksums is not None
         self._spilled_sums: dict[int, int] = {}  # checksums of chunks in the fork
-        self._new_sums: dict[int, int] = {}  # those, and of chunks that the last `write` wrote
+        self._new_sums: dict[int, int] = {}  # these, and those of chunks from the last `write`
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
         self._spilled, self._is_checked = False, False
@@ -340,7 +131,7 @@ class SlotArray:
         return await self.stored() + sum(map(len, self._appended))
 
     async def check(self) -> None:
-        """Refuse an array that is shorter than the document says, or has rows of another shape.
+        """Reject an array that is shorter than the document says, or has rows of another shape.
 
         A wrong number in the document could otherwise make a read allocate memory for rows that do
         not exist.
@@ -359,7 +150,7 @@ class SlotArray:
         self._is_checked = True
 
     async def check_length(self) -> None:
-        """Refuse an array whose length differs from the document. Raises DamagedError."""
+        """Reject an array whose length differs from the document. Raises DamagedError."""
         await self.check()
         await self._session.check_length(self.path, await self.stored())
 
@@ -400,7 +191,7 @@ class SlotArray:
             out[is_hit] = values[at[is_hit]]
         return out
 
-    async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> NDArray[Any] | None:
+    async def read_part(self, slots: Slots, index: Index) -> NDArray[Any] | None:
         """Return each row indexed with `index`, (n, *shape), reading only the bytes around it.
 
         Returns None if rows are compressed or pending, or if more than half of their bytes would be
@@ -418,7 +209,7 @@ class SlotArray:
         data = b"".join(part or b"" for part in parts)
         if len(data) != length * len(slots):
             return None  # a chunk is missing: the caller then reads whole rows, which says so
-        return cast("NDArray[Any]", view(data, len(slots)))
+        return view(data, len(slots))
 
     def append(self, values: NDArray[Any]) -> None:
         """Append pending rows, (n, *shape).
@@ -661,8 +452,9 @@ class SlotArray:
     async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any]:
         """Return stored rows. Raises ValueError or RuntimeError when a chunk is damaged.
 
-        Chunks that lie wholly within the span are decoded straight into `out`, in several threads.
-        The others, and those that are to be cached, are decoded to arrays of their own and copied.
+        Chunks that are entirely within the span are decoded straight into `out`, in several
+        threads. The others, and those that are to be cached, are decoded to arrays of their own and
+        copied.
         """
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
@@ -717,7 +509,7 @@ class SlotArray:
         return self._appended[0]
 
     def _consolidate(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
-        """Join the updates to one pair of ascending slots and the last value of each; return it."""
+        """Merge the updates into one pair, ascending slots and their last values, and return it."""
         if len(self._updates) > 1:
             slots = np.concatenate([s for s, _ in self._updates])
             values = np.concatenate([v for _, v in self._updates])

@@ -28,7 +28,7 @@ from deeplake_lite.storage.frames import unzstd_within
 
 try:
     import resource
-except ImportError:  # on Windows, which maps no files here
+except ImportError:  # on Windows, where chunk files are not mapped
     resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Manifest(NamedTuple):
     """Number of chunks that it lists."""
 
     def lists(self, numbers: Collection[int]) -> bool:
-        """Tell whether it may list any of the chunks."""
+        """Return whether it may list any of the chunks."""
         if len(numbers) > FEW:
             return min(numbers) < self.span.stop and max(numbers) >= self.span.start
         return any(number in self.span for number in numbers)
@@ -121,11 +121,11 @@ class ChunkFiles:
         self._loading = threading.Lock()
 
     def check_snapshot(self, snapshot_id: str) -> None:
-        """Refuse a pipe or a device in the place of a snapshot. Raises DamagedError."""
+        """Reject a pipe or a device in the place of a snapshot. Raises DamagedError."""
         check_regular(self._folder / "snapshots" / snapshot_id)
 
     def knows(self, path: str, numbers: Collection[int]) -> bool:
-        """Tell whether the manifests that may list the chunks have all been read."""
+        """Return whether the manifests that may list the chunks have all been read."""
         if self._manifests is None:
             return False
         learned = self._learned.get(path, set())
@@ -277,9 +277,9 @@ def _swapped(name: Path | str) -> DamagedError:
 
 
 def check_regular(name: Path | str) -> None:
-    """Refuse a directory, pipe or device where a file should be: opening one may block for ever.
+    """Reject a directory, pipe or device where a file should be: opening one may block forever.
 
-    A missing file is not refused here.
+    A missing file is not rejected here.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def check_regular(name: Path | str) -> None:
 
 
 def check_all_regular(folder: Path) -> None:
-    """Refuse a folder in which there is anything but files and links to files.
+    """Reject a folder in which there is anything but files and links to files.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def read_file(name: str, most: int) -> bytes:
 
 
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file, or None if the file does not open. Raises DamagedError."""
+    """Return a range of a file, or None if the file cannot be opened. Raises DamagedError."""
     if name is None:
         return None
     if stop - start >= MAPPED_BYTES and (whole := _map(name)) is not None:
@@ -444,7 +444,7 @@ def _place(data: bytes, index: int) -> Place:
 
 
 def _is_set(data: bytes, offset: int) -> bool:
-    """Tell whether the field `offset` is set and not 0: the chunk begins later in its file."""
+    """Return whether the field `offset` is set and not 0: the chunk begins later in its file."""
     return bool(offset) and struct.unpack_from("<Q", data, offset)[0] != 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import batched, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def count_up(count: int) -> NDArray[np.int64]:
 
 
 def _is_cached(slots: NDArray[np.int64]) -> bool:
-    """Tell whether an array is a contiguous part of the cached one, without reading its numbers."""
+    """Return whether an array is a contiguous part of the cached one, without reading it."""
     return slots.base is _cached and slots.strides == _cached.strides
 
 
@@ -70,7 +70,7 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
 
 
 def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
-    """Tell whether slots are 0, 1, 2, …, without allocating an array of their length.
+    """Return whether slots are 0, 1, 2, …, without allocating an array of their length.
 
     >>> counts_up(np.array([0, 1, 2])), counts_up(np.array([1, 2, 0]))
     (True, False)
@@ -105,7 +105,7 @@ def group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[slice]]:
     return order, runs_of_equal(keys[order])
 
 
-def batches(items: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
+def batches[T](items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
     """Return an iterator over `items`, `size` at a time."""
     return batched(items, size)
 
@@ -148,7 +148,7 @@ def plan_reads(
     Returns
     -------
     reads : list of ChunkRead
-        Each non-empty cell that lies within one chunk is in exactly one of them.
+        Each non-empty cell within a single chunk is in exactly one of them.
     spanning : list of int
         Indices of the cells that cross the end of a chunk.
 

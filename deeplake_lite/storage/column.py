@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeplake_lite.storage.arrays import SPILL_BYTES, ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
+from deeplake_lite.storage.arrays import SPILL_BYTES, SlotArray, Slots
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.repo import gather
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.storage.checksums import Checksums
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 
@@ -172,7 +174,7 @@ class Column(ABC):
         self.arrays["valid"] = array
 
     async def check(self) -> None:
-        """Refuse a column with fewer slots than the lake's document says. Raises DamagedError."""
+        """Reject a column with fewer slots than the lake's document says. Raises DamagedError."""
         await next(iter(self.arrays.values())).check()
 
     async def length(self) -> int:
@@ -186,7 +188,7 @@ class Column(ABC):
         """Cancel the writes in progress, and wait until they have ended."""
 
     async def spill(self, claims: Claims) -> bool:
-        """Write large pending arrays before the commit; tell whether any was written."""
+        """Write large pending arrays before the commit; return whether any was written."""
         large = [a for a in self.spillable if await _pending_bytes(a) >= SPILL_BYTES]
         for array in large:
             await array.spill(await claims.fork())

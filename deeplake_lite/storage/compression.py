@@ -7,7 +7,7 @@ which needs neither.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from numcodecs import Blosc, Zstd
@@ -23,7 +23,7 @@ ZSTD = {"name": "zstd", "configuration": {"level": LEVEL}}
 """Zarr codec equivalent to `zstd`."""
 
 
-def blosc_codec(shuffle: Shuffle = "shuffle") -> dict[str, Any]:
+def blosc_codec(shuffle: Shuffle = "shuffle") -> dict[str, object]:
     """Return the Zarr codec equivalent to `blosc`."""
     options = {"cname": "zstd", "clevel": LEVEL, "shuffle": shuffle}
     return {"name": "blosc", "configuration": options}

@@ -15,7 +15,7 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
-from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Dense
+    from deeplake_lite.storage.array_spec import Index
+    from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 
@@ -51,7 +53,7 @@ class DenseColumn(Column):
         values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 
-    async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
+    async def read_part(self, slots: Slots, index: Index) -> DenseCells | None:
         """Return each cell indexed with `index`, or None if this is no faster than `read`."""
         values = await self.arrays["data"].read_part(slots, index)
         return None if values is None else DenseCells(values, await self.read_valid(slots))
@@ -90,7 +92,7 @@ class DenseColumn(Column):
         return None if self._stats is None else await self._stats.read()
 
     async def spill(self, claims: Claims) -> bool:
-        """Write large pending arrays before the commit; tell whether any was written.
+        """Write large pending arrays before the commit; return whether any was written.
 
         Rows that are written leave `pending_rows`, from which `write` computes the statistics at
         the commit, so those of these rows are computed here.

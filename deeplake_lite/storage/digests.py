@@ -52,7 +52,9 @@ def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
 
 
 def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return (n,) uint64 digests of rows: up to 8 bytes their bits, else xxh3_64. NaN equals NaN.
+    """Return digests of rows, (n,) uint64: the bits of up to 8 bytes, the xxh3_64 hash of more.
+
+    All NaN have the same digest.
 
     >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
     >>> bool(a == b), bool(a == c)
@@ -111,7 +113,7 @@ def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=65_536)
 def _seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed for a cell's hash: the bytes alone do not tell (2, 3) from (3, 2).
+    """Return the seed for a cell's hash: the bytes do not distinguish (2, 3) from (3, 2).
 
     >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
     False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -54,7 +54,7 @@ class Edits:
         return bool(self.appended or self.deleted or self.updated or self.document or self.arranged)
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, object]:
         """Metadata for the commit of these edits."""
         return {} if self.restored is None else {RESTORED: list(self.restored)}
 

@@ -15,7 +15,7 @@ BLOSC_HEADER = 16
 
 
 def unzstd(data: bytes | memoryview, size: int) -> bytes:
-    """Return the `size` bytes that one Zstandard frame holds.
+    """Return the `size` bytes of content of one Zstandard frame.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
     declared, begin = content_size(memoryview(data))
     most_bytes(memoryview(data), begin)  # raises if another frame follows, which adds its own size
     if declared != size:
-        raise ValueError(f"a frame unpacks to {declared} bytes instead of {size}.")
+        raise ValueError(f"a frame decompresses to {declared} bytes instead of {size}.")
     out = np.empty(size, np.uint8)
     if size:
         zstd().decode(data, out)
@@ -55,22 +55,22 @@ def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
     declared, begin = content_size(memoryview(data))
     bound = most_bytes(memoryview(data), begin)
     if (bound if declared is None else declared) > max(most, BLOCK_BYTES):
-        raise ValueError(f"a frame may unpack to more than {most} bytes.")
+        raise ValueError(f"a frame may decompress to more than {most} bytes.")
     return b"" if declared == 0 else bytes(zstd().decode(data))
 
 
 def check_blosc(data: bytes | memoryview, size: int) -> None:
-    """Refuse a Blosc chunk that does not take up all of `data`, or does not unpack to `size` bytes.
+    """Reject a Blosc chunk that is not all of `data`, or does not decompress to `size` bytes.
 
     Raises
     ------
     ValueError
     """
     if len(data) < BLOSC_HEADER:
-        raise ValueError(f"a Blosc chunk begins with a header of 16 bytes, but has {len(data)}.")
+        raise ValueError(f"a Blosc chunk has a header of 16 bytes, but this has only {len(data)}.")
     unpacked, _, packed = np.frombuffer(data, "<u4", 3, offset=4).tolist()
     if unpacked != size or packed != len(data):
         raise ValueError(
-            f"a Blosc chunk of {packed} bytes unpacks to {unpacked} by its header, but it must be "
-            f"one of {len(data)} bytes that unpacks to {size}."
+            f"by its header, a Blosc chunk has {packed} bytes and decompresses to {unpacked}, but "
+            f"it must have {len(data)} bytes and decompress to {size}."
         )

@@ -52,7 +52,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
     return files
 
 
-def missing(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
+def missing(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
     """Return the files of versions that do not exist. Transaction logs are not looked for.
 
     Raises

@@ -47,7 +47,8 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError, StorageError, TooLargeError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache, room_for
+from deeplake_lite.storage.array_spec import room_for
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.few import few_pieces
 from deeplake_lite.storage.frames import unzstd
@@ -257,7 +258,7 @@ class Heap:
         at = self._written * self.chunk_bytes + len(self._open)
         ends = at + np.cumsum(lengths)
         starts, end = ends - lengths, at + int(lengths.sum())
-        # All of these are offsets in the transaction's bytes; `at` is how far they are put away.
+        # All of these are offsets in the transaction's bytes; those before `at` are added already.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
             if self._first < 0:  # not before there is a full chunk: most transactions have none
@@ -292,7 +293,7 @@ class Heap:
         if self._writes:
             await self.drain()
         self._check_extents(extents)
-        out: list[Any] = [b""] * len(extents)
+        out: list[Buffer] = [b""] * len(extents)
         if len(extents) == 1 and extents[0, 0] < PENDING:
             return [await self._read_one(int(extents[0, 0]), int(extents[0, 1]))]
         starts, lengths = extents[:, 0].copy(), extents[:, 1].copy()
@@ -320,7 +321,7 @@ class Heap:
         return out
 
     def _check_extents(self, extents: Extents) -> None:
-        """Refuse extents outside of the written bytes, before memory is allocated for them.
+        """Reject extents outside of the written bytes, before memory is allocated for them.
 
         Raises
         ------
@@ -339,7 +340,7 @@ class Heap:
             )
 
     async def settle(self, session: Session) -> Settled:
-        """Write the remaining bytes to `session`; return where pending bytes have gone.
+        """Write the remaining bytes to `session`; return the new addresses of pending bytes.
 
         The module's docstring has a drawing of both ways.
         """
@@ -420,7 +421,7 @@ class Heap:
             await self._writes.pop(0)
 
     async def _read_open(
-        self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Any]
+        self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Buffer]
     ) -> None:
         """Read pending cells that end in memory; turn the starts of the others into addresses.
 
@@ -439,7 +440,7 @@ class Heap:
             lengths[i] = 0
 
     async def _read_array(
-        self, name: str, starts: Extents, lengths: Extents, out: list[Any]
+        self, name: str, starts: Extents, lengths: Extents, out: list[Buffer]
     ) -> None:
         """Set the entries of `out` whose length is not 0, and leave the others alone."""
         size = self._chunk_size(name)
@@ -507,7 +508,7 @@ class Heap:
         return TAIL_CHUNK if name == "tail" else self.chunk_bytes
 
     def _is_decoded(self, name: str) -> bool:
-        """Tell whether the chunks of an array are compressed, so that they must be read whole."""
+        """Return whether the chunks of an array are compressed, so that they must be read whole."""
         return name == "tail" or self.compressed
 
     async def _read_ranges(
@@ -573,7 +574,7 @@ class Settled:
     address: int
     """Byte of ``values`` that offset 0 of the transaction's bytes became."""
     remainder: int
-    """Offset of the first cell that went to the tail; all cells after it did, too."""
+    """Offset of the first cell in the tail; all cells after it are there, too."""
     tail: int
     """Byte of ``tail`` that the offset `remainder` became."""
 

@@ -21,7 +21,8 @@ import numpy as np
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import MANY_ROWS, ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
+from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Nested
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 
@@ -87,8 +89,8 @@ class NestedColumn(Column):
         Raises
         ------
         DamagedError
-            When a span lies outside of the items, or cells share items: to read those, memory would
-            be allocated for items that do not exist.
+            When a span is out of bounds, or cells share items: to read those, memory would be
+            allocated for items that do not exist.
         """
         spans = await self.arrays["spans"].read(slots)
         length = await self._items_length(spans)
@@ -100,13 +102,13 @@ class NestedColumn(Column):
                 f"are only {length} items. Run ds.verify()."
             )
         if int(spans[:, 1].sum()) > length:
-            # More items are asked for than there are. That is fine if some slots are repeated, as
-            # in a view that has a row several times; otherwise cells overlap.
+            # More items are requested than exist. That is fine if some slots are repeated, as in
+            # a view that has a row several times; otherwise cells overlap.
             _, once = np.unique(slots, return_index=True)
             if int(spans[once, 1].sum()) > length:
                 raise DamagedError(
-                    f"Cells of {self.place.path} have more than the {length} items that there are, "
-                    "so some must share items. Run ds.verify()."
+                    f"Cells of {self.place.path} have more items than the {length} that exist, so "
+                    "some of them overlap. Run ds.verify()."
                 )
         return spans
 
@@ -129,8 +131,8 @@ class NestedColumn(Column):
     async def verify(self, slots: Slots) -> list[Damage]:
         """Compare all cells with their hashes; damage to an item is reported for its cell.
 
-        The steps follow each other because each relies on the one before: spans must lie within the
-        items before the items are read, and items must be sound before they can be hashed.
+        The steps follow each other because each relies on the one before: spans must be within the
+        items before the items are read, and items must be intact before they can be hashed.
         """
         damaged = await check_arrays(self.arrays, slots)
         if damaged:
@@ -158,7 +160,7 @@ class NestedColumn(Column):
         return damaged + await self._verify_hashes(sound)
 
     async def _verify_hashes(self, slots: Slots) -> list[Damage]:
-        """Compare the hashes of cells, whose items are sound, with the digests of their items."""
+        """Compare the hashes of cells, whose items are intact, with the digests of their items."""
         damaged: list[Damage] = []
         for run in chunks.spans(len(slots), VERIFIED_ROWS):
             part = slots[run]
@@ -196,8 +198,8 @@ class NestedColumn(Column):
         await self.items.abandon()
 
     async def spill(self, claims: Claims) -> bool:
-        """Write large pending arrays before the commit; tell whether any was written."""
-        return bool(await super().spill(claims) | await self.items.spill(claims))  # both: no `or`
+        """Write large pending arrays before the commit; return whether any was written."""
+        return bool(await super().spill(claims) | await self.items.spill(claims))  # not `or`
 
     async def adopt(self, other: Column) -> None:
         """Take over the pending edits of `other`, the same column at an earlier version.
@@ -242,7 +244,7 @@ class NestedColumn(Column):
 
 
 def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Tell, (n,) bool, which spans (first, count) lie within `length` items.
+    """Return, (n,) bool, which spans (first, count) are within `length` items.
 
     >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
     [True, False, False, False]

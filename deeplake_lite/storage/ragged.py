@@ -1,6 +1,6 @@
 """Columns whose cells differ in size or are encoded.
 
-The bytes of the cells lie in a heap. Arrays with one entry per slot describe them:
+The bytes of the cells are in a heap. Arrays with one entry per slot describe them:
 
 ======================  =====  ==================================================================
 ``extents`` (slots, 2)  int64  start and length of the bytes in the heap
@@ -21,7 +21,7 @@ import numpy as np
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, FlatCells, RaggedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.heap import Heap
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Ragged
-    from deeplake_lite.storage.arrays import SlotArray
+    from deeplake_lite.storage.arrays import SlotArray, Slots
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

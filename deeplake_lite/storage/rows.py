@@ -24,7 +24,7 @@ import numpy as np
 
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Damage
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.nested import item_slots
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.storage.arrays import SlotArray, Slots
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Place
     from deeplake_lite.storage.repo import Session
 else:
@@ -205,7 +207,7 @@ class Rows:
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:
-        """Tell, (n,) bool, which of the slots from `start` on hold a row."""
+        """Return, (n,) bool, which of the slots from `start` on hold a row."""
         is_live = np.full(self.slots - start, self.order is None)
         if self.order is not None:
             is_live[self.order[self.order >= start] - start] = True
@@ -254,7 +256,7 @@ class Rows:
         return ids
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
-        """Tell whether a row has one of the ids, or may get it: whether its block is taken."""
+        """Return whether a row has one of the ids, or may get it: whether its block is taken."""
         taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 

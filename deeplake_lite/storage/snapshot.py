@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.storage.arrays import MANY_ROWS, ChunkCache, Slots
+from deeplake_lite.storage.arrays import MANY_ROWS, Slots
 from deeplake_lite.storage.checksums import Checksums
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.layouts import make_column
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.repo import Repository, Session
 
 
@@ -181,7 +183,7 @@ class Snapshot:
         row = self.rows.position(slot)
         return DamagedError(
             f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
-            f"{self.repository.url!r}: only sound cells can be copied, but this one is damaged: "
+            f"{self.repository.url!r}: only intact cells can be copied, but this one is damaged: "
             f"{reason.rpartition('. ')[0] or reason}. Nothing was changed. List all damage with "
             "ds.verify(). Then restore the lake from a backup, or write these rows again or delete "
             f"them: ds.delete([{row}])."
@@ -199,7 +201,7 @@ class Snapshot:
         assert isinstance(ragged, RaggedColumn), "only ragged columns are bytes"
         return run(ragged.read_flat(slots))
 
-    def part(self, column: str, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
+    def part(self, column: str, slots: Slots, index: Index) -> DenseCells | None:
         """Return each cell of a dense column indexed with `index`, reading only those bytes.
 
         Returns None if that is not possible or would save nothing.
@@ -233,7 +235,7 @@ class Snapshot:
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]
     ) -> NDArray[np.bool_]:
-        """Tell, (n,) bool, which slots may have a changed cell, by the chunks that were written.
+        """Return, (n,) bool, which slots may have a changed cell, by the chunks that were written.
 
         Parameters
         ----------

@@ -61,25 +61,25 @@ class State:
     slots: int = 0
     """Number of slots, including those of deleted rows."""
     ordered: bool = True
-    """Whether row *i* lies in slot *i*; if not, the array ``rows/slot`` has the slots."""
+    """Whether row *i* is in slot *i*; if not, the array ``rows/slot`` has the slots."""
     generation: int = 0
     """Number of the group that holds the arrays; `optimize` writes the next."""
     revision: int = 0
     """Number of commits that led here. Without it, a merge that changes no row would change
-    nothing, and the engine refuses such a commit."""
+    nothing, and the engine rejects such a commit."""
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Number of the chunk after the last one taken, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Length of each array that does not have one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)
     """First row of each column in the table of checksums, by column id."""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     """The user's metadata of the dataset."""
 
     def __post_init__(self) -> None:
         check_metadata("The dataset's metadata", self.metadata)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the attributes of the root group that hold the document."""
         document = {
             "format": FORMAT,
@@ -96,7 +96,7 @@ class State:
         return {KEY: sealed(document)}
 
     @classmethod
-    def from_json(cls, attributes: Mapping[str, Any]) -> State:
+    def from_json(cls, attributes: Mapping[str, object]) -> State:
         """Read the document from the attributes of the root group.
 
         Raises
@@ -129,7 +129,7 @@ class State:
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> State:
-        """Read a document of this format. A wrong document raises an error of any kind."""
+        """Read a document of this format. An invalid document may raise any exception."""
         schema = Schema.from_json(document["schema"])
         for column in schema:
             _check_layout(column.name, column.htype.layout)
@@ -161,12 +161,8 @@ class State:
         schema = self.schema.limited(limits)
         return self if schema is self.schema else replace(self, schema=schema)
 
-    def with_(self, **changes: Any) -> State:
-        """Return the document with the given fields changed."""
-        return replace(self, **changes)
 
-
-def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(document: Mapping[str, object]) -> dict[str, object]:
     """Return a JSON object with its digest added.
 
     >>> document = sealed({"a": 1})
@@ -182,8 +178,8 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**bare, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 
 
-def check_seal(document: Mapping[str, Any], name: str) -> None:
-    """Refuse a JSON object that does not match its digest. Raises DamagedError."""
+def check_seal(document: Mapping[str, object], name: str) -> None:
+    """Reject a JSON object that does not match its digest. Raises DamagedError."""
     try:
         sound = sealed(document)[DIGEST] == document.get(DIGEST)
     except (TypeError, ValueError, RecursionError):
@@ -199,14 +195,14 @@ def _damaged(reason: str) -> DamagedError:
     )
 
 
-def _number(document: Mapping[str, Any], key: str, most: int) -> int:
+def _number(document: Mapping[str, object], key: str, most: int) -> int:
     value = document[key]
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError(f"{key!r} must be an integer from 0 to {most}, but it is {brief(value)}.")
     return value
 
 
-def _boolean(document: Mapping[str, Any], key: str) -> bool:
+def _boolean(document: Mapping[str, object], key: str) -> bool:
     value = document[key]
     if not isinstance(value, bool):
         raise TypeError(f"{key!r} must be true or false, but it is {brief(value)}.")
@@ -214,7 +210,7 @@ def _boolean(document: Mapping[str, Any], key: str) -> bool:
 
 
 def _numbers(
-    document: Mapping[str, Any], key: str, names: re.Pattern[str], most: int
+    document: Mapping[str, object], key: str, names: re.Pattern[str], most: int
 ) -> dict[str, int]:
     numbers = document[key]
     if not isinstance(numbers, dict):
@@ -235,7 +231,7 @@ def _paths_with_length(path: str, layout: Layout) -> set[str]:
 
 
 def _check_layout(name: str, layout: Layout) -> None:
-    """Refuse a layout whose cells would be larger than any column allows. Raises ValueError."""
+    """Reject a layout whose cells would be larger than any column allows. Raises ValueError."""
     if levels(layout) > DEEPEST:
         raise ValueError(f"column {name!r} has more than {DEEPEST} levels of sequences.")
     while isinstance(layout, Nested):

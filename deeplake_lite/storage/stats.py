@@ -18,7 +18,7 @@ KINDS = "biufM"
 """NumPy dtype kinds that have an order."""
 
 
-def empty_bounds(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def empty_bounds(dtype: np.dtype[Any]) -> tuple[object, object]:
     """Return the bounds of a chunk without numbers: the largest value, then the smallest.
 
     >>> empty_bounds(np.dtype("int8"))

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.arrays import ChunkCache, Slots
+    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Column, Staged
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Commit, Repository, Session
@@ -92,7 +94,7 @@ class Table(Snapshot):
         return bool(self.edits)
 
     @classmethod
-    def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
+    def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, object]) -> str:
         """Write the first version of a lake; return its snapshot id."""
         session = repository.writer("main")
         run(cls._blank(repository, session, State(schema, metadata=metadata))._flush_new(session))
@@ -285,19 +287,23 @@ class Table(Snapshot):
         """Add a column; `blocks` has cells for every slot, those of deleted rows included."""
         edits, _ = self._more_edits()
         schema = Schema((*self.schema, added))
-        self.state = self.state.with_(schema=schema).limited(self.repository.limits)
+        self.state = replace(self.state, schema=schema).limited(self.repository.limits)
         self._new.add(added.id)
         for cells in blocks:
             run(self._append({added.id: cells}))
         run(self._drain([added.id]))
         edits.document = True
 
-    def set_document(self, **changes: Any) -> None:
-        """Change fields of the document, ``schema`` or ``metadata``."""
+    def set_document(
+        self, *, schema: Schema | None = None, metadata: Mapping[str, object] | None = None
+    ) -> None:
+        """Change fields of the document; None leaves one unchanged."""
         edits, _ = self._more_edits()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
-        self.state = self.state.with_(**changes).limited(self.repository.limits)
+        state = self.state if schema is None else replace(self.state, schema=schema)
+        state = state if metadata is None else replace(state, metadata=metadata)
+        self.state = state.limited(self.repository.limits)
         for f in self.schema:
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
                 run(self._edited(f.id).make_nullable(f.htype))
@@ -307,7 +313,7 @@ class Table(Snapshot):
         edits, _ = self._more_edits()
         edits.restored = (version, older)
 
-    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, Any]) -> str:
+    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
         """Write the edits on top of the branch's tip; return the new snapshot's id.
 
         The caller holds the writers' lock and has made sure that nobody else changed the same
@@ -358,7 +364,7 @@ class Table(Snapshot):
             ) from error
 
     def shares_rows(self, tip: Table) -> bool:
-        """Tell whether `tip` has rows with ids of the pending rows, or has taken their blocks."""
+        """Return whether `tip` has rows with ids of the pending rows, or has taken their blocks."""
         added = run(self.rows.pending_ids())
         return bool(len(added)) and run(tip.rows.has_any(added))
 
@@ -407,7 +413,7 @@ class Table(Snapshot):
         return any(f.htype.nullable for f in self.schema if f.id == column)
 
     async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
-        """Tell whether the edits can be put onto `tip` without copying a cell.
+        """Return whether the edits can be put onto `tip` without copying a cell.
 
         Claims of writers may overlap: on an object store they begin at random, and a large
         transaction may outgrow its room. So the chunks themselves are looked for at the tip.
@@ -447,7 +453,7 @@ class Table(Snapshot):
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
         await gather([*(c.write(session) for c in columns), self.rows.write(session)])
         # The ends are those after `write`: settling may have filled up one more chunk. A claim on
-        # an object store may lie before the end of a larger one that was committed meanwhile.
+        # an object store may begin before the end of a larger one that was committed meanwhile.
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
         by_path = {path: n for c in columns for path, n in (await c.lengths()).items()}
@@ -458,7 +464,8 @@ class Table(Snapshot):
         sums = {k: v for c in columns for k, v in c.new_checksums().items()}
         sums |= self.rows.new_checksums()
         await self.checksums.write(session, sums, table_rows)
-        self.state = self.state.with_(
+        self.state = replace(
+            self.state,
             heaps={**self.state.heaps, **heaps},
             lengths={**unchanged, **lengths},
             checksums=table_rows,
@@ -469,7 +476,7 @@ class Table(Snapshot):
         await session.set_attributes(self.state.to_json())
 
     def _is_in_use(self, path: str) -> bool:
-        """Tell whether a column still has the array whose length is recorded under `path`."""
+        """Return whether a column still has the array whose length is recorded under `path`."""
         owner = path.partition("/")[0]
         return owner != "rows" and any(f.id == owner for f in self.schema)
 
@@ -491,5 +498,5 @@ class Table(Snapshot):
 
 
 def _reads_as(theirs: Htype, ours: Htype) -> bool:
-    """Tell whether cells that were written as our type mean the same as theirs."""
+    """Return whether cells that were written as our type mean the same as theirs."""
     return theirs.nullable == ours.nullable and theirs.bare.continues(ours.bare)

@@ -1,7 +1,7 @@
 """The requirements on every codec, as checks that the tests of a codec call.
 
 Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for arrays that
-the codec accepts, and `check_refuses` for arrays that it refuses. For image files, `check_file`
+the codec accepts, and `check_refuses` for arrays that it rejects. For image files, `check_file`
 with files of all kinds, and `check_cut_short` and `check_damaged` with a few of them.
 """
 
@@ -84,7 +84,7 @@ def check_encode_decode(
 
 
 def check_refuses(codec: Codec, arrays: Iterable[NDArray[Any]]) -> None:
-    """Check that arrays are refused with an error that names their dtype.
+    """Check that arrays are rejected with an error that names their dtype.
 
     >>> check_refuses(codecs.get("jpeg"), [np.zeros((2, 2), "uint16"), np.zeros((0, 2), "uint8")])
     """
@@ -112,7 +112,7 @@ def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
 
 
 def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | None = None) -> None:
-    """Check that a file is refused if it is truncated, to any length or to the given ones.
+    """Check that a file is rejected if it is truncated, to any length or to the given ones.
 
     >>> bmp = codecs.sniff(b"BM")
     >>> check_cut_short(bmp, bmp.encode(np.eye(3, dtype="uint8")))

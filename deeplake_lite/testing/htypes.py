@@ -1,7 +1,7 @@
 """The requirements on every column type, as checks that the tests of a type call.
 
 Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for values that
-the type accepts, and `check_refuses` for values that it refuses.
+the type accepts, and `check_refuses` for values that it rejects.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deeplake_lite.htypes.layouts import Layout
 
 
 def check_config(htype: Htype) -> None:
@@ -47,8 +49,8 @@ def check_config(htype: Htype) -> None:
 
 
 def check_encode_decode(
-    htype: Htype, values: Sequence[Any], expected: Sequence[Any] | None = None
-) -> list[Any]:
+    htype: Htype, values: Sequence[object], expected: Sequence[object] | None = None
+) -> list[object]:
     """Check that decoding restores values: alone, in blocks, among nulls and in other orders.
 
     Parameters
@@ -95,7 +97,7 @@ def check_encode_decode(
     return decoded
 
 
-def check_refuses(htype: Htype, bad: Any, match: str) -> None:
+def check_refuses(htype: Htype, bad: object, match: str) -> None:
     """Check that a bad value raises an error with its row and a matching message.
 
     >>> check_refuses(htypes.Scalar("int8"), 300, "int8 holds -128 to 127, but the value is 300")
@@ -111,7 +113,7 @@ def check_refuses(htype: Htype, bad: Any, match: str) -> None:
         assert re.search(match, str(raised)), f"{str(raised)!r} does not match {match!r}"
 
 
-def check_cells(layout: Any, cells: Cells) -> None:
+def check_cells(layout: Layout, cells: Cells) -> None:
     """Check that cells agree with their layout."""
     assert cells.valid is None or (cells.valid.shape == (len(cells),) and not cells.valid.all())
     match layout, cells:
@@ -135,7 +137,7 @@ def check_cells(layout: Any, cells: Cells) -> None:
             raise AssertionError(f"{type(cells).__name__} for {layout}")
 
 
-def check_same(got: Any, wanted: Any) -> None:
+def check_same(got: object, wanted: Any) -> None:
     """Check that two values are equal in type, shape and content. NaN equals NaN.
 
     >>> check_same([np.array([1.0, np.nan])], [[1.0, float("nan")]])

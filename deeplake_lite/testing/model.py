@@ -64,13 +64,13 @@ class Content:
             cells[c] = stored(column.htype, data.get(column.name, default))
         self.rows |= {i: {c: cells[c][n] for c in cells} for n, i in enumerate(ids)}
 
-    def set_cells(self, ids: Iterable[int], name: str, values: Sequence[Any]) -> None:
+    def set_cells(self, ids: Iterable[int], name: str, values: Sequence[object]) -> None:
         """Set cells of one column."""
         c = self.by_name(name)
         for i, value in zip(ids, stored(self.columns[c].htype, values), strict=True):
             self.rows[i][c] = value
 
-    def add_column(self, c: str, column: ModelColumn, values: Sequence[Any] | None) -> None:
+    def add_column(self, c: str, column: ModelColumn, values: Sequence[object] | None) -> None:
         """Add a column with one value per row, or with its default."""
         cells = [column.htype.default] * len(self.rows) if values is None else values
         for row, value in zip(self.rows.values(), stored(column.htype, cells), strict=True):
@@ -158,11 +158,11 @@ class _Merger:
         self.conflicts: set[Conflict] = set()
         self.unresolved: set[Unresolved] = set()
 
-    def _collide(self, conflict: Conflict, *key: Any) -> None:
+    def _collide(self, conflict: Conflict, *key: object) -> None:
         self.conflicts.add(conflict)
         self.unresolved.add(tuple(map(str, key)))
 
-    def _is_unresolved(self, *key: Any) -> bool:
+    def _is_unresolved(self, *key: object) -> bool:
         return tuple(map(str, key)) in self.base_unresolved
 
     def _has_base(self, c: str) -> bool:
@@ -198,7 +198,7 @@ class _Merger:
         return Content(columns, rows, {k: v for k, v in metadata.items() if v is not MISSING})
 
     def _choose(
-        self, conflict: Conflict, key: Unresolved, base: Any, ours: Any, theirs: Any
+        self, conflict: Conflict, key: Unresolved, base: object, ours: object, theirs: object
     ) -> Any:
         """Merge three versions of a value; record a conflict if both sides changed it."""
         if same_json(ours, theirs):
@@ -303,12 +303,12 @@ class _Merger:
         self._collide(("row", None, i), "row", i)
         return self.wins
 
-    def _row(self, i: int, columns: dict[str, ModelColumn]) -> dict[str, Any]:
+    def _row(self, i: int, columns: dict[str, ModelColumn]) -> dict[str, object]:
         if i not in self.theirs.rows:
             return self._copy_row(i, self.ours, columns)
         return {c: self._cell(i, c, column) for c, column in columns.items()}
 
-    def _cell(self, i: int, c: str, column: ModelColumn) -> Any:
+    def _cell(self, i: int, c: str, column: ModelColumn) -> object:
         if c not in self.theirs.columns:
             return self.ours.rows[i][c]
         if c not in self.ours.columns:
@@ -323,7 +323,9 @@ class _Merger:
             self._collide(("cell", column.name, i), "cell", c, i)
         return theirs if self.wins else ours
 
-    def _copy_row(self, i: int, source: Content, columns: dict[str, ModelColumn]) -> dict[str, Any]:
+    def _copy_row(
+        self, i: int, source: Content, columns: dict[str, ModelColumn]
+    ) -> dict[str, object]:
         """Return a row of one side, with defaults in columns that only the other side has."""
         missing = [column for c, column in columns.items() if c not in source.columns]
         if any(column.htype.default is None and not column.htype.nullable for column in missing):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import formatdate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
@@ -30,7 +30,7 @@ NOT_FOUND = b"<Error><Code>NoSuchKey</Code><Message>There is no such key.</Messa
 REASONS = {200: "OK", 206: "Partial Content", 404: "Not Found", 405: "Method Not Allowed"}
 
 
-def storage_options(endpoint: str) -> dict[str, Any]:
+def storage_options(endpoint: str) -> dict[str, object]:
     """Return the options with which `deeplake_lite.open` reads from such a store.
 
     >>> storage_options("http://127.0.0.1:9000")["endpoint_url"]

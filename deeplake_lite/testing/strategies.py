@@ -72,7 +72,7 @@ def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
     return st.builds(replace, types, nullable=st.booleans())
 
 
-def values(htype: Htype) -> SearchStrategy[Any]:
+def values(htype: Htype) -> SearchStrategy[object]:
     """Draw values that a type accepts, including None if it is nullable."""
     not_null = _VALUES[type(htype)](htype)
     return st.none() | not_null if htype.nullable else not_null
@@ -85,10 +85,10 @@ def schemas(*, min_size: int = 1, max_size: int = 4) -> SearchStrategy[dict[str,
 
 def rows(
     schema: dict[str, Htype], *, min_size: int = 0, max_size: int = 8
-) -> SearchStrategy[dict[str, list[Any]]]:
+) -> SearchStrategy[dict[str, list[object]]]:
     """Draw rows for a schema: lists of values by name, all of the same length."""
 
-    def columns(count: int) -> SearchStrategy[dict[str, list[Any]]]:
+    def columns(count: int) -> SearchStrategy[dict[str, list[object]]]:
         return st.fixed_dictionaries(
             {
                 name: st.lists(values(htype), min_size=count, max_size=count)
@@ -99,36 +99,36 @@ def rows(
     return st.integers(min_size, max_size).flatmap(columns)
 
 
-def tables(**sizes: int) -> SearchStrategy[tuple[dict[str, Htype], dict[str, list[Any]]]]:
+def tables(**sizes: int) -> SearchStrategy[tuple[dict[str, Htype], dict[str, list[object]]]]:
     """Draw a schema and rows for it."""
     return schemas().flatmap(lambda schema: st.tuples(st.just(schema), rows(schema, **sizes)))
 
 
-def _arrays(dtype: str, shape: Any) -> SearchStrategy[Any]:
+def _arrays(dtype: str, shape: tuple[int, ...]) -> SearchStrategy[object]:
     return npst.arrays(dtype, shape, elements=npst.from_dtype(np.dtype(dtype)), fill=st.nothing())
 
 
-def _array(htype: Any) -> SearchStrategy[Any]:
+def _array(htype: Array) -> SearchStrategy[object]:
     if htype.shape is None:
         return npst.array_shapes(max_side=SIDE).flatmap(lambda s: _arrays(htype.dtype, s))
     axes = [st.integers(0, SIDE) if n is None else st.just(n) for n in htype.shape]
     return st.tuples(*axes).flatmap(lambda shape: _arrays(htype.dtype, shape))
 
 
-def _image(_: Any) -> SearchStrategy[Any]:
+def _image(_: object) -> SearchStrategy[object]:
     sides = st.tuples(st.integers(1, SIDE), st.integers(1, SIDE))
     shapes = sides | sides.map(lambda side: (*side, 3))
     return shapes.flatmap(lambda shape: _arrays("uint8", shape))
 
 
-def _mask(htype: Any) -> SearchStrategy[Any]:
+def _mask(htype: Mask) -> SearchStrategy[object]:
     sides = [st.integers(1, SIDE), st.integers(1, SIDE)]
     if htype.kind == "semantic":
         return st.tuples(*sides).flatmap(lambda shape: _arrays("uint8", shape))
     return st.tuples(st.integers(0, SIDE), *sides).flatmap(lambda shape: _arrays("bool", shape))
 
 
-def _boxes(_: Any) -> SearchStrategy[Any]:
+def _boxes(_: object) -> SearchStrategy[object]:
     corner = st.tuples(*[st.integers(0, 99)] * 2)
     box = st.tuples(corner, corner).map(
         lambda c: [*np.minimum(*c).tolist(), *np.maximum(*c).tolist()]
@@ -136,7 +136,7 @@ def _boxes(_: Any) -> SearchStrategy[Any]:
     return st.lists(box, max_size=SIDE)
 
 
-def _keypoints(htype: Any) -> SearchStrategy[Any]:
+def _keypoints(htype: Keypoints) -> SearchStrategy[object]:
     place = st.tuples(*[st.integers(0, 99)] * 2)
     point = place if htype.dims == 2 else st.builds(lambda p, v: (*p, v), place, st.integers(0, 2))
     return st.integers(1, SIDE).flatmap(
@@ -144,21 +144,21 @@ def _keypoints(htype: Any) -> SearchStrategy[Any]:
     )
 
 
-def _polygons(_: Any) -> SearchStrategy[Any]:
+def _polygons(_: object) -> SearchStrategy[object]:
     point = st.tuples(*[st.integers(0, 99)] * 2)
     return st.lists(st.lists(point, min_size=3, max_size=SIDE), max_size=SIDE)
 
 
-def _json(_: Any) -> SearchStrategy[Any]:
+def _json(_: object) -> SearchStrategy[object]:
     leaf = st.booleans() | st.integers(0, 1) | st.integers(-99, 99) | st.text(max_size=LONGEST)
     return st.dictionaries(st.text(max_size=2), leaf, max_size=3) | st.lists(leaf, max_size=3)
 
 
-def _finite(htype: Any) -> SearchStrategy[Any]:
+def _finite(htype: Embedding) -> SearchStrategy[object]:
     return npst.arrays("float32", htype.dim, elements=st.floats(-9, 9, width=32))
 
 
-_VALUES: dict[type[Htype], Callable[[Any], SearchStrategy[Any]]] = {
+_VALUES: dict[type[Htype], Callable[[Any], SearchStrategy[object]]] = {
     Scalar: lambda htype: npst.from_dtype(np.dtype(htype.dtype)),
     Text: lambda _: st.text(st.characters(codec="utf-8"), max_size=LONGEST),
     Array: _array,

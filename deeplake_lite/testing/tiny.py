@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TINY = {
-    "storage.arrays.INDEX_ROWS": 4,
-    "storage.arrays.DENSE_BYTES": 24,
+    "storage.array_spec.INDEX_ROWS": 4,
+    "storage.array_spec.DENSE_BYTES": 24,
     "storage.column.SPILL_BYTES": 40,
     "storage.heap.RAW_CHUNK": 64,
     "storage.heap.TEXT_CHUNK": 32,
@@ -35,7 +35,7 @@ def tiny_chunks() -> Iterator[None]:
 
     A lake that was created outside of the block must not be written inside.
 
-    >>> from deeplake_lite.storage.arrays import ArraySpec
+    >>> from deeplake_lite.storage.array_spec import ArraySpec
     >>> with tiny_chunks():
     ...     ArraySpec("int64").chunk_rows
     3

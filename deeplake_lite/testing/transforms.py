@@ -36,7 +36,7 @@ class NeedsTwoError(Exception):
         super().__init__(f"{one} and {two}")
 
 
-def fail_label(sample: dict[str, Any]) -> dict[str, Any]:
+def fail_label(sample: dict[str, object]) -> dict[str, object]:
     """Fail on label 7."""
     if sample["label"] == 7:
         raise ValueError("seven is not liked")

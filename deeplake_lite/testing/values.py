@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 
-def freeze(value: Any) -> Any:
+def freeze(value: object) -> object:
     """Return a hashable stand-in for a decoded value. Only equal values have equal stand-ins.
 
     >>> freeze([np.array([1.0, np.nan])]) == freeze([np.array([1.0, np.nan])])
@@ -44,7 +44,7 @@ def freeze(value: Any) -> Any:
     return value
 
 
-def stored(htype: Htype, values: Sequence[Any]) -> list[Any]:
+def stored(htype: Htype, values: Sequence[object]) -> list[Any]:
     """Return values as they read after being stored in a column, frozen. The type is trusted.
 
     >>> from deeplake_lite.htypes import Scalar

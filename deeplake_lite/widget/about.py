@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.shown import Shown
 
 
-def about_of(shown: Shown) -> dict[str, Any]:
+def about_of(shown: Shown) -> dict[str, object]:
     """Describe the lake and the shown columns."""
     tags = tag_column(shown.base.schema)
     return {
@@ -44,7 +44,7 @@ def _columns(view: View) -> list[dict[str, Any]]:
     return [{**column, "stored": stored_field(view, f) is not None} for column, f in columns]
 
 
-def state_of(shown: Shown) -> dict[str, Any]:
+def state_of(shown: Shown) -> dict[str, object]:
     """Describe the query result that is shown."""
     return {
         "generation": shown.generation,
@@ -55,7 +55,7 @@ def state_of(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _order(text: str) -> dict[str, Any] | None:
+def _order(text: str) -> dict[str, object] | None:
     """Return the order of a query, or None if it has none."""
     if not text:
         return None

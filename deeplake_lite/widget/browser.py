@@ -39,6 +39,7 @@ from deeplake_lite.widget.traits import Positions, QueryText, ShownView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Unpack
 
     from numpy.typing import NDArray
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.versions.merge_plan import Resolution
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.parts import Addition, Part
+    from deeplake_lite.widget.static.strip import StripOptions
 
 PARTS: tuple[type[Part], ...] = (
     Querying,
@@ -161,7 +163,7 @@ class Browser(Display):
         """Number of the shown query result. Positions are valid only within one result."""
         return self._shown.generation
 
-    def ask(self, text: str) -> Mapping[str, Any]:
+    def ask(self, text: str) -> Mapping[str, object]:
         """Show the result of a query; return the number of rows, and the time it took."""
         self.query = text
         return query_reply(self)
@@ -256,7 +258,7 @@ class Browser(Display):
     def edit(
         self,
         column: str,
-        value: Any = NO_VALUE,
+        value: object = NO_VALUE,
         *,
         take: str | None = None,
         new_class: bool = False,
@@ -282,7 +284,7 @@ class Browser(Display):
         Raises
         ------
         InvalidValueError
-            When the column refuses the value, or there is no class of that name.
+            When the column rejects the value, or there is no class of that name.
         LakeError
             When there is no such column, or no row is selected.
 
@@ -425,7 +427,7 @@ class Browser(Display):
     # ---- the page
 
     @override
-    def _strip(self, **more: Any) -> str:
+    def _strip(self, **more: Unpack[StripOptions]) -> str:
         picture = self.settings.get("picture")
         return strip(self._shown, self.thumbnails, picture=picture, **more)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, override
 
 import traitlets as t
 
@@ -26,10 +26,14 @@ from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static import pairs as static_pairs
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.dataset.versions.history import Version
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Request
+    from deeplake_lite.widget.row.detail import RowDetail
+    from deeplake_lite.widget.static.strip import StripOptions
 
 
 class Difference(Display):
@@ -74,11 +78,11 @@ class Difference(Display):
 
     # ---- messages
 
-    def _hello(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def _hello(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
 
-    def _tab(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def _tab(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Show the rows of another kind of change, or those where one column changed."""
         column = fields.text_or_none(request, "column")
         self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
@@ -86,12 +90,12 @@ class Difference(Display):
         self.state = self._state()
         return {"rows": len(self._pairs)}
 
-    def _cells(self, request: Request, pack: Pack) -> dict[str, Any]:
+    def _cells(self, request: Request, pack: Pack) -> dict[str, object]:
         """Return some rows with their older and newer sides."""
         request = {"picture": self._picture(), **request}
         return {"cells": self._pairs.cells(request, self.thumbnails, pack)}
 
-    def _detail(self, request: Request, pack: Pack) -> dict[str, Any]:
+    def _detail(self, request: Request, pack: Pack) -> RowDetail:
         """Return one side of a row in detail."""
         name, pairs = fields.text(request, "side", "b"), self._pairs
         if name not in pairs.sides:
@@ -158,7 +162,7 @@ class Difference(Display):
     def _picture(self) -> str | None:
         return image_column(whole_view(self.diff, self.diff.newer))
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> dict[str, object]:
         diff, newer = self.diff, whole_view(self.diff, self.diff.newer)
         return {
             "mode": "diff",
@@ -177,7 +181,7 @@ class Difference(Display):
             "has_ids": True,
         }
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         pairs = self._pairs
         return {
             "generation": self._generation,
@@ -190,7 +194,7 @@ class Difference(Display):
         }
 
     @override
-    def _strip(self, **more: Any) -> str:
+    def _strip(self, **more: Unpack[StripOptions]) -> str:
         return self.diff._repr_html_()
 
     def __repr__(self) -> str:

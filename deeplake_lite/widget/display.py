@@ -15,11 +15,14 @@ from deeplake_lite.widget.static.strip import FROZEN, FROZEN_BYTES, FROZEN_SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
-    from deeplake_lite.widget.messages import Dispatcher
+    from deeplake_lite.widget.messages import Dispatcher, Pack
+    from deeplake_lite.widget.parts import Request
+    from deeplake_lite.widget.static.strip import StripOptions
 
 
-def _selection_of(value: Any, widget: Display) -> bytes:
+def _selection_of(value: object, widget: Display) -> bytes:
     """Return the positions that the page sent, uint32; the current ones if the data are invalid."""
     if isinstance(value, bytes | bytearray | memoryview) and memoryview(value).nbytes % 4 == 0:
         return bytes(value)
@@ -27,7 +30,7 @@ def _selection_of(value: Any, widget: Display) -> bytes:
 
 
 class Display(anywidget.AnyWidget):
-    """A widget that the page of the browser draws, and whose requests a dispatcher answers."""
+    """A widget that JavaScript draws on the page; a dispatcher answers the page's requests."""
 
     _esm = front_end.script("browser")
     _css = front_end.style()
@@ -45,13 +48,13 @@ class Display(anywidget.AnyWidget):
 
     _dispatcher: Dispatcher
 
-    def __init__(self, **traits: Any) -> None:
+    def __init__(self, **traits: object) -> None:
         self._displays: list[Any] = []
         self._strips: list[Any] = []
         super().__init__(**traits)
 
     @abstractmethod
-    def _strip(self, **more: Any) -> str:
+    def _strip(self, **more: Unpack[StripOptions]) -> str:
         """Return the shown rows as plain HTML, for notebooks without a kernel."""
 
     def freeze(self, rows: int = FROZEN) -> None:
@@ -72,7 +75,7 @@ class Display(anywidget.AnyWidget):
         """
         if not self._displays:
             raise LakeError(
-                "The browser cannot be frozen, because no cell shows it. Let a cell show it first."
+                "The browser cannot be frozen, because no cell shows it. Show it in a cell first."
             )
         html = self._strip(rows=rows, side=FROZEN_SIDE, most_bytes=FROZEN_BYTES)
         for display in self._displays:
@@ -104,7 +107,7 @@ class Display(anywidget.AnyWidget):
 
     # ---- messages
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def tell(self, message: Mapping[str, object]) -> None:
         """Send the page a message that is not a reply."""
         self.send(message)
 
@@ -114,14 +117,14 @@ class Display(anywidget.AnyWidget):
         self.problem = dict(problem_of(error))
 
     @override
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
+    def _handle_custom_msg(self, content: object, buffers: object) -> None:
         super()._handle_custom_msg(content, buffers)
         self._dispatcher.take(content)
 
-    def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
+    def _failed(self, request: Request, _pack: Pack) -> dict[str, object]:
         """Log an error that the page reports."""
         message = str(request.get("message"))[:2000]
-        # Cutting may leave half of a surrogate pair, which cannot be encoded into a log file.
+        # Truncation may leave a lone surrogate, which cannot be written to a log file.
         text = message.encode("utf-8", "backslashreplace").decode()
         logger.error("The page of the browser failed: %s", text)
         return {}

@@ -6,7 +6,7 @@ another type in it. The error says so to users, like an error in a query.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -17,15 +17,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-REQUIRED: Final = object()
-"""Default of a field that a message must have."""
-
 
 class MessageError(LakeError):
     """A message lacks a field, or has a value of another type in it."""
 
 
-def text(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> str:
+def text(message: Mapping[str, object], name: str, default: str | None = None) -> str:
     """Return a field that is a string. Null counts as missing. Raises MessageError.
 
     >>> text({"op": "set"}, "op"), text({"op": None}, "op", "toggle")
@@ -36,15 +33,15 @@ def text(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> str:
 is 3. Reload the page.
     """
     value = _value(message, name, default)
-    return value if isinstance(value, str) or value is default else _refuse(name, "a string", value)
+    return value if isinstance(value, str) else _refuse(name, "a string", value)
 
 
-def text_or_none(message: Mapping[str, Any], name: str) -> str | None:
+def text_or_none(message: Mapping[str, object], name: str) -> str | None:
     """Return a field that is a string, or None if it is missing. Raises MessageError."""
-    return text(message, name, None)
+    return None if message.get(name) is None else text(message, name)
 
 
-def whole(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int:
+def whole(message: Mapping[str, object], name: str, default: int | None = None) -> int:
     """Return a field that is a whole number. Raises MessageError.
 
     >>> whole({"p": 3.0}, "p"), whole({}, "size", 160)
@@ -57,7 +54,7 @@ def whole(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int
     return int(value) if float(value).is_integer() else _refuse(name, "a whole number", value)
 
 
-def row(message: Mapping[str, Any], rows: int) -> int:
+def row(message: Mapping[str, object], rows: int) -> int:
     """Return the field ``p``, the position of one of `rows` rows. Raises LakeError.
 
     >>> row({"p": 2}, 3)
@@ -78,27 +75,31 @@ the browser.
     return position
 
 
-def number(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int | float:
+def number(message: Mapping[str, object], name: str, default: float | None = None) -> int | float:
     """Return a field that is a finite number. Raises MessageError."""
     return _number(message, name, default, "a number")
 
 
-def _number(message: Mapping[str, Any], name: str, default: Any, kind: str) -> int | float:
+def _number(
+    message: Mapping[str, object], name: str, default: float | None, kind: str
+) -> int | float:
     value = _value(message, name, default)
-    is_number = isinstance(value, int | float | np.integer) and not isinstance(value, bool)
-    if not is_number or not abs(value) < 2**63:
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
         _refuse(name, kind, value)
-    number: int | float = value
-    return number
+    return value
 
 
-def items(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> list[Any]:
+def items(
+    message: Mapping[str, object], name: str, default: list[object] | None = None
+) -> list[Any]:
     """Return a field that is a list. Raises MessageError."""
     value = _value(message, name, default)
     return list(value) if isinstance(value, list | tuple) else _refuse(name, "a list", value)
 
 
-def names(message: Mapping[str, Any], name: str) -> list[str]:
+def names(message: Mapping[str, object], name: str) -> list[str]:
     """Return a field that is a list of names, or an empty list if it is missing.
 
     Raises MessageError.
@@ -112,13 +113,13 @@ def names(message: Mapping[str, Any], name: str) -> list[str]:
     return values
 
 
-def positions(message: Mapping[str, Any], name: str) -> NDArray[np.int64]:
+def positions(message: Mapping[str, object], name: str) -> NDArray[np.int64]:
     """Return a field that lists positions of rows, (n,) int64. Raises MessageError.
 
     >>> positions({"rows": [3, 1]}, "rows"), positions({"rows": []}, "rows")
     (array([3, 1]), array([], dtype=int64))
     """
-    value = _value(message, name, REQUIRED)
+    value = _value(message, name)
     try:
         array = np.asarray(value)
     except ValueError:  # lists of several lengths in a list
@@ -130,7 +131,7 @@ def positions(message: Mapping[str, Any], name: str) -> NDArray[np.int64]:
     return array.reshape(-1).astype(np.int64)
 
 
-def rows_of(message: Mapping[str, Any], name: str, width: int) -> NDArray[np.float64]:
+def rows_of(message: Mapping[str, object], name: str, width: int) -> NDArray[np.float64]:
     """Return a field that lists rows of `width` numbers, (n, width) float64. Raises MessageError.
 
     >>> rows_of({"boxes": [[0, 0, 0.5, 1]]}, "boxes", 4).tolist()
@@ -148,7 +149,7 @@ def rows_of(message: Mapping[str, Any], name: str, width: int) -> NDArray[np.flo
     return array.astype(np.float64)
 
 
-def runs(message: Mapping[str, Any], name: str) -> list[tuple[int, int]]:
+def runs(message: Mapping[str, object], name: str) -> list[tuple[int, int]]:
     """Return a field that lists runs of rows, each a start and a stop. Raises MessageError.
 
     >>> runs({"runs": [[0, 2], [5, 6]]}, "runs")
@@ -160,7 +161,7 @@ def runs(message: Mapping[str, Any], name: str) -> list[tuple[int, int]]:
     return [(start, stop) for start, stop in ends.reshape(-1, 2).tolist()]
 
 
-def parts(message: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
     """Return a field that is a list of objects. Raises MessageError."""
     values = items(message, name)
     if not all(isinstance(value, dict) for value in values):
@@ -168,25 +169,22 @@ def parts(message: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return values
 
 
-def part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def part(message: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Return a field that is an object. Raises MessageError."""
-    value = _value(message, name, REQUIRED)
-    fields: Mapping[str, Any] = (
-        value if isinstance(value, dict) else _refuse(name, "an object", value)
-    )
-    return fields
+    value = _value(message, name)
+    return value if isinstance(value, dict) else _refuse(name, "an object", value)
 
 
-def _value(message: Mapping[str, Any], name: str, default: Any) -> Any:
+def _value(message: Mapping[str, object], name: str, default: object = None) -> object:
     value = message.get(name)
     if value is not None:
         return value
-    if default is REQUIRED:
+    if default is None:
         raise MessageError(f"The page's message lacks {name!r}. Reload the page.")
     return default
 
 
-def _refuse(name: str, kind: str, value: Any) -> NoReturn:
+def _refuse(name: str, kind: str, value: object) -> NoReturn:
     raise MessageError(
         f"{name!r} of the page's message must be {kind}, but it is {value!r:.60}. Reload the page."
     )

@@ -47,9 +47,9 @@ def handle_of(view: View) -> Dataset:
         )
     lake = view.rows.lake
     if lake.branch is None:
-        origin = f"of version {lake.name!r}, which never moves" if lake.name else "of no branch"
+        origin = f"to version {lake.name!r}, which never moves" if lake.name else "to no branch"
         raise ReadOnlyError(
-            f"Edits go to the branch that a view was taken from, but these rows are {origin}. "
+            f"Edits go to the branch that a view was taken from, but these rows belong {origin}. "
             "Browse rows of a branch, such as dl.open(url).browse()."
         )
     return at_branch(lake, lake.branch)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QuerySyntaxError
@@ -109,10 +109,10 @@ class Dispatcher:
     def __init__(
         self,
         handlers: Mapping[str, Handler],
-        send: Callable[[dict[str, Any], list[bytes]], None],
+        send: Callable[[dict[str, object], list[bytes]], None],
         generation: Callable[[], int],
         ready: Callable[[], None] = lambda: None,
-        lock: AbstractContextManager[Any] | None = None,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self._handlers, self._send, self._generation = handlers, send, generation
         self._ready, self._lock = ready, lock or RLock()
@@ -121,7 +121,7 @@ class Dispatcher:
         self.base64 = False
         """Whether bytes are sent as base64, for hosts that drop buffers."""
 
-    def take(self, message: Any) -> None:
+    def take(self, message: object) -> None:
         """Handle a request now, or in the thread for slow requests."""
         request = message if isinstance(message, Mapping) else {}
         kind = _kind_of(request)
@@ -135,12 +135,12 @@ class Dispatcher:
             with self._lock:
                 self.answer(request)
 
-    def _start(self, call: Callable[..., None], *arguments: Any) -> None:
+    def _start(self, call: Callable[..., None], *arguments: object) -> None:
         """Call a function in the thread for slow requests, in a copy of this context."""
         self._thread = self._thread or ThreadPoolExecutor(1, "deeplake_lite-browser")
         self._thread.submit(copy_context().run, call, *arguments)
 
-    def answer(self, request: Mapping[str, Any]) -> None:
+    def answer(self, request: Mapping[str, object]) -> None:
         """Handle a request and send the reply. Raises nothing."""
         pack = Pack()
         head = {"type": "reply", "req": request.get("req"), "gen": request.get("gen")}
@@ -150,7 +150,7 @@ class Dispatcher:
         except Exception as error:
             self._post({**head, "ok": False, **failure(error)}, b"")
 
-    def _fields(self, request: Mapping[str, Any], pack: Pack) -> Mapping[str, Any]:
+    def _fields(self, request: Mapping[str, object], pack: Pack) -> Mapping[str, object]:
         with self._lock:
             self._ready()
         kind = _kind_of(request)
@@ -165,7 +165,7 @@ class Dispatcher:
             )
         return handler(request, pack)
 
-    def _post(self, reply: dict[str, Any], data: bytes) -> None:
+    def _post(self, reply: dict[str, object], data: bytes) -> None:
         """Send a reply with its bytes, as a buffer or as base64."""
         if not data:
             self._send(reply, [])
@@ -175,7 +175,7 @@ class Dispatcher:
             self._send(reply, [data])
 
 
-def _kind_of(request: Mapping[str, Any]) -> str:
+def _kind_of(request: Mapping[str, object]) -> str:
     kind = request.get("type")
     return kind if isinstance(kind, str) else repr(kind)
 
@@ -184,7 +184,7 @@ class StaleError(LakeError):
     """A request refers to positions in a result that has been replaced by another."""
 
 
-def failure(error: Exception) -> dict[str, Any]:
+def failure(error: Exception) -> dict[str, object]:
     """Return the reply for an error. Unexpected errors are logged.
 
     >>> failure(LakeError("There is no row 9. Ask for another."))["error"]["kind"]

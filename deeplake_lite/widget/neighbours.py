@@ -6,7 +6,7 @@ The row is named by its id. Its position would mean another row once earlier row
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from deeplake_lite.errors import LakeError, SchemaError
 from deeplake_lite.query.parse.names import quoted
 
 if TYPE_CHECKING:
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.shown import Shown
 
@@ -50,7 +51,7 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
     match _has_vector(base, name, int(ids[0])):
         case None:
             raise SchemaError(
-                f"Neighbours are searched among the browsed rows, but row {position:,} is of "
+                f"Neighbours are searched among the browsed rows, but row {position:,} belongs to "
                 "another version or view. Browse that version or view."
             )
         case False:
@@ -64,7 +65,7 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
 
 
 def check_row(text: str, base: View) -> None:
-    """Refuse a query by nearness to a row that is gone or has lost its vector.
+    """Reject a query by nearness to a row that is gone or has lost its vector.
 
     The vector would be null, and the order would mean nothing. Raises LakeError.
 
@@ -87,8 +88,8 @@ def check_row(text: str, base: View) -> None:
 
 
 def _has_vector(base: View, name: str, row_id: int) -> bool | None:
-    """Tell whether a browsed row has a value in a column; return None if there is no such row."""
-    table: Any = base.rows.table
+    """Return whether a browsed row has a value in a column; return None if there is no such row."""
+    table: ReadTable = base.rows.table
     if not getattr(table, "has_ids", True):
         return None
     at = np.flatnonzero(base.row_ids == row_id)[:1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import numpy as np
 
@@ -24,15 +24,17 @@ from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.storage.table import Table
+    from deeplake_lite.widget.images.cell import Cell
     from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Addition, Host, Request
+    from deeplake_lite.widget.row.detail import RowDetail
 
 type Ids = NDArray[np.int64]
 
@@ -60,19 +62,43 @@ class Side:
         rows = RowSelection(diff.lake, table, slots_of(table, ids))
         return cls(View(rows, tuple(names), ""), names)
 
-    def name_of(self, name: Any) -> str | None:
+    def name_of(self, name: str | None) -> str | None:
         """Return this side's name of a column of the newer version, or None if it has none."""
         return next((old for old, new in self.now.items() if new == name), None)
 
-    def names_of(self, names: Any) -> list[str]:
+    def names_of(self, names: Iterable[str]) -> list[str]:
         """Return this side's names of columns of the newer version, for those that it has."""
         return [old for name in names if (old := self.name_of(name)) is not None]
 
-    def renamed(self, cell: dict[str, Any]) -> dict[str, Any]:
+    def renamed(self, cell: Cell) -> Cell:
         """Rename the columns in a cell to their names in the newer version."""
-        for part in {"caption", "marks", "unmarked"} & {*cell}:
-            cell[part] = {self.now.get(name, name): value for name, value in cell[part].items()}
+        cell["caption"], cell["marks"] = (
+            self._renamed(cell["caption"]),
+            self._renamed(cell["marks"]),
+        )
+        if "unmarked" in cell:
+            cell["unmarked"] = self._renamed(cell["unmarked"])
         return cell
+
+    def _renamed[T](self, columns: Mapping[str, T]) -> dict[str, T]:
+        return {self.now.get(name, name): value for name, value in columns.items()}
+
+
+class Pair(TypedDict):
+    """A row of a difference in the grid."""
+
+    p: int
+    """Position among the rows of its kind of change."""
+    id: str
+    """Id of the row."""
+    changed: list[str]
+    """Names of the columns that changed."""
+    a: Cell | None
+    """The row in the older version, if it has it."""
+    b: Cell | None
+    """The row in the newer version, if it has it."""
+    tab: NotRequired[str]
+    """Kind of change, in pages without a kernel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +112,17 @@ class Pairs:
     _changed: Mapping[str, Ids]
 
     @classmethod
-    def of(cls, diff: Diff, tab: str, column: Any) -> Pairs:
+    def of(cls, diff: Diff, tab: str, column: str | None) -> Pairs:
         """Return the rows of a kind of change, or only those where one column changed."""
         if tab not in TABS:
             raise LakeError(
                 f"The kind of change must be {alternatives(TABS)}, but it is {brief(tab, 40)}. "
                 "Reload the page."
             )
-        name = str(column) if column is not None and tab == "changed" else None
+        name = column if tab == "changed" else None
         ids = ids_of(diff, tab, name)
         tables = {"a": diff.older, "b": diff.newer}
-        if tab == "changed":
+        if tab == "changed":  # in the order of rows in the newer version
             ids = ids[np.argsort(slots_of(diff.newer, ids), kind="stable")]
         else:
             del tables["a" if tab == "added" else "b"]
@@ -106,17 +132,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def cells(self, request: Request, thumbnails: Thumbnails, pack: Pack) -> list[dict[str, Any]]:
+    def cells(self, request: Request, thumbnails: Thumbnails, pack: Pack) -> list[Pair]:
         """Return some rows with both sides, and the names of their changed columns."""
         positions = positions_in(request, len(self))
         changed = self.changed(positions)
         columns = dict.fromkeys(chain(fields.names(request, "columns"), *changed))
-        pairs: list[dict[str, Any]] = [
-            {"p": p, "id": str(i), "changed": names, "a": None, "b": None}
-            for p, i, names in zip(
-                positions.tolist(), self.ids[positions].tolist(), changed, strict=True
-            )
-        ]
+        cells: dict[str, list[Cell]] = {}
         for name, side in self.sides.items():
             rows = GridRows(
                 side.view,
@@ -125,15 +146,22 @@ class Pairs:
                 side=side_in(request, SETTINGS["size"]),
                 picture=side.name_of(fields.text_or_none(request, "picture")),
             )
-            cells = rows.cells(side.names_of(columns), pack)
-            rows.draw_over(cells, side.names_of(fields.names(request, "overlays")), pack)
-            for pair, cell in zip(pairs, cells, strict=True):
-                pair[name] = side.renamed(cell)
-        return pairs
+            drawn = rows.cells(side.names_of(columns), pack)
+            rows.draw_over(drawn, side.names_of(fields.names(request, "overlays")), pack)
+            cells[name] = [side.renamed(cell) for cell in drawn]
+        ids = self.ids[positions].tolist()
+        return [
+            Pair(
+                p=p,
+                id=str(ids[k]),
+                changed=changed[k],
+                a=cells["a"][k] if "a" in cells else None,
+                b=cells["b"][k] if "b" in cells else None,
+            )
+            for k, p in enumerate(positions.tolist())
+        ]
 
-    def detail(
-        self, name: str, request: Request, thumbnails: Thumbnails, pack: Pack
-    ) -> dict[str, Any]:
+    def detail(self, name: str, request: Request, thumbnails: Thumbnails, pack: Pack) -> RowDetail:
         """Return one side of a row in detail. Raises KeyError if the row does not have it."""
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
@@ -185,9 +213,9 @@ class SideHost:
     shown: Shown
     thumbnails: Thumbnails
     settings: dict[str, Any]
-    about: dict[str, Any] = field(default_factory=lambda: {"writable": False, "has_ids": True})
+    about: dict[str, object] = field(default_factory=lambda: {"writable": False, "has_ids": True})
     additions: list[Addition] = field(default_factory=list)
-    staged: Any = None
+    staged: object = None
     staged_count: int = 0
     staged_rows: int = 0
 

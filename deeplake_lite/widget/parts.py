@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -11,17 +11,18 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.images.cell import Cell
     from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.shown import Shown
 
-type Request = Mapping[str, Any]
+type Request = Mapping[str, object]
 """A message from the page."""
 
-type Handler = Callable[[Request, Pack], Mapping[str, Any]]
+type Handler = Callable[[Request, Pack], Mapping[str, object]]
 """Returns the fields of the reply to a request; puts bytes into the pack."""
 
-type Addition = Callable[[list[dict[str, Any]], NDArray[np.int64]], None]
+type Addition = Callable[[list[Cell], NDArray[np.int64]], None]
 """Adds information to cells of the grid, given the cells and their positions."""
 
 
@@ -39,22 +40,22 @@ class Host(Protocol):
         ...
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """The description of the lake and the shown columns."""
         ...
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The settings of the user, such as ``size`` and ``picture``."""
         ...
 
-    selected: Any
+    selected: NDArray[np.int64]
     """Positions of the selected rows, (n,) int64, ascending."""
 
     additions: list[Addition]
     """Functions of parts that add to the cells of the grid, such as marks of staged edits."""
 
-    staged: Any
+    staged: object
     """The staged edits that the page lists."""
 
     staged_count: int
@@ -63,18 +64,18 @@ class Host(Protocol):
     staged_rows: int
     """Number of rows with staged edits."""
 
-    drafts: Any
+    drafts: object
     """Edits that other browsers of the lake left uncommitted, which the page offers to restore."""
 
     def part[T](self, kind: type[T]) -> T:
         """Return another part."""
         ...
 
-    def ask(self, text: str) -> Mapping[str, Any]:
+    def ask(self, text: str) -> Mapping[str, object]:
         """Show the result of a query; return the reply: ``rows``, ``ms``, ``query``."""
         ...
 
-    def show(self, view: View, name: str) -> Mapping[str, Any]:
+    def show(self, view: View, name: str) -> Mapping[str, object]:
         """Show a view as the source ``name`` of a query, which filters can refine."""
         ...
 
@@ -90,7 +91,7 @@ class Host(Protocol):
         """Show the current version of a dataset, after a commit."""
         ...
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def tell(self, message: Mapping[str, object]) -> None:
         """Send the page a message that is not a reply."""
         ...
 

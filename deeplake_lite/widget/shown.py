@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.dataset.view import View
 
 type Positions = NDArray[np.int64]
@@ -124,7 +125,7 @@ class Shown:
         )
 
     def check_branch(self) -> None:
-        """Refuse edits if the dataset has moved to another branch. Raises UncommittedError.
+        """Reject edits if the dataset has moved to another branch. Raises UncommittedError.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://check-branch-doc", {"x": "int32"})
@@ -154,7 +155,7 @@ has moved to branch 'fix', ...
     @property
     def has_ids(self) -> bool:
         """Whether each shown row is a row of the browsed lake, and so has an id."""
-        table: Any = self.view.rows.table
+        table: ReadTable = self.view.rows.table
         has_ids = not isinstance(table, VirtualTable) or table.has_ids
         return has_ids and self.view.url == self.base.url
 

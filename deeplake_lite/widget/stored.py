@@ -6,7 +6,7 @@ Staged edits belong to rows and columns of the lake, which are identified by the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def version_read(view: View) -> Table | None:
     return next(_versions(view.rows.table), None)
 
 
-def _versions(table: Any) -> Iterator[Table]:
+def _versions(table: object) -> Iterator[Table]:
     """Yield the versions that a table, or the columns of a query result, read from."""
     if isinstance(table, Table):
         yield table

@@ -21,7 +21,7 @@ class QueryText(t.Unicode[str, str]):
     """The query that is shown. Setting it runs it; if that fails, nothing changes."""
 
     @override
-    def validate(self, obj: Any, value: Any) -> str:
+    def validate(self, obj: Any, value: object) -> str:
         browser: Browser = obj
         return browser.take_query(super().validate(obj, value))
 
@@ -31,7 +31,7 @@ class ShownView(t.TraitType[View, View]):
 
     info_text = "a view, such as ds[:100]"
 
-    def validate(self, obj: Any, value: Any) -> View:
+    def validate(self, obj: Any, value: object) -> View:
         """Show a view; return the view that is shown then."""
         browser: Browser = obj
         if not isinstance(value, View):
@@ -44,7 +44,7 @@ class Positions(t.TraitType["NDArray[np.int64]", Any]):
 
     info_text = "positions of rows that are shown"
 
-    def validate(self, obj: Any, value: Any) -> NDArray[np.int64]:
+    def validate(self, obj: Any, value: object) -> NDArray[np.int64]:
         """Convert positions or a mask to positions."""
         browser: Browser = obj
         return positions_of(value, len(browser.view))

@@ -49,7 +49,7 @@ def test_one_row_commits_on_a_fresh_lake(race, report, jpegs, work):
     rounds = race(
         {OURS: contender(ours), "Deep Lake": contender(deep_lake), "Lance": contender(lance)}
     )
-    figure = f"{len(samples)} commits of one 20 KB row, each, and on disk in all"
+    figure = f"{len(samples)} commits of one 20 KB row: time of each, size of all on disk"
     report.add(figure, rounds, at_most(60, "ms"), at_most(40, "MB"))
 
 

@@ -104,7 +104,7 @@ def test_training(race, report, work, jpegs, architecture):
         },
         warm_up=False,
     )
-    figure = f"training of a {architecture} on {ROWS:,} JPEGs, batches of {BATCH}"
+    figure = f"training a {architecture} on {ROWS:,} JPEGs, batches of {BATCH}"
     report.add(
         figure, rounds,
         at_least_times(0.9, LIMIT, "images/s"), at_least_times(1, PEER, "images/s"),

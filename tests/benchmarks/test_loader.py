@@ -171,7 +171,7 @@ def test_store_of_50_ms_per_request(race, report, endpoint, count):
         warm_up=False,
     )
     report.add(
-        f"first epoch of {count:,} JPEGs on a store of 50 ms per request",
+        f"first epoch of {count:,} JPEGs from a store that takes 50 ms per request",
         rounds,
         at_least_times(40, one, "images/s"),
         at_least_times(2.5, some, "images/s"),

@@ -25,7 +25,7 @@ def test_import_time(race, report):
     rounds = race({name: contender(f"{module}") for name, module in modules.items()} | BARE, 7)
     bare = rounds.pop("bare")
     rounds = {name: list(map(less, figures, bare)) for name, figures in rounds.items()}
-    report.add("import, less a bare interpreter", rounds, at_most(0.3, "s"))
+    report.add("import, minus the start of the interpreter", rounds, at_most(0.3, "s"))
 
 
 BARE: dict[str, Contender] = {"bare": lambda: {"s": import_seconds("pass")}}

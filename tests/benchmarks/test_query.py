@@ -145,7 +145,7 @@ def test_top_rows_by_value(race, report, table, rows):
         }
     )
     targets = (faster_than(10, "Deep Lake"), BESIDE_DUCKDB)
-    report.add(f"ten rows of the highest value, {rows:,} rows", rounds, *targets)
+    report.add(f"ten rows with the highest values, {rows:,} rows", rounds, *targets)
 
 
 def test_groups(race, report, table, rows):

@@ -103,9 +103,9 @@ def test_truncated_file_is_refused(photo, file_of):
     [
         (b"", r"the file is empty \(0 bytes\)"),
         (b"MZ" + bytes(60), "must be a BMP file, but its 62 bytes look like nothing known"),
-        (b"BM", "its pixels end at byte 18, so the file is cut short"),
-        (bmp(2, 2, 8, 4, bytes(8)), "must be a whole BMP file"),
-        (bmp(0, 2, 8, 0, bytes(8)), "must be a whole BMP file"),
+        (b"BM", "its pixels end at byte 18, so the file is truncated"),
+        (bmp(2, 2, 8, 4, bytes(8)), "must be a complete BMP file"),
+        (bmp(0, 2, 8, 0, bytes(8)), "must be a complete BMP file"),
         (bmp(60_000, 60_000, 8, 1, RUNS), "decode to at most 2,147,483,648 bytes"),
     ],
 )
@@ -118,7 +118,7 @@ def test_file_of_another_format_is_refused(data, message):
 
 def test_truncated_runs_are_damage():
     data = bmp(4, 200, 8, 1, RUNS)
-    with pytest.raises(DamagedError, match="bytes of BMP do not decode"):
+    with pytest.raises(DamagedError, match="bytes of BMP cannot be decoded"):
         CODEC.decode(data, (200, 4), UINT8)
 
 

@@ -221,7 +221,7 @@ def test_lossless_jpeg_is_read(oracle):
         ),
         (b"<html>", "look like text '<html>'"),
         (b"\xff\xd8", "must be a JPEG file"),
-        (b"\xff\xd8\xff", "cut short before the first scan"),
+        (b"\xff\xd8\xff", "truncated before the first scan"),
         (b"\xff\xd8\xff\xe0\0\2\0\0\0\0", "no segment begins at byte 6"),
         (b"\xff\xd8" + segment(0xDA, bytes(6)) + b"\xff\xd9", "the frame header is missing"),
     ],
@@ -236,10 +236,10 @@ def test_file_of_another_format_is_refused(data, message):
 @pytest.mark.parametrize(
     ("at", "value", "message"),
     [
-        (4, 12, "of 3 channels, 12 bits, process SOF0"),
-        (9, 2, "of 2 channels"),
+        (4, 12, "has 3 channels, 12 bits and process SOF0"),
+        (9, 2, "has 2 channels"),
         (1, 0xC7, "process SOF7"),
-        (5, 0xF0, "cannot hold the 61,"),
+        (5, 0xF0, "too few for the header's 61,"),
     ],
 )
 def test_unreadable_headers_are_refused(photo, file_of, at, value, message):
@@ -254,7 +254,7 @@ def test_empty_or_oversized_images_are_refused(photo, file_of):
     with pytest.raises(InvalidValueError, match="must have pixels, but this JPEG file has 0 x 128"):
         CODEC.probe(data[: frame + 5] + bytes(2) + data[frame + 7 :])
     wide = data[: frame + 5] + struct.pack(">HH", 1, 65_535) + data[frame + 9 :]
-    with pytest.raises(InvalidValueError, match="of 1 x 65,535 pixels, over 65,500 per side"):
+    with pytest.raises(InvalidValueError, match="has 1 x 65,535 pixels, over 65,500 per side"):
         CODEC.probe(wide)
     huge = data[: frame + 5] + struct.pack(">HH", 60_000, 60_000) + data[frame + 9 :]
     with pytest.raises(InvalidValueError, match=f"decode to at most {MAX_BYTES:,} bytes"):

@@ -216,11 +216,11 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
     [
         (b"", r"the file is empty \(0 bytes\)"),
         (b"GIF89a", "must be a PNG file, but its 6 bytes look like a GIF image"),
-        (SIGNATURE, "the header IHDR is cut short or missing"),
-        (SIGNATURE + chunk(b"IDAT", bytes(20)) + END, "the header IHDR is cut short or missing"),
-        (png(60_000, 60_000, 8, 0, b"\0"), "the IDAT chunks cannot hold the pixels of the header"),
+        (SIGNATURE, "the header IHDR is truncated or missing"),
+        (SIGNATURE + chunk(b"IDAT", bytes(20)) + END, "the header IHDR is truncated or missing"),
+        (png(60_000, 60_000, 8, 0, b"\0"), "the IDAT chunks are too small for the header's pixels"),
         (png(0, 1, 8, 0, b"\0"), "must have pixels, but this PNG file has"),
-        (png(1, 1, 3, 0, b"\0\0"), "must be a whole PNG file"),
+        (png(1, 1, 3, 0, b"\0\0"), "must be a complete PNG file"),
     ],
 )
 def test_file_of_another_format_is_refused(data, message):
@@ -299,5 +299,5 @@ def test_interlaced_images_decode_if_complete(photo, oracle, shape):
     check_file(CODEC, data, oracle(data))
     for missing in {1, min(shape[1], len(rows) // 2)}:
         wrong = SIGNATURE + header + chunk(b"IDAT", zlib.compress(rows[:-missing])) + END
-        with pytest.raises(DamagedError, match="bytes of PNG do not decode"):
+        with pytest.raises(DamagedError, match="bytes of PNG cannot be decoded"):
             CODEC.decode(wrong, array.shape, UINT8)

@@ -88,7 +88,7 @@ def test_scientific_files_decode(pixels, oracle, byteorder, bigtiff, tile, kind)
     array = pixels[kind]
     data = scientific(array, byteorder=byteorder, bigtiff=bigtiff, tile=tile, rowsperstrip=7)
     if bigtiff and byteorder == ">":
-        with pytest.raises(InvalidValueError, match="it is one in big-endian BigTIFF format"):
+        with pytest.raises(InvalidValueError, match="it is in big-endian BigTIFF format"):
             CODEC.probe(data)
         return
     check_file(CODEC, data, array)
@@ -145,7 +145,7 @@ def test_file_with_truncated_metadata_is_refused(photo, file_of):
     [
         (b"", r"the file is empty \(0 bytes\)"),
         (b"II*\1", "must be a TIFF file"),
-        (b"II*\0", "a directory ends at byte 8, so the file is cut short"),
+        (b"II*\0", "a directory ends at byte 8, so the file is truncated"),
         (
             b"II*\0\x08\0\0\0\0\0\0\0\0\0",
             "the image needs 0 strips or tiles, but only 0 are listed",

@@ -87,7 +87,7 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
     [
         (b"", r"the file is empty \(0 bytes\)"),
         (b"RIFF\4\0\0\0WAVE", "must be a WEBP file, but its 12 bytes look like"),
-        (b"RIFF\4\0\0\0WEBP", "must be a whole WEBP file, but its 12 bytes are not: "),
+        (b"RIFF\4\0\0\0WEBP", "must be a complete WEBP file, but its 12 bytes are not: "),
     ],
 )
 def test_file_of_another_format_is_refused(data, message):

@@ -37,7 +37,7 @@ TYPES = {**RAGGED, **DENSE}
 
 def shrink(monkeypatch):
     for name, value in {
-        "arrays.INDEX_ROWS": 512,
+        "array_spec.INDEX_ROWS": 512,
         "column.SPILL_BYTES": 1_024,
         "heap.RAW_CHUNK": 4_096,
         "chunks.COPY_ROWS": 500,

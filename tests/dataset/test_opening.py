@@ -31,7 +31,7 @@ def test_lake_at_a_relative_path_survives_a_change_of_directory(tmp_path, monkey
 
 
 def test_lake_is_replaced_only_with_overwrite(old, tmp_path):
-    with pytest.raises(dl.ExistsError, match=r"holds a lake.*overwrite=True"):
+    with pytest.raises(dl.ExistsError, match=r"contains a lake.*overwrite=True"):
         dl.create(old.url, {"y": "text"})
     assert len(dl.open(old.url)) == 1
     ds = dl.create(old.url, {"y": "text"}, overwrite=True)
@@ -76,14 +76,14 @@ def test_other_files_are_never_deleted(tmp_path):
     (tmp_path / "folder" / "a.txt").write_text("a")
     before = sorted(tmp_path.rglob("*"))
     for name in ("file", "git", "folder"):
-        with pytest.raises(dl.ExistsError, match=r"holds files\. Choose another"):
+        with pytest.raises(dl.ExistsError, match=r"contains files\. Choose another"):
             dl.create(str(tmp_path / name), {"x": "int32"}, overwrite=True)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_lake_with_other_files_in_its_folder_is_not_replaced(old, tmp_path):
     (tmp_path / "some.lake" / "notes.txt").write_text("mine")
-    with pytest.raises(dl.ExistsError, match=r"also holds 'notes\.txt'\. Move that away"):
+    with pytest.raises(dl.ExistsError, match=r"also contains 'notes\.txt'\. Move that away"):
         dl.create(old.url, {"y": "text"}, overwrite=True)
     assert dl.open(old.url)["x"][:].tolist() == [1]
 

@@ -134,7 +134,9 @@ def test_missing_in_memory_lake_says_so(ds, monkeypatch):
         folder = Path(pickle.loads(kept).rows.lake.repository.writers_folder()).parent
         patch.setattr("deeplake_lite.storage.repo.places._guests", {})
         moved = folder.rename(folder.with_name(f"{folder.name}-moved"))
-        with pytest.raises(dl.LakeNotFoundError, match=r"went with the process.*Use a folder"):
+        with pytest.raises(
+            dl.LakeNotFoundError, match=r"was deleted when the process.*Use a folder"
+        ):
             pickle.loads(kept)
         moved.rename(folder)
         patch.setattr("deeplake_lite.storage.repo.places._guests", {ds.url: "/elsewhere"})

@@ -111,7 +111,7 @@ def test_other_files_and_images_are_re_encoded():
         (
             NAMED,
             np.full((2, 2), 3),
-            "a mask of 3 classes must hold 0 to 2, or 255 for no class, but it holds 3",
+            "a mask of 3 classes must contain 0 to 2, or 255 for no class, but it contains 3",
         ),
         (
             Mask(),
@@ -131,7 +131,7 @@ def test_other_files_and_images_are_re_encoded():
         (
             INSTANCE,
             np.full((1, 2, 2), 255, "uint8"),
-            r"must be bool \(or 0 and 1\), but it holds 255. Compare first",
+            r"must be bool \(or 0 and 1\), but it contains 255. Compare first",
         ),
         (INSTANCE, np.zeros((1, 2, 2)), "must be int64, but it is float64"),
     ],
@@ -143,7 +143,7 @@ def test_bad_masks_are_refused(htype, bad, match):
 def test_bad_file_is_reported_with_its_path(tmp_path):
     path = tmp_path / "cut.png"
     path.write_bytes(file_of(CLASSES)[:-5])
-    with pytest.raises(InvalidValueError, match=r"^row 1: '.*cut.png': must be a whole PNG"):
+    with pytest.raises(InvalidValueError, match=r"^row 1: '.*cut.png': must be a complete PNG"):
         Mask().encode([CLASSES, path])
 
 
@@ -151,7 +151,7 @@ def test_damage_inside_a_file_is_only_found_by_a_full_check():
     data = bytearray(file_of(np.arange(4096, dtype="uint8").reshape(64, 64)))
     data[len(data) // 2] ^= 0xFF
     Mask().encode([bytes(data)])
-    with pytest.raises(InvalidValueError, match="row 0: the PNG does not decode"):
+    with pytest.raises(InvalidValueError, match="row 0: the PNG cannot be decoded"):
         Mask().encode([bytes(data)], check="full")
 
 
@@ -159,7 +159,8 @@ def test_numbers_in_a_file_are_only_compared_with_names_by_a_full_check():
     data = file_of(np.full((4, 4), 9, "uint8"))
     NAMED.encode([data])
     with pytest.raises(
-        InvalidValueError, match=r"row 0: a mask of 3 classes must hold 0 to 2.* but it holds 9"
+        InvalidValueError,
+        match=r"row 0: a mask of 3 classes must contain 0 to 2.* but it contains 9",
     ):
         NAMED.encode([data], check="full")
 

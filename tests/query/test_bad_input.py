@@ -47,7 +47,7 @@ SYNTAX = {
     ";; -- nothing": "got nothing",
     "SELECT 'open": "Expected a closing ': line 1, column 8",
     'SELECT "open': 'Expected a closing ": line 1, column 8',
-    "SELECT /* open": "Expected words, numbers and signs to the end",
+    "SELECT /* open": "Expected only words, numbers and operators",
     "SELECT id FROM dataset LIMIT": "Expected an expression in LIMIT",
     "SELECT CAST(id TEXT)": "Expected AS",
     "SELECT id WHERE id IN": "Expected a list or a query after IN",
@@ -192,7 +192,7 @@ UNKNOWN = {
     "SELECT id WHERE CONTAINS(tags, 'skyy')": (QueryTypeError, "Did you mean 'sky'"),
     "SELECT id WHERE ANY(mask = 'kar')": (QueryTypeError, "Did you mean 'car'"),
     "SELECT id FROM dataset AS a JOIN dataset AS b ON a.id = b.id": (QueryError, "'a' and 'b'"),
-    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "there twice"),
+    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "occurs twice"),
 }  # fmt: skip
 
 

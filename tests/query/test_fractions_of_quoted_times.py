@@ -130,3 +130,83 @@ def test_one_digit_hour_is_not_a_time_zone(ds: dl.Dataset) -> None:
 def test_cast_with_another_form_of_time_zone_compares(ds: dl.Dataset) -> None:
     found = ds.query("SELECT t_s WHERE t_s < CAST('2030-01-01 00:00:00+00' AS TIMESTAMPTZ)")
     assert len(found) == 1
+
+
+CASTS = {
+    "TIMESTAMP_S": ("2020-02-29 00:00:01.000", "2020-02-29 00:00:01.4"),
+    "TIMESTAMP_MS": ("2020/02/29 00:00:01.5", "2020-02-29 00:00:01.0004"),
+    "TIMESTAMP": ("2020-02-29 00:00:01.0000010", "2020-02-29 00:00:01.0000004"),
+    "DATETIME": ("2020-02-29 00:00:01.5", "2020/02/29 00:00:01.0000000009"),
+    "TIMESTAMPTZ": ("2020-02-29 00:00:01.5+00", "2020-02-29 00:00:01.0000004+01"),
+    "TIMESTAMP_NS": ("2020-02-29 00:00:01.0000004", "2020-02-29 00:00:01.0000000004"),
+    "TIME": ("12:00:00.5", "12:00:00.0000004"),
+    "INTERVAL": ("1.5 ms", "1.0004 ms"),
+}
+"""Types of times, a string that each holds exactly, and one that it does not hold."""
+
+
+@pytest.mark.parametrize("form", ["'{}'", "CONCAT('{}', '')", "TO_JSON('{}')"])
+@pytest.mark.parametrize("type_", CASTS)
+def test_a_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form: str) -> None:
+    exact, finer = (form.format(text) for text in CASTS[type_])
+    cast = f"CAST({{}} AS {type_}) IS NOT NULL AS x"
+    assert ds.query(f"SELECT {cast.format(exact)}")["x"][:].tolist() == [True]
+    assert ds.query(f"SELECT TRY_{cast.format(exact)}")["x"][:].tolist() == [True]
+    assert ds.query(f"SELECT TRY_{cast.format(finer)}")["x"][:].tolist() == [False]
+    with pytest.raises(dl.QueryTypeError, match=r"must be a whole number of \w*seconds"):
+        ds.query(f"SELECT {cast.format(finer)}")["x"][:]
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+@pytest.mark.parametrize("text", TIMES)
+def test_times_sought_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
+    for call in (f"LIST_CONTAINS([t_{unit}], $p)", f"LIST_POSITION([t_{unit}], $p) = 1"):
+        if TIMES[text]:
+            assert ds.query(f"SELECT {call} AS x", {"p": text})["x"][:].tolist() == [True]
+        else:
+            with pytest.raises(dl.QueryTypeError, match="must be a whole number of nano"):
+                ds.query(f"SELECT {call} AS x", {"p": text})
+
+
+def test_a_time_sought_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
+    text = "2020-02-29 00:00:00.000000009"
+    for unit in ("s", "us", "ns"):
+        found = ds.query(f"SELECT LIST_CONTAINS([t_{unit}], $p) AS x", {"p": text})
+        assert found["x"][:].tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_time"),
+    [
+        ("2020/02/29", True),
+        ("2020-2-29 00:00", True),
+        ("2020 02 29", True),
+        ("2020-2-30", False),
+        ("2020/02/29 00:00:00+01:00", False),
+        ("2020/02/29 00:00:00 CET", False),
+        ("29.02.2020", False),
+    ],
+)
+def test_scalars_and_arrays_take_times_in_the_same_forms(
+    ds: dl.Dataset, text: str, is_time: bool
+) -> None:
+    for query in ("t_s = $p", "ALL(v = $p)", "CONTAINS(v, $p)", "LIST_CONTAINS([t_s], $p)"):
+        if is_time:
+            assert ds.query(f"SELECT {query} AS x", {"p": text})["x"][:].tolist() == [True]
+        else:
+            with pytest.raises(dl.QueryTypeError):
+                ds.query(f"SELECT {query} AS x", {"p": text})["x"][:]
+
+
+@pytest.mark.parametrize("query", ["t_s = $p", "t_ns = $p", "$p <> t_D", "v = $p"])
+def test_a_time_among_spaces_is_refused(ds: dl.Dataset, query: str) -> None:
+    with pytest.raises(dl.QueryTypeError, match=r"[Tt]imes .* but .*' 2020-02-29 '"):
+        ds.query(f"SELECT {query} AS x", {"p": " 2020-02-29 "})
+
+
+@pytest.mark.parametrize("text", ["'1.5 seconds'", "'1.5' SECOND", "'1500 ms'", "'0.025 minutes'"])
+def test_an_interval_has_its_unit_in_its_string_or_after_it(ds: dl.Dataset, text: str) -> None:
+    found = ds.query(f"SELECT INTERVAL {text} AS x")["x"][:]
+    assert found.tolist() == [np.timedelta64(1500, "ms").astype("m8[us]").item()]
+    with pytest.raises(dl.QueryTypeError, match="must be a whole number of microseconds"):
+        ds.query("SELECT INTERVAL '1.0000005 seconds' AS x")

@@ -104,7 +104,7 @@ def check_message(error: LakeError, case: str) -> None:
     assert len(message) < 2_500, f"{case} is long: {message}"
     if isinstance(cause, duckdb.Error | RuntimeError):
         raw = bare(cause)
-        is_reason = f" refuses its arguments: {raw}" in message  # where we have no reason to give
+        is_reason = f" rejects its arguments: {raw}" in message  # where we have no reason to give
         assert len(raw) <= SHORT or is_reason or raw not in message, f"{case}: {message}"
     assert "  " not in message.split("\n")[0], f"{case}: {message}"
 

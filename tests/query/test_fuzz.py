@@ -123,7 +123,7 @@ def test_expression_is_refused_where_python_could_not_compute_it(column):
         if not is_refused:
             values_of(ds.query(query))
             continue
-        with pytest.raises(QuerySyntaxError, match="nested too deep"):
+        with pytest.raises(QuerySyntaxError, match="nested more deeply"):
             ds.query(query)
 
 

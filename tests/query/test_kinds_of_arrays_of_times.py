@@ -24,7 +24,8 @@ EXPRESSIONS = [
     "CASE WHEN k > 1 THEN {x} ELSE dense END", "COALESCE({x}, dense)", "LIST({x})",
     "LIST({x}[0])", "MAX({x}[0])", "MIN({x}[1])", "COUNT(DISTINCT {x}[0])", "ANY_VALUE({x})",
     "{x}[0] - {x}[1]", "{x}[0] + INTERVAL 1 DAY", "LEN({x})", "HASH({x}) = HASH(dense)",
-    "HASH({x}[0])", "CONTAINS({x}, one)", "CONTAINS({x}, $p)",
+    "HASH({x}[0])", "CONTAINS({x}, one)", "CONTAINS({x}, $p)", "MAX({x})", "MIN({x})",
+    "SORT({x})", "UNIQUE({x})", "ARGMAX({x})",
 ]  # fmt: skip
 QUERIES = [
     "SELECT {x}[0] AS y, COUNT(*) AS n GROUP BY {x}[0] ORDER BY y",
@@ -34,7 +35,7 @@ QUERIES = [
     "SELECT a.k AS y FROM dataset a JOIN dataset b ON a.{x}[0] = b.one ORDER BY a.k, b.k",
 ]  # fmt: skip
 REFUSED = [
-    "MAX({x})", "SORT({x})", "SUM({x})", "{x} - {x}", "{x} + 1", "-{x}", "CAST({x} AS INT64)",
+    "MEAN({x})", "PROD({x})", "SUM({x})", "{x} - {x}", "{x} + 1", "-{x}", "CAST({x} AS INT64)",
     "CONTAINS({x}, 1)", "{x} = 1", "{x} > 'yesterday'", "{x}[0] + 1 > 2 AND {x}[0] = 1",
 ]  # fmt: skip
 

@@ -24,9 +24,9 @@ from deeplake_lite.dataset.saved.parameters import plain_value
 def test_lone_surrogate_is_refused_as_a_parameter(value, column):
     ds = dl.create(f"memory://{uuid4().hex}", {"text": dl.Text(), "json": dl.Json()})
     ds.append({"text": ["a"], "json": [{"a": 1}]})
-    with pytest.raises(dl.errors.QueryTypeError, match="half a surrogate pair"):
+    with pytest.raises(dl.errors.QueryTypeError, match="a lone surrogate"):
         ds.query(f"SELECT * WHERE {column} = ?", [value])
-    with pytest.raises(dl.errors.QueryTypeError, match="half a surrogate pair"):
+    with pytest.raises(dl.errors.QueryTypeError, match="a lone surrogate"):
         ds.query(f"SELECT * WHERE {column} IN ?", [[value]])
 
 

@@ -143,7 +143,7 @@ def test_quoted_nanoseconds_out_of_range_are_refused(make_lake, unit, text):
     ds = make_lake({"t": dtype, "a": dl.Array(dtype, (1,))}, t=times, a=times[:, None])
     for condition in LOOKUPS:
         params = [{"p": text}] if "$p" in condition else []
-        with pytest.raises(dl.QueryTypeError, match="must lie in the years 1677 to 2262"):
+        with pytest.raises(dl.QueryTypeError, match="must be in the years 1677 to 2262"):
             ds.query("SELECT t WHERE " + condition.format(f"'{text}'"), *params)
     exact = f"{text[:19]}.123456000"
     assert len(ds.query(f"SELECT t WHERE t < '{exact}'")) == (2 if text > "2100" else 0)

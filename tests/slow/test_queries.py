@@ -28,10 +28,10 @@ CELLS = 20_000
 """Cells to draw from the table of functions and types, which has 119,000."""
 
 REFUSAL = re.compile(
-    r"\S[^:]* refuses its arguments: .+\. (Write other arguments|If values of some rows cause "
+    r"\S[^:]* rejects its arguments: .+\. (Write other arguments|If values of some rows cause "
     r"this, exclude these rows with a condition)\. Line \d+, column \d+:\n(.|\n)*\^"
 )
-"""The form of messages that quote why a function refuses its arguments."""
+"""The form of messages that quote why a function rejects its arguments."""
 
 SHORT = 20
 """Characters of an engine's message that ours may contain by chance."""

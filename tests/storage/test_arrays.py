@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray
+from deeplake_lite.storage.array_spec import ArraySpec
+from deeplake_lite.storage.arrays import SlotArray
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.repo import Repository, run
 
 SPEC = ArraySpec("int16", (2,))

@@ -30,7 +30,7 @@ def test_lock_is_held_until_its_file_is_closed(tmp_path):
     path = tmp_path / "a.lock"
     with take_lock(path):
         assert not is_free(path)
-        with pytest.raises(TimeoutError, match="Somebody else has the lock"):
+        with pytest.raises(TimeoutError, match="Another process holds the lock"):
             take_lock(path, timeout=0.02)
     assert is_free(path)
 

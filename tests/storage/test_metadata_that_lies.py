@@ -251,6 +251,6 @@ def test_out_of_memory_raises_our_error(make_lake, monkeypatch):
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr("deeplake_lite.storage.arrays.np.empty", full)
+    monkeypatch.setattr("deeplake_lite.storage.array_spec.np.empty", full)
     with pytest.raises(dl.TooLargeError, match="for which there is no memory"):
         ds["x"][:2]

@@ -35,7 +35,9 @@ def test_unknown_store_options_are_refused(use, scheme, options):
     ],
 )
 def test_options_of_the_wrong_type_are_refused(use, url, options):
-    with pytest.raises(dl.OptionError, match=r"storage_options must be as .*_storage takes them"):
+    with pytest.raises(
+        dl.OptionError, match=r"storage_options must be valid arguments of .*_storage"
+    ):
         USES[use](url, storage_options=options)
 
 

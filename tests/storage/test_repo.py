@@ -19,7 +19,7 @@ from deeplake_lite.errors import (
     VersionNotFoundError,
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles
-from deeplake_lite.storage.repo import Repository, Session, local_folder, run
+from deeplake_lite.storage.repo import Repository, Session, local_folder, run, vacuums
 from deeplake_lite.storage.state import FORMAT, KEY
 
 
@@ -40,7 +40,7 @@ def test_file_is_not_a_lake(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(LakeNotFoundError, match="There is no lake"):
         dl.open(str(tmp_path / "file"))
-    with pytest.raises(ExistsError, match=r"new or empty folder; .* holds files"):
+    with pytest.raises(ExistsError, match=r"new or empty folder; .* contains files"):
         dl.create(str(tmp_path / "file"), {"x": "int32"})
 
 
@@ -56,13 +56,13 @@ def test_unknown_url_scheme_is_refused():
 
 def test_creating_over_a_lake_is_refused(tmp_path):
     dl.create(str(tmp_path / "lake"), {"x": "int32"})
-    with pytest.raises(ExistsError, match=r"holds a lake.*dl\.open"):
+    with pytest.raises(ExistsError, match=r"contains a lake.*dl\.open"):
         dl.create(str(tmp_path / "lake"), {"x": "int32"})
 
 
 def test_creating_over_other_files_is_refused_and_they_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ExistsError, match=r"new or empty folder; .* holds files"):
+    with pytest.raises(ExistsError, match=r"new or empty folder; .* contains files"):
         dl.create(str(tmp_path), {"x": "int32"})
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -115,7 +115,7 @@ def test_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
 def test_pins_preserve_a_version_for_a_while_and_expire(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     repository = Repository.open(ds.url)
-    with repository.pinned([ds.version]) as [name]:
+    with vacuums.pinned(repository, [ds.version]) as [name]:
         assert repository.tip(name) == ds.version
         assert name not in repository.branches()
     with pytest.raises(LakeError, match=name):
@@ -163,13 +163,15 @@ class Refusing:
         lambda r: r.delete_tag("t"),
         lambda r: list(r.ancestry("V")),
         lambda r: r.changed_chunks("V", "W"),
-        lambda r: r.unpin(datetime.now(UTC)),
-        lambda r: r.expire(datetime.now(UTC)),
-        lambda r: r.collect(datetime.now(UTC), dry_run=True),
+        lambda r: vacuums.unpin(r, datetime.now(UTC)),
+        lambda r: vacuums.expire(r, datetime.now(UTC)),
+        lambda r: vacuums.collect(r, datetime.now(UTC), dry_run=True),
     ],
 )
 def test_every_refusal_of_the_store_raises_our_error(tmp_path, ask):
-    with pytest.raises(StorageError, match="The store refused: no space left on device"):
+    with pytest.raises(
+        StorageError, match="A request to the store failed: no space left on device"
+    ):
         ask(Repository(str(tmp_path), Refusing()))
 
 
@@ -190,7 +192,7 @@ def test_existing_branches_and_tags_are_reported(make_lake):
         repository.create_branch("main", ds.version)
     repository.create_tag("v1", ds.version)
     repository.delete_tag("v1")
-    with pytest.raises(ExistsError, match="a tag is never free again"):
+    with pytest.raises(ExistsError, match="a tag cannot be reused"):
         repository.create_tag("v1", ds.version)
 
 
@@ -238,12 +240,12 @@ class Unreachable:
         raise KeyError(key)
 
     async def exists(self, key):
-        raise StorageError(f"The store refused: {key}.")
+        raise StorageError(f"A request to the store failed: {key}.")
 
 
 @pytest.mark.parametrize("ask", [lambda s: s.attributes(), lambda s: s.length("0/rows/id")])
 def test_unavailable_metadata_does_not_count_as_absent(make_lake, monkeypatch, ask):
     session = make_lake({"x": "int32"}).handle.repository.writer("main")
     monkeypatch.setattr(session, "_objects", Unreachable())
-    with pytest.raises(StorageError, match="refused"):
+    with pytest.raises(StorageError, match="request to the store failed"):
         run(ask(session))

@@ -70,7 +70,7 @@ def test_next_open_completes_a_killed_replacement(killed, n, column):
 def test_creating_a_lake_finds_the_one_that_was_being_replaced(killed):
     lake = killed(2)
     assert dl.exists(str(lake))
-    with pytest.raises(dl.ExistsError, match="holds a lake"):
+    with pytest.raises(dl.ExistsError, match="contains a lake"):
         make(lake, 3)
     make(lake, 3, overwrite=True)
     assert dl.open(str(lake))["x"][:].tolist() == [3]

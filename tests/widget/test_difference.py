@@ -140,7 +140,7 @@ def test_diff_is_captured_when_it_is_displayed(pair, monkeypatch):
     from IPython.display import DisplayHandle
 
     updates = []
-    with pytest.raises(dl.LakeError, match="Let a cell show it first"):
+    with pytest.raises(dl.LakeError, match="Show it in a cell first"):
         pair.w.freeze()
     monkeypatch.setattr(DisplayHandle, "update", lambda _, data, **_raw: updates.append(data))
     pair.w._displays.append(DisplayHandle())

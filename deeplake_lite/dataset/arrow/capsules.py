@@ -1,7 +1,7 @@
 """Import of other libraries' tables and columns through Arrow's C interface.
 
 Names end at a NUL in that interface, and polars exports Python objects as their addresses in
-memory. Both are refused here, before anything is lost.
+memory. Both are rejected here, before anything is lost.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def polars_column(series: Any) -> pa.ChunkedArray:
     return pa.chunked_array(series)
 
 
-def is_wrong_table(data: Any) -> bool:
-    """Tell whether an object passed for rows is a single column, or a polars LazyFrame."""
+def is_wrong_table(data: object) -> bool:
+    """Return whether an object passed for rows is a single column, or a polars LazyFrame."""
     return is_column(type(data)) or _is_lazy(data)
 
 
-def table_hint(data: Any) -> str:
+def table_hint(data: object) -> str:
     """Return a hint about what to pass in place of a wrong table.
 
     >>> import pandas as pd
@@ -78,11 +78,11 @@ def table_hint(data: Any) -> str:
     return f"Pass a column by its name: {{{brief(name)}: values}}."
 
 
-def _is_lazy(data: Any) -> bool:
+def _is_lazy(data: object) -> bool:
     return _is_polars(data) and type(data).__name__ == "LazyFrame"
 
 
-def _is_polars(values: Any) -> bool:
+def _is_polars(values: object) -> bool:
     return type(values).__module__.partition(".")[0] == "polars"
 
 
@@ -94,11 +94,11 @@ _UNREADABLE = {
     "UInt128": "integers of 128 bits, which no column can store. Cast them with "
     "series.cast(pl.UInt64), or pl.String to store their digits",
 }
-"""Polars types that cannot be imported: what their values are, and a way out."""
+"""Polars types that cannot be imported, with a description of their values and a way out."""
 
 
-def _check_polars(kind: Any, name: str | None) -> None:
-    """Refuse a polars type that Arrow does not have, also within lists and structs."""
+def _check_polars(kind: object, name: str | None) -> None:
+    """Reject a polars type that Arrow does not have, also within lists and structs."""
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(
@@ -109,7 +109,7 @@ def _check_polars(kind: Any, name: str | None) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name with a NUL: exporting one to Arrow makes polars abort the process."""
+    """Reject a name with a NUL: exporting one to Arrow makes polars abort the process."""
     if "\0" in name:
         raise InvalidValueError(
             f"names must not contain a NUL, but one is {brief(name)}. Rename the column or field."

@@ -57,7 +57,7 @@ def field_of(f: Field) -> pa.Field:
     return pa.field(f.name, kind, nullable=f.htype.nullable, metadata=metadata)
 
 
-def user_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
+def user_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
     """Return the metadata of a column or dataset as Arrow metadata."""
     return {METADATA: json.dumps(dict(metadata))} if metadata else {}
 
@@ -206,7 +206,7 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 
 
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
-    """Refuse shapes that no value of the type can have. Raises DamagedError."""
+    """Reject shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
     if (htype.axes or ())[:1] == (None,):  # its size is free, so 0 leaves fewer shapes to check
         present[:, 0] = 0

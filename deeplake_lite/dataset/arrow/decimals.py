@@ -49,7 +49,7 @@ def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
 
 
 def survives_float64(number: Decimal) -> bool:
-    """Tell whether the nearest float64, written with as many digits, is the same number.
+    """Return whether the nearest float64, written with as many digits, is the same number.
 
     >>> [survives_float64(Decimal(s)) for s in ("0.10000000000000001", "12345678901234567.5")]
     [True, False]

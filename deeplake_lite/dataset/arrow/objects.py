@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
-    """Tell whether structs are tensors, as `to_arrow` writes those with several varying axes.
+    """Return whether structs are tensors, as `to_arrow` writes those with several varying axes.
 
     The type `of` decides: the one in the field's metadata, or the type of the column that takes the
     values. If it is not a type of arrays, the structs are objects, whatever their field names.
@@ -46,7 +46,7 @@ def item_of(of: Htype | None) -> Htype | None:
     return of.layout.item if of is not None and isinstance(of.layout, Nested) else None
 
 
-def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[object]:
     """Return arrays from structs of data and shape; a struct that does not fit stays a dict.
 
     No type of arrays takes a dict, so the type's error names its row.
@@ -60,7 +60,7 @@ def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return [_tensor(item) if item.is_valid else None for item in column]
 
 
-def _tensor(item: pa.StructScalar) -> Any:
+def _tensor(item: pa.StructScalar) -> object:
     data, shape = item["data"], item["shape"]
     if not (data.is_valid and shape.is_valid):
         return None
@@ -72,13 +72,13 @@ def _tensor(item: pa.StructScalar) -> Any:
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
         return python_value(item)
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
-    if numbers.null_count and flat.dtype.kind in "mM":  # None is refused, NaT would be taken
+    if numbers.null_count and flat.dtype.kind in "mM":  # the type rejects None, but not NaT
         flat = np.array([None if np.isnat(time) else time for time in flat], object)
     return flat.reshape(sizes)
 
 
 def _fits(sizes: list[int | None], count: int) -> bool:
-    """Tell whether an array of a shape has `count` numbers."""
+    """Return whether an array of a shape has `count` numbers."""
     whole = [size for size in sizes if size is not None and size >= 0]
     return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
 
@@ -89,7 +89,7 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     Raises
     ------
     InvalidValueError
-        For a map with a duplicate key and for JSON that does not parse, with the row. For a struct
+        For a map with a duplicate key and for invalid JSON, with the row. For a struct
         with two fields of the same name.
 
     Examples
@@ -109,7 +109,7 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _has_objects(kind: pa.DataType) -> bool:
-    """Tell whether a type contains maps or JSON, which Arrow returns as pairs and as strings."""
+    """Return whether a type contains maps or JSON, which Arrow returns as pairs and as strings."""
     if isinstance(kind, pa.JsonType):
         return True
     if isinstance(kind, pa.BaseExtensionType):
@@ -121,7 +121,7 @@ def _has_objects(kind: pa.DataType) -> bool:
     return kinds.is_struct(kind) and any(_has_objects(f.type) for f in kind)
 
 
-def _with_objects(value: Any, kind: pa.DataType) -> Any:
+def _with_objects(value: Any, kind: pa.DataType) -> object:
     """Return a value of an Arrow type with its maps as dicts and its JSON parsed."""
     if value is None or not _has_objects(kind):
         return value
@@ -136,17 +136,17 @@ def _with_objects(value: Any, kind: pa.DataType) -> Any:
     return [_with_objects(item, kind.value_type) for item in value]
 
 
-def _parse_json(text: str) -> Any:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(
-            f"must be JSON, but {brief(text)} does not parse: {error}. To store it as a string, "
+            f"must be JSON, but {brief(text)} cannot be parsed: {error}. To store it as a string, "
             "cast the column: column.cast(pa.string())."
         ) from error
 
 
-def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _dict(pairs: list[tuple[object, object]]) -> dict[object, object]:
     keys = [key for key, _ in pairs]
     if any(isinstance(key, dict | list) for key in keys):
         rule = "the keys of a map must be strings or numbers"

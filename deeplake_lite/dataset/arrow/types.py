@@ -31,7 +31,7 @@ def dtype_of(kind: pa.DataType) -> str | None:
 
 
 def has_fractions(kind: pa.DataType) -> bool:
-    """Tell whether a type is a decimal with fractional digits, or a list of such decimals.
+    """Return whether a type is a decimal with fractional digits, or a list of such decimals.
 
     >>> has_fractions(pa.list_(pa.decimal128(10, 2))), has_fractions(pa.decimal128(20, 0))
     (True, False)
@@ -90,14 +90,14 @@ def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a type is a string, in any layout."""
+    """Return whether a type is a string, in any layout."""
     return any(
         test(kind) for test in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
     )
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Tell whether a type is binary, in any layout."""
+    """Return whether a type is binary, in any layout."""
     tests = (
         kinds.is_binary,
         kinds.is_large_binary,
@@ -108,6 +108,6 @@ def is_bytes(kind: pa.DataType) -> bool:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Tell whether a type is a list, in any layout."""
+    """Return whether a type is a list, in any layout."""
     tests = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list, kinds.is_list_view)
     return any(test(kind) for test in (*tests, kinds.is_large_list_view))

@@ -74,7 +74,7 @@ def _expand(array: pa.Array) -> pa.Array:
 
 
 def _take(values: pa.Array, indices: pa.Array) -> pa.Array:
-    """Return the values at `indices`. Arrow cannot take from views, so these are cast first.
+    """Return the values at `indices`. Arrow cannot index its view types, so these are cast first.
 
     >>> _take(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
     ['b', None]
@@ -100,7 +100,7 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
-def _values(array: pa.Array, of: Htype | None) -> Any:
+def _values(array: pa.Array, of: Htype | None) -> object:
     kind = array.type
     if isinstance(kind, pa.FixedShapeTensorType):
         return _tensors(array)
@@ -133,7 +133,7 @@ def _taken_dtype(of: Htype | None) -> str:
     return of.value_dtype
 
 
-def _lists(array: pa.Array, of: Htype | None) -> Any:
+def _lists(array: pa.Array, of: Htype | None) -> object:
     """Return lists in the form that a type takes: arrays, items of a sequence, or objects."""
     is_array = of is not None and of.is_array
     if is_array and kinds.is_fixed_size_list(array.type) and not array.null_count:
@@ -147,12 +147,12 @@ def _lists(array: pa.Array, of: Htype | None) -> Any:
 
 
 def _has_tensors(kind: pa.DataType) -> bool:
-    """Tell whether the innermost items of nested lists are fixed-shape tensors."""
+    """Return whether the innermost items of nested lists are fixed-shape tensors."""
     inner = unwrapped(kind.value_type)
     return isinstance(inner, pa.FixedShapeTensorType) or (is_list(inner) and _has_tensors(inner))
 
 
-def _tensors(array: pa.ExtensionArray) -> Any:
+def _tensors(array: pa.ExtensionArray) -> object:
     """Return fixed-shape tensors as an array; as a list with None for nulls if there are any."""
     kind, storage = array.type, array.storage
     if not storage.null_count:
@@ -161,7 +161,7 @@ def _tensors(array: pa.ExtensionArray) -> Any:
     return [None if row is None else _to_logical_order(row, kind)[0] for row in rows]
 
 
-def _to_logical_order(flat: Any, kind: pa.FixedShapeTensorType) -> Any:
+def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
     """Return the numbers of tensors, (n, *shape), with the permutation of their axes undone.
 
     >>> kind = pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0])
@@ -173,7 +173,7 @@ def _to_logical_order(flat: Any, kind: pa.FixedShapeTensorType) -> Any:
     return stored.transpose(0, *(axis + 1 for axis in axes))
 
 
-def _decimals(array: pa.Array, of: Htype | None) -> Any:
+def _decimals(array: pa.Array, of: Htype | None) -> object:
     """Return decimals in the form that a type takes: as strings of digits for a type of strings.
 
     A number that an integer type cannot hold stays a decimal, so that the type's error names its
@@ -207,7 +207,7 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
     return np.ma.MaskedArray(filled, mask)
 
 
-def _array(item: pa.Array) -> Any:
+def _array(item: pa.Array) -> object:
     """Return one list of numbers; a null in it becomes NaN, or None if the dtype has no NaN."""
     dtype = dtype_of(item.type)
     values = arrow_values(item, Array(dtype or "float64", (None,)))
@@ -228,19 +228,19 @@ def _block(array: pa.Array) -> Any:
     return np.reshape(np.asarray(_array(flat), object if flat.null_count else None), shape)
 
 
-def _items(array: pa.Array) -> Iterable[Any]:
+def _items(array: pa.Array) -> Iterable[object]:
     """Yield the items of each list as an Arrow array, and None for a null list."""
     return (item.values if item.is_valid else None for item in array)
 
 
-def _file(item: Any) -> Any:
+def _file(item: object) -> object:
     """Return the bytes or path from a struct of both, the form in which Hugging Face has images."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item
 
 
-def complex_of(values: Any, dtype: np.dtype[Any]) -> Any:
+def complex_of(values: Any, dtype: np.dtype[Any]) -> object:
     """Return complex numbers, or arrays of them, from the pairs of floats that `to_arrow` writes.
 
     >>> complex_of([[1.0, 2.0], None], np.dtype("complex64"))
@@ -249,7 +249,7 @@ def complex_of(values: Any, dtype: np.dtype[Any]) -> Any:
     return [None if v is None else _complex(v, dtype) for v in values]
 
 
-def _complex(value: Any, dtype: np.dtype[Any]) -> Any:
+def _complex(value: object, dtype: np.dtype[Any]) -> object:
     pairs = np.asarray(value)
     if pairs.dtype.kind not in "iuf":
         return value

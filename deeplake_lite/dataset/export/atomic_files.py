@@ -47,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         if target.exists() and not target.is_file():  # a device or pipe cannot be replaced
             yield target
             return
-        # Renaming is atomic only within a file system, so the draft lies in the same folder.
+        # Renaming is atomic only within a file system, so the draft is in the same folder.
         draft = target.with_name(f".{token_hex(8)}.part")
         try:
             yield draft
@@ -82,7 +82,7 @@ Free some space, or choose another place.
 
 
 def _check_target(path: Path) -> None:
-    """Refuse a path that is a folder, or whose folder does not exist. Raises StorageError."""
+    """Reject a path that is a folder, or whose folder does not exist. Raises StorageError."""
     if path.is_dir():
         raise StorageError(f"{str(path)!r} is a folder. Add the name of the file to write.")
     if not path.parent.is_dir():

@@ -108,7 +108,7 @@ class _Files:
     digits: int
     """Number of digits of row numbers in file names."""
 
-    def cell(self, row: int, f: Field, value: Any) -> Any:
+    def cell(self, row: int, f: Field, value: Any) -> object:
         """Return the cell of the table for a value; write a file if it does not fit there."""
         if value is None or fits_table(f.htype):
             return table_cell(value, f.htype)
@@ -191,7 +191,7 @@ def _choose_image(view: View, image: str | None) -> Field:
         return images[0]
     if not candidates:
         raise SchemaError(
-            "A folder is written from one column of files, but no column holds files. Write a "
+            "A folder is written from one column of files, but no column has files. Write a "
             "table instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or "
             "parquet."
         )
@@ -225,5 +225,5 @@ def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, 
 
 
 def _names_folders(htype: Htype) -> bool:
-    """Tell whether folders can be named after the values of a type."""
+    """Return whether folders can be named after the values of a type."""
     return htype.sql in ("class", "text") or htype.scalar is not None

@@ -20,7 +20,7 @@ _LONGEST = 100  # bytes of a folder's name
 
 
 class Folders:
-    """A folder for each value, such as a class, created on first use. Null has the root itself.
+    """A folder for each value, such as a class, created on first use. Nulls share the root.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 
-def column_of(htype: Htype, cells: Cells) -> Any:
+def column_of(htype: Htype, cells: Cells) -> object:
     """Return cells as an array that pandas takes for a column without conversion.
 
     >>> from deeplake_lite.htypes import Scalar
@@ -47,7 +47,7 @@ def column_of(htype: Htype, cells: Cells) -> Any:
     return objects
 
 
-def _scalars(htype: Htype, cells: DenseCells) -> Any:
+def _scalars(htype: Htype, cells: DenseCells) -> object:
     values = common_times(htype.decode(cells.values, ()))
     null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
     if (classes := htype.classes) is not None and classes.names:
@@ -56,7 +56,7 @@ def _scalars(htype: Htype, cells: DenseCells) -> Any:
     return _nullable(values, null) if htype.nullable else values
 
 
-def _nullable(values: NDArray[Any], null: NDArray[np.bool_]) -> Any:
+def _nullable(values: NDArray[Any], null: NDArray[np.bool_]) -> object:
     """Return numbers in a dtype that allows nulls, even if there are none."""
     match values.dtype.kind:
         case "b":

@@ -66,7 +66,7 @@ def read_all(view: View, label: str) -> dict[str, Cells]:
 
 
 def is_file(htype: Htype) -> bool:
-    """Tell whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
+    """Return whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
 
     >>> from deeplake_lite.htypes import Image
     >>> is_file(Image("jpeg")), is_file(Image("zstd"))
@@ -75,7 +75,7 @@ def is_file(htype: Htype) -> bool:
     return isinstance(htype.layout, Ragged) and htype.layout.dtype == "bytes"
 
 
-def values_of(htype: Htype, cells: Cells) -> list[Any]:
+def values_of(htype: Htype, cells: Cells) -> list[object]:
     """Return one object per cell, with None for nulls, bytes for files and names for classes.
 
     >>> from deeplake_lite.htypes import ClassLabel
@@ -93,7 +93,7 @@ def values_of(htype: Htype, cells: Cells) -> list[Any]:
     return [bytes(b) if v else None for b, v in zip(cells.buffers, valid, strict=True)]
 
 
-def _split(items: list[Any], cells: NestedCells) -> list[Any]:
+def _split(items: list[object], cells: NestedCells) -> list[Any]:
     ends = np.cumsum(cells.counts).tolist()
     lists = [items[a:b] for a, b in zip([0, *ends], ends, strict=False)]
     if cells.valid is None:

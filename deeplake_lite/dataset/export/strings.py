@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Tell whether a table can hold the values of a type: any but files, pixels and arrays.
+    """Return whether a table can hold the values of a type: any but files, pixels and arrays.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -26,7 +26,7 @@ def fits_table(htype: Htype) -> bool:
     return not is_file(htype) and htype.pixels is None and not htype.is_array
 
 
-def table_cell(value: Any, htype: Htype | None = None) -> Any:
+def table_cell(value: object, htype: Htype | None = None) -> object:
     """Return the cell of a table for a value: a number, a string, or None for null.
 
     Arrays and lists become JSON.
@@ -43,7 +43,7 @@ def table_cell(value: Any, htype: Htype | None = None) -> Any:
     return plain(value)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any) -> object:
     """Return a value of a JSON type; times become ISO 8601, durations counts of their unit.
 
     >>> plain(np.datetime64("2026-01-02")), plain(np.timedelta64(5, "M")), plain(np.complex64(1j))
@@ -65,7 +65,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _numbers(values: np.ndarray[Any, Any]) -> Any:
+def _numbers(values: np.ndarray[Any, Any]) -> object:
     """Return an array as nested lists."""
     if values.dtype.kind == "f":
         return values.astype("U").astype(np.float64).tolist()  # by way of strings, as in `plain`

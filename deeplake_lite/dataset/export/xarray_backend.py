@@ -71,7 +71,7 @@ class LakeBackend(BackendEntrypoint):
         drop_variables: str | Iterable[str] | None = None,
         version: str | datetime | None = None,
         branch: str = "main",
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> xr.Dataset:
         """Open a lake, or a view of one.
 
@@ -99,8 +99,8 @@ class LakeBackend(BackendEntrypoint):
         return lazy_dataset(view, dropped)
 
     @override
-    def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Tell whether an object is a view, or the URL or path of a lake by its looks."""
+    def guess_can_open(self, filename_or_obj: object) -> bool:
+        """Return whether an object is a view, or the URL or path of a lake by its looks."""
         if isinstance(filename_or_obj, View):
             return True
         if not isinstance(filename_or_obj, str | os.PathLike):
@@ -140,7 +140,7 @@ class LakeArray(BackendArray):
         support = indexing.IndexingSupport.OUTER
         return indexing.explicit_indexing_adapter(whole, self.shape, support, self._take)
 
-    def _take(self, key: tuple[Any, ...]) -> Any:
+    def _take(self, key: tuple[Any, ...]) -> object:
         """Read the rows of an outer index, then index the other axes one by one."""
         rows = np.arange(self.shape[0])[key[0]]
         values = self._read(np.atleast_1d(rows))
@@ -149,7 +149,7 @@ class LakeArray(BackendArray):
         return values if np.ndim(rows) else values[0]
 
 
-def _forward_if_empty(part: Any, size: int) -> Any:
+def _forward_if_empty(part: object, size: int) -> object:
     """Return an empty slice with a step of 1, because xarray 2026.9 fails on ``[0:0:-1]``."""
     if isinstance(part, slice) and not len(range(*part.indices(size))):
         return slice(0, 0, 1)
@@ -189,13 +189,13 @@ def _variable(view: View, f: Field, row: str, names: set[str]) -> xr.Variable:
     return xr.Variable((row, *axes), indexing.LazilyIndexedArray(array), _attributes(f))
 
 
-def _attributes(f: Field) -> dict[str, Any]:
+def _attributes(f: Field) -> dict[str, object]:
     """Return the attributes of a variable: the column's metadata, htype and class names.
 
     Class names follow the CF conventions for flags, see section 3.5 of
     https://cfconventions.org/cf-conventions/cf-conventions.html.
     """
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         key: value if isinstance(value, str | int | float) else json.dumps(value)
         for key, value in f.metadata.items()
     }
@@ -206,7 +206,7 @@ def _attributes(f: Field) -> dict[str, Any]:
     return attributes
 
 
-def _filled(f: Field, cells: Any) -> NDArray[Any]:
+def _filled(f: Field, cells: object) -> NDArray[Any]:
     """Return values with nulls filled the way xarray marks them: NaN, NaT, and -1 for classes."""
     assert isinstance(cells, DenseCells)
     values = common_times(f.htype.decode(cells.values, ()))
@@ -220,7 +220,7 @@ def _filled(f: Field, cells: Any) -> NDArray[Any]:
 
 
 def _check_exact(f: Field, values: NDArray[Any]) -> None:
-    """Refuse integers that would be rounded, because columns with nulls become floats."""
+    """Reject integers that would be rounded, because columns with nulls become floats."""
     is_class = f.htype.classes is not None
     if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return
@@ -242,7 +242,7 @@ def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
 
 
-def _null(f: Field, dtype: np.dtype[Any]) -> Any:
+def _null(f: Field, dtype: np.dtype[Any]) -> object:
     if f.htype.classes is not None:
         return -1
     return np.array("NaT", dtype) if dtype.kind in "mM" else np.nan

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.column import Column
     from deeplake_lite.htypes import ClassLabel, arrow_scalars
+    from deeplake_lite.htypes.cells import Values
 else:
     arrow_scalars = LazyModule("deeplake_lite.htypes.arrow_scalars")
 
@@ -55,7 +56,7 @@ class _Other:
 
 
 def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
-    """Tell which values equal `other`, (n,) bool. None equals null, and nothing else does.
+    """Return which values equal `other`, (n,) bool. None equals null, and nothing else does.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Tell for which values `test` holds with `other`, (n,) bool; it never holds for nulls.
+    """Return for which values `test` holds with `other`, (n,) bool; it never holds for nulls.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ _MIRRORED = {
 """The operator that means the same with the sides exchanged, by operator."""
 
 
-def _rank(side: Any) -> int:
+def _rank(side: object) -> int:
     """Return the rank of one side; the column of the higher rank decides how both are compared.
 
     Columns of JSON, times and classes can be compared with values of other types, but the types of
@@ -167,8 +168,8 @@ def _rank(side: Any) -> int:
     return next((len(ranks) - at for at, holds in enumerate(ranks) if holds), 0)
 
 
-def _are_unordered(a: Any, b: Any) -> bool:
-    """Tell whether two JSON values have no order, such as true and 1, or two lists.
+def _are_unordered(a: object, b: object) -> bool:
+    """Return whether two JSON values have no order, such as true and 1, or two lists.
 
     >>> _are_unordered(1, 2.5), _are_unordered(True, 1), _are_unordered([1], [2])
     (False, True, True)
@@ -179,7 +180,7 @@ def _are_unordered(a: Any, b: Any) -> bool:
     return len(kinds) > 1 or None in kinds
 
 
-def _kind_in_json(value: Any) -> type | None:
+def _kind_in_json(value: object) -> type | None:
     """Return the kind of a JSON value, if values of that kind have an order, or None.
 
     Booleans come first, because Python's ``bool`` is a subclass of ``int``.
@@ -188,14 +189,14 @@ def _kind_in_json(value: Any) -> type | None:
     return next((kind for types, kind in kinds if isinstance(value, types)), None)
 
 
-def _as_python(value: Any) -> Any:
+def _as_python(value: Any) -> object:
     """Return a NumPy number as a Python number, which compares exactly; others unchanged."""
     is_number = isinstance(value, np.number | np.bool_) and not isinstance(value, np.timedelta64)
     return value.item() if is_number else value
 
 
-def _has_other_names(classes: ClassLabel, other: Any) -> bool:
-    """Tell whether `other` is a column of strings or of other classes, to be compared by name."""
+def _has_other_names(classes: ClassLabel, other: object) -> bool:
+    """Return whether `other` is a column of strings or of other classes, to be compared by name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -204,12 +205,12 @@ def _has_other_names(classes: ClassLabel, other: Any) -> bool:
     return htype.sql == "text"
 
 
-def _names_of(column: Column) -> list[Any]:
+def _names_of(column: Column) -> Values:
     values = _listed(column[:])
     return values if column.htype.classes is None else column.htype.named(values)
 
 
-def _unordered(column: Column, other: Any) -> InvalidValueError:
+def _unordered(column: Column, other: object) -> InvalidValueError:
     return InvalidValueError(
         f"Column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
         f"than {brief(other)}. Use ==, or compare with numbers, strings or times like those in the "
@@ -220,7 +221,7 @@ def _unordered(column: Column, other: Any) -> InvalidValueError:
 # ---- the other side
 
 
-def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _Other:
+def _other_side(column: Column, values: object, other: object, *, unknown: bool) -> _Other:
     """Return the other side in the column's form. Raises InvalidValueError."""
     other, source = _as_values(other)
     if isinstance(htype := getattr(source, "htype", None), Htype):
@@ -242,7 +243,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
         raise error.at(column=column.name) from None
 
 
-def _named(htype: Htype, values: list[Any], column: Column) -> Any:
+def _named(htype: Htype, values: list[object], column: Column) -> object:
     """Return values of another column, with its classes in the form that `column` compares with.
 
     Raises
@@ -272,7 +273,7 @@ def _check_rows(column: Column, values: Any, other: Any) -> None:
         )
 
 
-def _as_values(other: Any) -> tuple[Any, Any]:
+def _as_values(other: Any) -> tuple[object, object]:
     """Return the values of `other`, and `other` itself if it is a Column, Series or Arrow array."""
     if hasattr(other, "to_pylist"):
         return arrow_scalars.python_values(other), other
@@ -288,8 +289,8 @@ def _as_values(other: Any) -> tuple[Any, Any]:
     return (other[()] if isinstance(other, np.ndarray) and not other.ndim else other), None
 
 
-def _is_per_row(column: Column, values: Any, other: Any) -> bool:
-    """Tell whether `other` has one value per row."""
+def _is_per_row(column: Column, values: object, other: object) -> bool:
+    """Return whether `other` has one value per row."""
     if not isinstance(other, list | tuple | np.ndarray):
         return False
     if column.htype.sql == "json":  # a list may be a single JSON value
@@ -341,7 +342,7 @@ def _depth(value: Any) -> int:
     return 0
 
 
-def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
+def _in_form(column: Column, values: object, other: Any, *, unknown: bool) -> object:
     """Return class names as numbers, and strings as times. Raises InvalidValueError."""
     classes = (column.htype.item or column.htype).classes
     if classes is not None:
@@ -355,7 +356,7 @@ def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     return nearest(other, values.dtype) if isinstance(values, np.ndarray) else other
 
 
-def _refuse_boolean(classes: ClassLabel, value: Any) -> None:
+def _refuse_boolean(classes: ClassLabel, value: object) -> None:
     raise InvalidValueError(
         f"must be compared with names or numbers of its {len(classes.names)} classes, but it is "
         f"compared with {value}, a boolean. Pass the name or the number."
@@ -368,7 +369,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
     return classes.index(name)
 
 
-def _mapped(value: Any, kind: type | UnionType, change: Callable[[Any], Any]) -> Any:
+def _mapped(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
     """Return a value, or nested lists of values, with all values of a kind changed."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
@@ -400,7 +401,7 @@ def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | Non
     return np.asarray(np.where(nulls | missing, nulls & missing, same), bool)
 
 
-def _block(value: Any) -> Any:
+def _block(value: object) -> Any:
     """Return a list as an array, with None masked; a list that has no array form, unchanged."""
     if isinstance(value, list | tuple):
         missing = [item is None for item in value]
@@ -423,7 +424,7 @@ def _block(value: Any) -> Any:
 
 
 def _nulls(values: Any) -> NDArray[np.bool_]:
-    """Tell which values are null, (n,) bool."""
+    """Return which values are null, (n,) bool."""
     if isinstance(values, np.ndarray):
         nulls = np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim)))
         return np.asarray(nulls | np.isnat(values) if values.dtype.kind in "mM" else nulls, bool)
@@ -438,7 +439,7 @@ def _listed(values: Any) -> list[Any]:
     return list(values)
 
 
-def _canonical(value: Any) -> str | None:
+def _canonical(value: object) -> str | None:
     """Return the string that equal JSON values share; None for null, "" for anything but JSON.
 
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
@@ -450,8 +451,8 @@ def _canonical(value: Any) -> str | None:
         return ""
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Tell whether two values are equal; lists are equal if their items are."""
+def _same(a: object, b: object) -> bool:
+    """Return whether two values are equal; lists are equal if their items are."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):

@@ -53,7 +53,7 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     return a, b
 
 
-def nearest(value: Any, dtype: np.dtype[Any]) -> Any:
+def nearest(value: object, dtype: np.dtype[Any]) -> object:
     """Round a number with a fraction to a dtype of floats; return anything else as it is.
 
     It stands for the nearest number that a column of that dtype can hold, as in queries, where
@@ -69,14 +69,14 @@ def nearest(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _reaches(numbers: NDArray[Any]) -> bool:
-    """Tell whether any number is so large that float64 may round the integers next to it."""
+    """Return whether any number is so large that float64 may round the integers next to it."""
     if numbers.dtype.itemsize <= 2:  # 16 bits are too few, and LARGE does not fit their dtype
         return False
     return bool(np.any((numbers >= LARGE) | (numbers <= -LARGE)))
 
 
 def holds_large_integers(values: NDArray[Any]) -> bool:
-    """Tell whether any object in the array is a Python integer that float64 may round.
+    """Return whether any object in the array is a Python integer that float64 may round.
 
     >>> holds_large_integers(np.array([0.5, 2**53 + 1], object))
     True

@@ -11,11 +11,13 @@ from deeplake_lite.errors import InvalidValueError, RowIndexError
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 
 if TYPE_CHECKING:
+    from typing import SupportsIndex, TypeGuard
+
     from numpy.typing import NDArray
 
 
-def is_position(index: Any) -> bool:
-    """Tell whether an index selects a single row: an integer of Python, NumPy, PyTorch or JAX.
+def is_position(index: Any) -> TypeGuard[SupportsIndex]:
+    """Return whether an index selects a single row: an integer of Python, NumPy, PyTorch or JAX.
 
     >>> is_position(3), is_position(np.int64(3)), is_position(np.array(3))
     (True, True, True)
@@ -44,7 +46,7 @@ def one_position(index: int, length: int) -> int:
     return index % length
 
 
-def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
+def in_brackets(index: object, length: int) -> NDArray[np.int64]:
     """Return the positions that an index in brackets selects; ``...`` selects all rows.
 
     Raises
@@ -66,7 +68,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     return many_positions(slice(None) if index is Ellipsis else index, length)
 
 
-def many_positions(index: Any, length: int) -> NDArray[np.int64]:
+def many_positions(index: object, length: int) -> NDArray[np.int64]:
     """Return the positions, (n,) int64, that a slice, list of integers or boolean mask selects.
 
     Raises
@@ -88,6 +90,7 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     if isinstance(index, range):
         return many_positions(np.array(index), length)
     array = np.ma.asarray(index) if np.ma.isMaskedArray(index) else _array(index)
+    # Masks come before the check of nulls: a null in a mask selects nothing.
     if array.ndim == 1 and array.dtype == bool:
         if len(array) != length:
             raise RowIndexError(
@@ -113,7 +116,7 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     return np.where(array < 0, array + length, array)
 
 
-def _array(values: Any) -> NDArray[Any]:
+def _array(values: object) -> NDArray[Any]:
     """Return values as an array; an empty array of objects if they have no array form."""
     try:
         return np.asarray(values)
@@ -132,7 +135,7 @@ def _ends(index: slice, length: int) -> tuple[int, int, int]:
         ) from error
 
 
-def as_ids(ids: Any) -> NDArray[np.int64]:
+def as_ids(ids: object) -> NDArray[np.int64]:
     """Return row ids, (n,) int64, from an array, a tensor, a list of integers or one integer.
 
     Raises

@@ -80,7 +80,7 @@ def read_blocks(
     return {f.name: cells[f.id] for f in fields}
 
 
-def read_value(view: View, f: Field, position: int) -> Any:
+def read_value(view: View, f: Field, position: int) -> object:
     """Return the value of one row, by position. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> Any:
@@ -89,7 +89,7 @@ def read_value(view: View, f: Field, position: int) -> Any:
     return _name_damage(view, [f], np.array([position]), read)
 
 
-def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, Any]:
+def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, object]:
     """Return the values of one row by name. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, An
     return _name_damage(view, fields, np.array([position]), read)
 
 
-def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
+def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, object]]:
     """Yield the rows as dicts, with None for nulls; read block by block.
 
     Raises the same errors as `read_cells`.
@@ -121,7 +121,7 @@ def read_values(
     Raises the same errors as `read_cells`.
     """
 
-    def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
+    def read(columns: Sequence[Field], at: Positions) -> dict[str, object]:
         cells, allow = _stored(view, columns, at), view.rows.lake.allow
         return {
             f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in columns
@@ -156,7 +156,7 @@ def _name_damage[T](
 def _first_damaged(
     fields: Sequence[Field],
     positions: Positions,
-    read: Callable[[Sequence[Field], Positions], Any],
+    read: Callable[[Sequence[Field], Positions], object],
 ) -> tuple[str, int | None]:
     """Return the column and the row of the first cell that cannot be read, by bisection.
 
@@ -174,7 +174,7 @@ def _first_damaged(
 
 
 def _is_readable(
-    read: Callable[[Sequence[Field], Positions], Any], f: Field, positions: Positions
+    read: Callable[[Sequence[Field], Positions], object], f: Field, positions: Positions
 ) -> bool:
     try:
         read([f], positions)

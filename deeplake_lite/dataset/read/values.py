@@ -71,7 +71,7 @@ def decode_block(
             return _decode_nested(htype, cells, allow, follow=follow)
 
 
-def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
+def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> object:
     """Return the value of a block of one cell, or None if it is null."""
     if cells.valid is not None and not cells.valid[0]:
         return None
@@ -81,7 +81,7 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
     return decode_block(htype, cells, allow)[0]
 
 
-def images_of(htype: Htype, cells: Cells) -> list[Any]:
+def images_of(htype: Htype, cells: Cells) -> list[object]:
     """Return images for a column of another mode: their files or pixels, and None for nulls."""
     assert isinstance(cells, RaggedCells)
     if cast("Ragged", htype.layout).dtype != "bytes":  # pixels are stored, not files
@@ -92,7 +92,7 @@ def images_of(htype: Htype, cells: Cells) -> list[Any]:
 
 def decode_row(
     htypes: Mapping[str, Htype], cells: Mapping[str, Cells], allow: tuple[str, ...] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the values of one row by name; large samples are decoded in parallel."""
     jobs = {name: partial(decode_one, h, cells[name], allow) for name, h in htypes.items()}
     large = [name for name, column in cells.items() if _is_large(column)]
@@ -102,7 +102,7 @@ def decode_row(
 
 
 def _is_large(cells: Cells) -> bool:
-    """Tell whether a cell is so large that decoding it in a thread of its own pays."""
+    """Return whether a cell is so large that decoding it in a thread of its own pays."""
     return isinstance(cells, RaggedCells) and memoryview(cells.buffers[0]).nbytes > LARGE_BYTES
 
 
@@ -116,7 +116,7 @@ def items_of(htype: Htype) -> Htype | None:
     return htype.item if htype.classes is None else None
 
 
-def freeze(values: Any) -> None:
+def freeze(values: object) -> None:
     """Make an array and its mask read-only before it is shared; leave any other value alone.
 
     >>> array = np.arange(3)
@@ -146,7 +146,7 @@ def owned[T](values: T) -> T:
     return values if values.flags.writeable and has_own_mask else cast("T", values.copy())
 
 
-def with_none(values: NDArray[Any] | list[Any]) -> Sequence[Any] | NDArray[Any]:
+def with_none(values: NDArray[Any] | list[object]) -> Sequence[Any] | NDArray[Any]:
     """Return values for iteration, with None for the nulls of a masked array.
 
     >>> with_none(np.ma.MaskedArray([1, 2], [False, True]))
@@ -165,7 +165,7 @@ def _masked(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> NDArray[An
     return np.ma.MaskedArray(values, mask)
 
 
-def _decode_ragged(htype: Htype, cells: RaggedCells) -> list[Any]:
+def _decode_ragged(htype: Htype, cells: RaggedCells) -> list[object]:
     shapes = map(_shape, cells.shapes.tolist())
     jobs = list(zip(cells.buffers, shapes, strict=True))
     valid = [True] * len(jobs) if cells.valid is None else cells.valid.tolist()
@@ -178,8 +178,8 @@ def _decode_ragged(htype: Htype, cells: RaggedCells) -> list[Any]:
 
 
 def _decode_in_threads(
-    decode: Callable[..., Any], jobs: list[tuple[Any, tuple[int, ...]]]
-) -> list[Any]:
+    decode: Callable[..., object], jobs: list[tuple[Any, tuple[int, ...]]]
+) -> list[object]:
     pool = decode_pool()
     # Four parts per thread, so that no thread waits long for one with larger samples.
     size = -(-len(jobs) // (4 * pool.threads))
@@ -190,7 +190,7 @@ def _decode_in_threads(
 
 def _decode_nested(
     htype: Htype, cells: NestedCells, allow: tuple[str, ...], *, follow: bool
-) -> list[Any]:
+) -> list[object]:
     item = cast("Nested", htype.layout).item
     items = with_none(decode_block(item, cells.items, allow, follow=follow))
     ends = np.cumsum(cells.counts).tolist()

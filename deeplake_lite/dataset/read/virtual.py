@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.storage.array_spec import Index
 
 type Rows = NDArray[np.int64]
 
@@ -85,7 +86,7 @@ class TakenColumn:
         ]
         if not missing.any():
             return cells
-        # One null cell after the others stands for every missing row.
+        # All missing rows read the same null cell, which is appended to the others.
         null = self.htype.encode([None])
         at = np.full(len(rows), len(present))
         at[~missing] = np.arange(len(present))
@@ -164,7 +165,7 @@ class VirtualTable:
         fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
         self.schema = Schema(tuple(fields))
         self.snapshot_id, self.uncommitted = version, uncommitted
-        self.metadata: dict[str, Any] = {}
+        self.metadata: dict[str, object] = {}
         """Metadata of the dataset; a derived view has none."""
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
@@ -214,7 +215,7 @@ class VirtualTable:
         assert isinstance(cells, RaggedCells), "only ragged columns are bytes"
         return FlatCells.of(cells)
 
-    def part(self, column: str, slots: Rows, index: tuple[Any, ...]) -> None:  # noqa: ARG002
+    def part(self, column: str, slots: Rows, index: Index) -> None:  # noqa: ARG002
         """Return None, because computed cells have no stored bytes that could be read in part."""
         return
 
@@ -263,7 +264,7 @@ class VirtualTable:
         return sizes_of(self.read([column], slots)[column])
 
     def valid(self, column: str, slots: Rows) -> NDArray[np.bool_] | None:
-        """Tell which cells are not null, (n,) bool; None if none is."""
+        """Return which cells are not null, (n,) bool; None if none is."""
         return self.read([column], slots)[column].valid
 
     def nbytes(self, column: str, slots: Rows) -> int:
@@ -298,7 +299,7 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
             return np.asarray(ends[at] - ends[at - counts], np.int64)
 
 
-def source_of(view: View, f: Field) -> tuple[Any, str]:
+def source_of(view: View, f: Field) -> tuple[object, str]:
     """Return the table from which a column's values are taken, and the column's id there."""
     table: Any = view.rows.table
     while isinstance(table, VirtualTable):
@@ -310,7 +311,7 @@ def source_of(view: View, f: Field) -> tuple[Any, str]:
 
 
 def is_computed(view: View, f: Field) -> bool:
-    """Tell whether the rows of a column are computed each time they are read."""
+    """Return whether the rows of a column are computed each time they are read."""
     table = view.rows.table
     return isinstance(table, VirtualTable) and table.column(f.id).computed
 

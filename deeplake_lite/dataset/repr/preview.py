@@ -17,7 +17,7 @@ from deeplake_lite.dataset.repr.html import Tally
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.scalar import is_time
-from deeplake_lite.storage.arrays import INDEX_ROWS
+from deeplake_lite.storage.array_spec import INDEX_ROWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +97,7 @@ def _preview_cells(htype: Htype, cells: Cells) -> list[Content]:
     return [htype.preview_stored(data, shape) if v else None for data, shape, v in stored]
 
 
-def _preview_value(htype: Htype, value: Any) -> Content:
+def _preview_value(htype: Htype, value: object) -> Content:
     """Return the preview of a value, without dtype and shape, which the table of columns shows."""
     if isinstance(value, np.floating | np.datetime64):
         return _short(value)
@@ -169,7 +169,7 @@ def summarize(
 
 
 def _is_ordered(htype: Htype) -> bool:
-    """Tell whether a column holds one number, boolean or time per row; classes do not count."""
+    """Return whether a column holds one number, boolean or time per row; classes do not count."""
     layout = htype.layout
     if htype.classes is not None or not isinstance(layout, Dense) or layout.shape:
         return False
@@ -207,14 +207,14 @@ def _is_time(htype: Htype) -> bool:
     return is_time(htype.value_dtype)
 
 
-def _format(htype: Htype, number: Any) -> str:
+def _format(htype: Htype, number: object) -> str:
     """Format a stored number as the value that it decodes to."""
     if isinstance(number, np.floating):
         return _short(number)
     return _short(htype.decode(np.asarray(number)[None], ())[0])
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """Format a value with a few digits, and a time at midnight as a date.
 
     >>> _short(np.float64(0.123456)), _short(np.datetime64("2026-01-02T00:00:00.000"))

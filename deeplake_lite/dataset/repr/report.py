@@ -33,7 +33,7 @@ class Damaged:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of `verify`. It is true if there is no damage."""
+    """The result of `verify`. It is truthy if there is no damage."""
 
     version: str
     """Commit id of the version that was read."""

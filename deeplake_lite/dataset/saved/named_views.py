@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from deeplake_lite.errors import (
     NotFoundError,
     OptionError,
 )
-from deeplake_lite.storage.arrays import ArraySpec
+from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.saved.rows import QueryDocument, ViewDocument
     from deeplake_lite.dataset.selection import Lake, ReadTable
     from deeplake_lite.dataset.view import View
     from deeplake_lite.storage.repo import Session
@@ -90,12 +91,12 @@ class SavedView:
     """Path of the array with the row ids or, if there is a query, the positions in its result."""
     hash: str
     """Hash of the array."""
-    query: Mapping[str, Any] | None = None
+    query: QueryDocument | None = None
     """The query whose result the view shows, as JSON; None for rows of the lake."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ViewDocument:
         """Return the description as a document."""
-        document = {
+        document: ViewDocument = {
             "version": self.version,
             "rows": self.rows,
             "columns": list(self.columns),
@@ -107,7 +108,7 @@ class SavedView:
         return document if self.query is None else {**document, "query": self.query}
 
     @classmethod
-    def from_json(cls, name: str, document: Mapping[str, Any]) -> SavedView:
+    def from_json(cls, name: str, document: ViewDocument) -> SavedView:
         """Read a document. Raises DamagedError if it is not valid."""
         check_document(name, document, saved=True)
         try:
@@ -173,7 +174,7 @@ class SavedViews(Mapping[str, "View"]):
         self._check_exists(name)
         return SavedView.from_json(name, self._documents[name])
 
-    def _check_exists(self, name: Any) -> None:
+    def _check_exists(self, name: object) -> None:
         if not isinstance(name, str) or name not in self._documents:
             raise NotFoundError.named("saved view", name, self._documents)
 
@@ -223,7 +224,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         )
     if (half := checks.find_lone_surrogate(name)) is not None:
         raise InvalidValueError(
-            f"A view's name must be valid Unicode, but {brief(name)} has half a surrogate pair at "
+            f"A view's name must be valid Unicode, but {brief(name)} has a lone surrogate at "
             f"character {half}. Choose another name."
         )
     if not view.version:
@@ -249,8 +250,8 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         check_document(name, change[name], saved=True)
     except DamagedError as error:  # the document is as written, so only its depth can be wrong
         raise InvalidValueError(
-            f"A saved view may consist of at most {DEEPEST} queries of each other's results, but "
-            "this one has more. Materialize the result of one of them first."
+            f"A saved view may be a chain of at most {DEEPEST} queries, each over the result of "
+            "the one before, but this one has more. Materialize the result of one of them first."
         ) from error
     _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
@@ -264,7 +265,7 @@ def versions_needed(repository: Repository) -> set[str]:
 
 
 def materialize(
-    view: View, url: str, message: str, storage_options: Mapping[str, Any] | None
+    view: View, url: str, message: str, storage_options: Mapping[str, object] | None
 ) -> Dataset:
     """Write the rows of a view to a new lake; see `View.materialize`."""
     from deeplake_lite.dataset.opening import at_branch, open
@@ -295,9 +296,9 @@ def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64]
 
 def _write(
     repository: Repository,
-    changes: Mapping[str, Any],
+    changes: Mapping[str, ViewDocument | None],
     message: str,
-    ids: Mapping[str, Any] | None = None,
+    ids: Mapping[str, NDArray[np.int64]] | None = None,
     *,
     overwrite: bool = True,
 ) -> None:
@@ -324,14 +325,14 @@ def _write(
 
 def _write_once(
     repository: Repository,
-    changes: Mapping[str, Any],
+    changes: Mapping[str, ViewDocument | None],
     message: str,
-    ids: Mapping[str, Any],
+    ids: Mapping[str, NDArray[np.int64]],
     *,
     overwrite: bool,
 ) -> None:
     if AUX not in repository.branches():
-        with contextlib.suppress(ExistsError):  # another process was faster
+        with contextlib.suppress(ExistsError):  # another process created it first
             repository.create_branch(AUX, first_version(repository))
     session = repository.writer(AUX)
     old = view_documents(repository, session)
@@ -344,7 +345,9 @@ def _write_once(
     session.commit(message)
 
 
-async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str, Any]) -> None:
+async def _put(
+    session: Session, documents: Mapping[str, ViewDocument], ids: Mapping[str, NDArray[np.int64]]
+) -> None:
     await session.set_attributes({KEY: sealed({"views": dict(documents)})})
     for path, rows in ids.items():
         array = await session.create_array(path, ArraySpec("int64"), len(rows))
@@ -352,7 +355,7 @@ async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str,
             await array.setitem(slice(0, len(rows)), rows)
 
 
-async def _read_ids(session: Session, path: str) -> Any:
+async def _read_ids(session: Session, path: str) -> NDArray[np.int64]:
     """Read the ids of a view's rows. Raises DamagedError.
 
     Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.

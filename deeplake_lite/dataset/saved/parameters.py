@@ -33,7 +33,7 @@ type Params = Sequence[Any] | Mapping[str, Any]
 def owned_params(params: Params) -> Params:
     """Return a query's parameters as a list or a dict of plain values that are copies.
 
-    Values that queries do not support stay as they are. They are refused when the query is bound,
+    Values that queries do not support stay as they are. They are rejected when the query is bound,
     where an error can show the place in the query.
 
     >>> owned_params((np.float32(0.5), range(2)))
@@ -48,14 +48,14 @@ def owned_params(params: Params) -> Params:
     return params
 
 
-def _owned(value: Any) -> Any:
+def _owned(value: object) -> object:
     try:
         return _copied(plain_value(value))
     except (QueryTypeError, InvalidValueError, RecursionError):
         return value
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> object:
     """Return a plain value whose arrays are replaced with read-only copies."""
     if isinstance(value, list):
         return [_copied(part) for part in value]
@@ -66,7 +66,7 @@ def _copied(value: Any) -> Any:
     return copy
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> object:
     """Convert a query's parameter to one of the plain types.
 
     Times with a time zone are converted to UTC, as in columns. Arrays of other libraries become
@@ -112,7 +112,7 @@ def plain_value(value: Any) -> Any:
     )
 
 
-def _from_array(value: Any) -> Any:
+def _from_array(value: object) -> object:
     """Convert a NumPy scalar or an array-like to a Python value or a NumPy array."""
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
         return _with_none(value)
@@ -131,7 +131,7 @@ def _from_array(value: Any) -> Any:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _with_nulls(value: Any) -> Any:
+def _with_nulls(value: Any) -> object:
     """Convert a value, array or column of Arrow, pandas or polars so that its nulls are None.
 
     NumPy arrays have no nulls: nulls would become NaN, and the integers next to them floats.
@@ -169,21 +169,21 @@ def _from_arrow(value: Any) -> Any:
     return python_values(value)
 
 
-def _from_arrow_scalar(value: Any) -> Any:
+def _from_arrow_scalar(value: Any) -> object:
     """Convert an Arrow scalar to the value that it has in an array of its type."""
     import pyarrow as pa
 
     return _from_arrow(pa.array([value], value.type))[0] if value.is_valid else None
 
 
-def _with_none(values: np.ma.MaskedArray[Any, Any]) -> Any:
+def _with_none(values: np.ma.MaskedArray[Any, Any]) -> object:
     """Convert a masked array to lists with None where it is masked."""
     if values.ndim and values.dtype.kind in "mM":  # `tolist` would return nanoseconds as integers
         return [None if value is np.ma.masked else value for value in values]
     return values.tolist()
 
 
-def _json_object(value: dict[Any, Any]) -> Any:
+def _json_object(value: dict[object, object]) -> object:
     """Convert a dict to plain JSON values. Raises QueryTypeError for values that JSON lacks."""
     try:
         check_keys(value)
@@ -191,11 +191,11 @@ def _json_object(value: dict[Any, Any]) -> Any:
     except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
             "A dict as a parameter must be a JSON object of strings, numbers, bools, None, lists "
-            f"and dicts, but it is {brief(value)}: {error}."
+            f"and dicts, but it is {brief(value)}: {error}. Convert its values first."
         ) from error
 
 
-def _json_part(value: Any) -> Any:
+def _json_part(value: object) -> object:
     """Convert a NumPy value to a JSON value. Raises TypeError for other types."""
     converted = plain(value)
     if converted is value:
@@ -203,7 +203,7 @@ def _json_part(value: Any) -> Any:
     return converted
 
 
-def _time(value: Any) -> Any:
+def _time(value: Any) -> object:
     """Convert a point in time, date, time of day or duration to Python's types, if they fit."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return _in_utc(value)
@@ -229,11 +229,11 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
 
 
 def _is_finer(value: np.datetime64) -> bool:
-    """Tell whether a time has nanoseconds, which would be lost in microseconds."""
+    """Return whether a time has nanoseconds, which would be lost in microseconds."""
     return np.datetime_data(value.dtype)[0] == "ns" and int(value.astype(np.int64)) % 1000 != 0
 
 
-def _in_microseconds(value: Any) -> Any:
+def _in_microseconds(value: Any) -> object:
     """Convert a NumPy time or duration to Python's type, exactly. Raises QueryTypeError."""
     kind = f"{value.dtype.kind}8[us]"
     try:
@@ -252,7 +252,7 @@ def _in_microseconds(value: Any) -> Any:
 # ---- as JSON
 
 
-def params_to_json(params: Params) -> Any:
+def params_to_json(params: Params) -> object:
     """Return a query's plain parameters as JSON.
 
     A type that JSON lacks becomes an object whose key names the type. Arrays are their
@@ -278,7 +278,7 @@ def params_from_json(document: Any) -> Params:
     return [_from_json(value) for value in document]
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: object) -> object:
     match value:
         case np.ndarray():
             data = np.ascontiguousarray(value, value.dtype.newbyteorder("<")).tobytes()
@@ -294,7 +294,7 @@ def _to_json(value: Any) -> Any:
             return {"decimal": str(value)}
         case bytes():
             return {"bytes": _base64(value)}
-        case dt.datetime():
+        case dt.datetime():  # before dates, because a datetime is a date, too
             return {"datetime": value.isoformat()}
         case dt.date():
             return {"date": value.isoformat()}
@@ -314,7 +314,7 @@ def _to_json(value: Any) -> Any:
     )
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: object) -> object:
     match value:
         case {"array": data, "dtype": dtype, "shape": shape}:
             little = np.dtype(dtype).newbyteorder("<")

@@ -7,7 +7,7 @@ Uncommitted edits cannot be pickled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Address:
     """Folder of a ``memory://`` lake, which is deleted when the process that created it ends."""
     version: str
     """Snapshot id."""
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     """Storage options of the object store."""
     allow: tuple[str, ...]
     """Roots under which linked files may be read."""
@@ -96,7 +96,7 @@ class Stranded:
     of a `multiprocessing.Pool` would die without a result, and the pool would wait for it forever.
     """
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # Python itself looks these up, for example to pickle
             raise AttributeError(name)
         self._refuse()
@@ -104,10 +104,10 @@ class Stranded:
     def __len__(self) -> int:
         self._refuse()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         self._refuse()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> NoReturn:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -115,7 +115,7 @@ class Stranded:
         raise AssertionError("Icechunk runs in this process")
 
 
-def view_parts(view: View) -> tuple[Any, ...]:
+def view_parts(view: View) -> tuple[object, ...]:
     """Return a view's result of ``__reduce__``."""
     slots = view.rows.live()
     span = chunks.contiguous(slots)
@@ -128,7 +128,7 @@ def view_parts(view: View) -> tuple[Any, ...]:
     return open_view, (Address.of(view), rows, view.columns, view.origin)
 
 
-def dataset_parts(ds: Dataset) -> tuple[Any, ...]:
+def dataset_parts(ds: Dataset) -> tuple[object, ...]:
     """Return a dataset's result of ``__reduce__``."""
     return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict
 from uuid import uuid4
 
 import numpy as np
@@ -53,7 +53,48 @@ REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"vers
 """Keys of required strings: for the document of a saved view (True), and of a view that its query
 read (False)."""
 
-type Document = dict[str, Any]
+
+class QueryDocument(TypedDict):
+    """The document of a query whose result is a view."""
+
+    text: str
+    params: object
+    """JSON that `params_from_json` reads."""
+    seed: int | None
+    moment: str | None
+    """Current time of the query, ISO 8601 without a time zone."""
+    asked: ViewDocument | None
+    """The view that was queried."""
+    sources: list[SourceDocument]
+    rows: int
+    """Number of rows of the result."""
+    fingerprint: str
+    kind: NotRequired[Literal["query", "suspects"]]
+
+
+class ViewDocument(TypedDict, total=False):
+    """The document of a saved view, or of a view that its query read."""
+
+    version: str
+    url: str | None
+    """URL of another lake; None or missing for the lake of the document."""
+    columns: Required[list[str]]
+    array: str
+    """Path of the array of row ids or, if there is a query, of positions in its result."""
+    hash: str
+    """Hash of the array."""
+    rows: int
+    origin: str
+    saved: str
+    """Time, ISO 8601."""
+    query: QueryDocument
+
+
+class SourceDocument(ViewDocument):
+    """The document of a view that a query names."""
+
+    name: str
+    label: str | None
 
 
 class DocumentWriter:
@@ -70,11 +111,11 @@ class DocumentWriter:
         self.arrays: dict[str, NDArray[np.int64]] = {}
         """Arrays of row ids, or of positions in a query's result, by path."""
 
-    def write(self, view: View, *, whole: bool = True) -> Document:
+    def write(self, view: View, *, whole: bool = True) -> ViewDocument:
         """Return the document of a view. With `whole`, all rows of a version need no array."""
         question = question_of(view)
         rows = view.rows.live() if question is not None else view.row_ids
-        document: Document = {"version": view.version, "columns": list(view.columns)}
+        document: ViewDocument = {"version": view.version, "columns": list(view.columns)}
         if view.url != self._url:
             document["url"] = view.url
         if question is not None:
@@ -86,10 +127,9 @@ class DocumentWriter:
         self.arrays[document["array"]] = rows
         return document
 
-    def _query(self, question: Question, view: View) -> Document:
+    def _query(self, question: Question, view: View) -> QueryDocument:
         asked = question.asked
-        return {
-            **({} if question.kind == "query" else {"kind": question.kind}),
+        document: QueryDocument = {
             "text": question.text,
             "params": params_to_json(question.params),
             "seed": question.seed,
@@ -102,8 +142,9 @@ class DocumentWriter:
                 for (name, label), view in question.sources.items()
             ],
         }
+        return document if question.kind == "query" else {**document, "kind": question.kind}
 
-    def _source(self, view: View, name: str) -> Document:
+    def _source(self, view: View, name: str) -> ViewDocument:
         if not view.version:
             raise InvalidValueError(
                 f"The sources of a saved query must be stored in a lake, but {name} is not. "
@@ -126,7 +167,7 @@ class DocumentReader:
     def __init__(self, lake: Lake, read: Callable[[str], NDArray[np.int64]]) -> None:
         self._lake, self._read = lake, read
 
-    def open(self, document: Mapping[str, Any]) -> View:
+    def open(self, document: ViewDocument) -> View:
         """Return the view that a document describes."""
         names = tuple(document["columns"])
         if len(set(names)) < len(names):
@@ -148,14 +189,14 @@ class DocumentReader:
 
     @staticmethod
     def _check_columns(names: Collection[str], known: Collection[str]) -> None:
-        """Refuse columns that do not exist. Raises DamagedError."""
+        """Reject columns that do not exist. Raises DamagedError."""
         if unknown := next((name for name in names if name not in known), None):
             raise DamagedError(
                 f"A saved view has a column {brief(unknown)}, which does not exist in its version. "
                 "Delete the view, and save it again."
             )
 
-    def _rows(self, document: Mapping[str, Any]) -> NDArray[np.int64]:
+    def _rows(self, document: ViewDocument) -> NDArray[np.int64]:
         """Read a view's rows. Raises DamagedError if their hash is wrong."""
         rows = self._read(document["array"])
         if _hash(rows) != document["hash"]:
@@ -165,16 +206,16 @@ class DocumentReader:
             )
         return rows
 
-    def _version(self, document: Mapping[str, Any]) -> tuple[Lake, Table]:
+    def _version(self, document: ViewDocument) -> tuple[Lake, Table]:
         from deeplake_lite.dataset.opening import open_for
 
-        if document.get("url") is not None:
-            ds = open_for(self._lake, document["url"], document["version"])
+        if (url := document.get("url")) is not None:
+            ds = open_for(self._lake, url, document["version"])
             return ds.handle.lake, ds.handle.table
         repository, version = self._lake.repository, document["version"]
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
-    def _run(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
+    def _run(self, query: QueryDocument, rows: NDArray[np.int64]) -> View:
         """Run a query again. Raises DamagedError if its rows differ from those before."""
         question = Question(
             query["text"],
@@ -189,7 +230,7 @@ class DocumentReader:
 
 
 def check_document(name: str, document: Any, *, saved: bool) -> None:
-    """Refuse a document that does not describe a view.
+    """Reject a document that does not describe a view.
 
     The views that a query read may belong to other lakes, but the saved view itself may not.
 
@@ -274,7 +315,7 @@ def _check_query(query: Any, depth: int) -> None:
         _check(source, saved=False, depth=depth + 1)
 
 
-def _check_string(document: Any, key: str, pattern: str) -> None:
+def _check_string(document: object, key: str, pattern: str) -> None:
     if not isinstance(document, dict):
         raise TypeError(f"it must be an object, but it is {brief(document)}.")
     value = document[key]

@@ -115,8 +115,8 @@ def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
 def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, int]]:
     """Return the moves (size number, from part, to part) from a part with too many rows to another.
 
-    The breadth-first search finds a shortest path. If there is none, which no random test has
-    found, the result is empty, and the totals of two parts are off by one.
+    The breadth-first search finds a shortest path. Without any path, the result is empty, and the
+    totals of two parts are off by one. No random test has ever produced such a case.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}

@@ -59,7 +59,7 @@ def split(
     by: str | None,
     group: str | None,
     seed: int,
-    names: Sequence[Any] = (),
+    names: Sequence[object] = (),
 ) -> list[Ints]:
     """Return the positions of each part, ascending; see `View.split`."""
     shares = _check_fractions(fractions)
@@ -141,7 +141,7 @@ def _parts_of_groups(
 
 
 def _has_repeats(ids: Ints) -> bool:
-    """Tell whether a row occurs twice. Ids are usually ascending, which is checked first."""
+    """Return whether a row occurs twice. Ids are usually ascending, which is checked first."""
     if (ids[1:] > ids[:-1]).all():
         return False
     ordered = np.sort(ids)
@@ -229,7 +229,7 @@ def _rounded(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
 
 
 def _has_several(htype: Htype) -> bool:
-    """Tell whether a row may have several labels: a 1-d array of integers, or a list.
+    """Return whether a row may have several labels: a 1-d array of integers, or a list.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
     >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]

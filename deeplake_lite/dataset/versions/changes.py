@@ -173,7 +173,7 @@ def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
 
 
 def _extent(table: Table) -> tuple[int, bool, int]:
-    """Return the number of slots, whether row *i* lies in slot *i*, and the number of rows."""
+    """Return the number of slots, whether row *i* is in slot *i*, and the number of rows."""
     return table.state.slots, table.state.ordered, len(table.rows)
 
 
@@ -207,9 +207,9 @@ def compare_metadata(
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
     """Return the newest version in the histories of both versions, ignoring merged histories.
 
-    The result is None if there is none. A history that a vacuum has cut continues with Icechunk's
-    initial snapshot, which is not a version and has no record of the changes since, so it is
-    skipped.
+    The result is None if there is none. A history that a vacuum has truncated continues with
+    Icechunk's initial snapshot, which is not a version and has no record of the changes since, so
+    it is skipped.
     """
     seen: set[str] = set()
     for pair in zip_longest(repository.ancestry(a), repository.ancestry(b)):
@@ -261,7 +261,7 @@ def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -
 
 
 def _is_renumbered(old: Field, new: Field) -> bool:
-    """Tell whether one number may stand for two classes, because names differ at an index."""
+    """Return whether one number may mean two classes, because names differ at an index."""
     old_classes, new_classes = old.htype.classes, new.htype.classes
     if old_classes is None or new_classes is None:
         return False
@@ -282,7 +282,7 @@ def _rows_with_changed_names(
 
 
 def _has_other_mode(old: Field, new: Field) -> bool:
-    """Tell whether images are read in another mode, which changes the shapes of cells."""
+    """Return whether images are read in another mode, which changes the shapes of cells."""
     before, after = old.htype.pixels, new.htype.pixels
     return before is not None and after is not None and before.mode != after.mode
 

@@ -6,7 +6,7 @@ current tip, unless another writer has changed the same cell.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,15 +40,15 @@ TRIES = 20
 WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
 
 
-def check_message(message: Any) -> None:
-    """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
+def check_message(message: object) -> None:
+    """Reject a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
         raise InvalidValueError(
             f"A commit's message must be a string, but it is {brief(message)}. Use str(…)."
         )
     if (half := find_lone_surrogate(message)) is not None:
         raise InvalidValueError(
-            f"A commit's message must be valid Unicode, but it has half a surrogate pair at "
+            f"A commit's message must be valid Unicode, but it has a lone surrogate at "
             f"character {half}. Replace it: message.encode(errors='replace').decode()."
         )
 
@@ -85,7 +85,7 @@ def missing_default(
 
 
 def commit(
-    handle: Handle, message: str, metadata: Mapping[str, Any], *, empty: bool = False
+    handle: Handle, message: str, metadata: Mapping[str, object], *, empty: bool = False
 ) -> str:
     """Commit the edits as the branch's next version; see `Dataset.commit`.
 
@@ -103,7 +103,7 @@ def commit(
             raise missing_default(handle, error, f"ds.commit({message!r})") from error
 
 
-def commit_merge(handle: Handle, message: str, metadata: Mapping[str, Any]) -> str:
+def commit_merge(handle: Handle, message: str, metadata: Mapping[str, object]) -> str:
     """Commit the edits of a merge as the branch's next version, even if there are none.
 
     The caller holds the writers' lock.
@@ -117,7 +117,12 @@ def commit_merge(handle: Handle, message: str, metadata: Mapping[str, Any]) -> s
 
 
 def _commit_onto_tip(
-    handle: Handle, message: str, metadata: Mapping[str, Any], *, merges: bool, empty: bool = False
+    handle: Handle,
+    message: str,
+    metadata: Mapping[str, object],
+    *,
+    merges: bool,
+    empty: bool = False,
 ) -> str:
     """Write the edits on top of the branch's tip, and retry if the branch of an object store moves.
 
@@ -211,7 +216,7 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
 
 
 def _overwrites(handle: Handle, tip_id: str) -> bool:
-    """Tell whether writing the edits as they are would undo another writer's change.
+    """Return whether writing the edits as they are would undo another writer's change.
 
     This happens if a cell was written with its old value, and the other writer changed it. As in a
     merge, the cell does not count as changed by us, so the other writer's value must stay.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -163,13 +163,13 @@ def _describe(conflict: Conflict, sides: Mapping[str, Table]) -> str:
     return f"cell {conflict.name!r} of row {position}: {', '.join(values)}"
 
 
-def _read_cell(table: Table, column: str, slots: Ids) -> tuple[Any, Htype]:
+def _read_cell(table: Table, column: str, slots: Ids) -> tuple[object, Htype]:
     htype = next(f.htype for f in table.schema if f.id == column)
     cells = table.read([column], slots)[column]
     return decode_block(htype, cells, follow=False)[0], htype
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Return a value as a string of at most `MOST_LETTERS` characters.
 
     >>> brief(None), brief("a" * 99)
@@ -179,7 +179,7 @@ def brief(value: Any) -> str:
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
 
 
-def brief_apart(ours: Any, theirs: Any) -> tuple[str, str]:
+def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
     """Return two values as short strings that differ, cut around their first difference if needed.
 
     >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
@@ -191,7 +191,7 @@ def brief_apart(ours: Any, theirs: Any) -> tuple[str, str]:
     return cut_to_difference(_in_full(ours), _in_full(theirs), MOST_LETTERS)
 
 
-def _in_full(value: Any) -> str:
+def _in_full(value: object) -> str:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return numbers(value)
     return "null" if value is None else repr(value)

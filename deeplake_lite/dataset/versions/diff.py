@@ -104,7 +104,9 @@ class Diff:
         """
         import pandas as pd
 
-        lines: list[tuple[Any, ...]] = [(i, "added", None, None, None) for i in self.added.tolist()]
+        lines: list[tuple[object, ...]] = [
+            (i, "added", None, None, None) for i in self.added.tolist()
+        ]
         lines += [(i, "removed", None, None, None) for i in self.removed.tolist()]
         for name, ids in self.changed.items():
             old, new = self.before(name), self.after(name)
@@ -135,7 +137,7 @@ class Diff:
         new = self.newer.schema[column]
         return next(f.htype for f in self.older.schema if f.id == new.id), new.htype
 
-    def _values(self, table: Table, column: str, ids: Ids | None) -> Any:
+    def _values(self, table: Table, column: str, ids: Ids | None) -> object:
         if not isinstance(column, str) or column not in self.changed:
             raise ColumnNotFoundError.named("changed column", column, self.changed)
         f = self.newer.schema[column]

@@ -84,8 +84,8 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
         for parent in before:
             children[parent].append(version)
     order = _oldest_first(parents)[::-1]
-    # `descendants` has, as bits, which of the known points descend from a version. If the set
-    # differs from that of every child, histories of two points fork at the version.
+    # `descendants` maps a version to the known points that descend from it, as a bit mask. If no
+    # child has the same mask, the histories of two points fork at the version.
     known, points = set[str](), set(tips)
     while points != known:
         known, descendants = points, dict[str, int]()
@@ -123,7 +123,7 @@ def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[
 
 
 def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
-    """Return the parents of a version that it still has after Icechunk has cut the histories.
+    """Return the parents of a version that it still has after Icechunk has truncated the histories.
 
     Merged versions are recorded in the commit's metadata, so they are not lost.
     """

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.versions.viewed import is_viewed
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
-from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
+from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref, vacuums
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -139,7 +139,7 @@ def _find_commit(repository: Repository, version: str | date) -> str:
 
 
 def _is_gone(repository: Repository, commit: str) -> bool:
-    """Tell whether a vacuum has deleted a commit, by asking the store and not the cache."""
+    """Return whether a vacuum has deleted a commit, by asking the store and not the cache."""
     try:
         next(repository.reopened().ancestry(commit))
     except NotFoundError:
@@ -205,7 +205,7 @@ def _at_time(repository: Repository, when: datetime) -> str:
 def _in_utc(when: datetime) -> datetime:
     """Convert a time to UTC; it is local time unless it has a zone.
 
-    If the result would lie outside the calendar, the zone is replaced without a conversion.
+    If the result would be outside the calendar, the zone is replaced without a conversion.
 
     >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
     10
@@ -217,7 +217,7 @@ def _in_utc(when: datetime) -> datetime:
 
 
 def check_new_name(repository: Repository, kind: str, name: str) -> Collection[str]:
-    """Refuse a name that is not valid or is taken; return the names of the branches.
+    """Reject a name that is not valid or is taken; return the names of the branches.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def check_branch(repository: Repository, name: str) -> str:
 
 
 def check_tag(repository: Repository, name: str) -> None:
-    """Refuse the name of a tag that does not exist. Raises VersionNotFoundError, DamagedError."""
+    """Reject the name of a tag that does not exist. Raises VersionNotFoundError, DamagedError."""
     known = tag_names(repository)
     if not isinstance(name, str) or name not in known:
         if isinstance(name, str):
@@ -275,7 +275,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
     """
     with contextlib.ExitStack() as held:
         try:
-            next(held.enter_context(repository.kept(snapshot_id)).ancestry(snapshot_id))
+            next(held.enter_context(vacuums.kept(repository, snapshot_id)).ancestry(snapshot_id))
         except NotFoundError as error:
             raise VersionNotFoundError(
                 "Only an existing version can be given a name, but a vacuum has deleted version "
@@ -286,7 +286,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
 
 
 def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
-    """Refuse a version that shares no history with a branch or tag, as it could not be merged.
+    """Reject a version that shares no history with a branch or tag, as it could not be merged.
 
     Such a version has expired, although its files may still exist. The caller protects the version
     with `keep_version`.
@@ -301,7 +301,7 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     named |= set(repository.tags().values())
     if snapshot_id in named:
         return
-    # A vacuum may have cut the histories that this process has cached.
+    # A vacuum may have truncated the histories that this process has cached.
     graph = Graph.read(repository.reopened(), [snapshot_id, *named])
     if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
         raise VersionNotFoundError(

@@ -7,7 +7,7 @@ no more than it needs to decide; the module `apply` copies the cells.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ RESOLUTIONS = ("raise", "ours", "theirs")
 
 
 def check_resolution(on_conflict: str) -> None:
-    """Refuse values other than those of `Resolution`. Raises OptionError."""
+    """Reject values other than those of `Resolution`. Raises OptionError."""
     checks.choice("on_conflict", on_conflict, RESOLUTIONS)
 
 
@@ -39,7 +39,7 @@ class MergePlan:
 
     schema: Schema
     """The merged columns."""
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
     """The merged metadata of the dataset."""
     add: Ids = field(default_factory=lambda: NONE)
     """Ids of rows to copy from their side."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from deeplake_lite.dataset.versions.changes import NONE, Changes
 from deeplake_lite.dataset.versions.conflicts import Conflict, Unresolved, brief, brief_apart
@@ -44,14 +44,14 @@ class Reconciler:
         self.conflicts = list[Conflict]()
         """The conflicts so far."""
 
-    def choose(
+    def choose[T](
         self,
         kind: Literal["column", "metadata"],
         name: str,
         what: str,
-        values: tuple[Any, Any, Any],
+        values: tuple[object, T, T],
         key: tuple[str, ...],
-    ) -> Any:
+    ) -> T:
         """Merge (base, ours, theirs): return the changed value, or the winner's in a conflict."""
         base, ours, theirs = values
         base = UNKNOWN if key in self.unresolved.keys else base
@@ -68,10 +68,10 @@ class Reconciler:
         self,
         name: str,
         key: tuple[str, ...],
-        base: Mapping[str, Any] | None,
-        ours: Mapping[str, Any],
-        theirs: Mapping[str, Any],
-    ) -> dict[str, Any]:
+        base: Mapping[str, object] | None,
+        ours: Mapping[str, object],
+        theirs: Mapping[str, object],
+    ) -> dict[str, object]:
         """Merge metadata key by key. Without a base, the value of every key in it is unknown."""
         merged = {
             k: self.choose(
@@ -155,7 +155,7 @@ class Reconciler:
     def _with_one_mode(
         self, f: Field, base: Htype | None, ours: Htype, theirs: Htype
     ) -> tuple[Htype, Htype]:
-        """Return the types with one mode, if both are of images, which are converted to it."""
+        """Return both types with the same mode if both are image types; images are converted."""
         modes = [h.pixels.mode if h and h.pixels else None for h in (base, ours, theirs)]
         plain = ours.with_mode(None), theirs.with_mode(None)
         if None in plain or modes[1] == modes[2]:
@@ -223,7 +223,7 @@ class Reconciler:
         return fields
 
 
-def _brief_pair(ours: Any, theirs: Any) -> tuple[str, str]:
+def _brief_pair(ours: object, theirs: object) -> tuple[str, str]:
     if ours is ABSENT:
         return "nothing", brief(theirs)
     return (brief(ours), "nothing") if theirs is ABSENT else brief_apart(ours, theirs)
@@ -239,5 +239,5 @@ def _with_clashing_names(fields: list[Field]) -> list[Field]:
 
 
 def _wrote(changes: Changes, f: Field) -> bool:
-    """Tell whether a side has stored values in a column, for new rows or existing ones."""
+    """Return whether a side has stored values in a column, for new rows or existing ones."""
     return bool(len(changes.added) or len(changes.cells.get(f.id, NONE)))

@@ -34,7 +34,7 @@ _SIDE_ROWS = 2  # added rows, and removed rows, that are shown next to changed o
 SEEN = 40
 """Number of characters of a cell that the HTML page of a diff shows in any case."""
 
-_FIELDS = 4  # that are shown of an added or removed row
+_FIELDS = 4  # columns that are shown of an added or removed row
 
 
 def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:
@@ -85,7 +85,7 @@ def _metadata_changes(
         yield SchemaChange("changed", owner, f"metadata {key}: {old} → {new}")
 
 
-def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[Any, Any]:
+def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tuple[object, object]:
     """Return two values as `plain` does, with more detail if the short forms would be equal.
 
     >>> from deeplake_lite.htypes import Array
@@ -100,7 +100,7 @@ def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[An
     return pair if None in words else cut_to_difference(str(words[0]), str(words[1]))
 
 
-def plain(value: Any, htype: Htype | None = None) -> Any:
+def plain(value: object, htype: Htype | None = None) -> Any:
     """Return a value as a cell of a table: a scalar, a string, None, or a short description.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
@@ -221,7 +221,7 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
 
 
 def _look_alike(before: Content, after: Content) -> bool:
-    """Tell whether two previews show the same; False for cells that were not read.
+    """Return whether two previews show the same; False for cells that were not read.
 
     >>> _look_alike("1.7e+09", "1.7e+09"), _look_alike("a", "b"), _look_alike("…", "…")
     (True, False, False)

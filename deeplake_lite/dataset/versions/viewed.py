@@ -62,7 +62,7 @@ def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_viewed(repository: Repository, version: str) -> bool:
-    """Tell whether a saved view reads the version with an id. Raises DamagedError."""
+    """Return whether a saved view reads the version with an id. Raises DamagedError."""
     documents = view_documents(repository, views_session(repository))
     try:
         return any(version in versions_of(document) for document in documents.values())

@@ -30,6 +30,8 @@ from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
+    from typing import SupportsInt
+
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.selection import ReadTable
@@ -49,11 +51,11 @@ MOST_ROWS = 65_536
 STREAMED_ROWS = 1_024
 """Number of rows that are taken from a generator at a time."""
 
-type Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Tabular | View
+type Data = Mapping[str, object] | Iterable[Mapping[str, object]] | Tabular | View
 """Columns by name, rows as dicts (or a generator of them), a DataFrame, an Arrow table, a view."""
 
 
-def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
+def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
     """Return the columns of users' data by name, and their common length.
 
     Raises
@@ -69,7 +71,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for name, values in columns.items():
         if not is_sequence(values):
             raise InvalidValueError(
-                f"must get a sequence with one value per row, but it got {brief(values)}. For a "
+                f"must be a sequence with one value per row, but it is {brief(values)}. For a "
                 f"single row, write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
                 column=name,
             )
@@ -131,7 +133,7 @@ def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[s
 
 
 def encode_blocks(
-    columns: Mapping[str, Any], count: int, fields: Sequence[Field], check: Check
+    columns: Mapping[str, object], count: int, fields: Sequence[Field], check: Check
 ) -> Iterator[dict[str, Cells]]:
     """Yield blocks of cells by column id; columns that were left out get their default.
 
@@ -213,7 +215,7 @@ def encode_column(
 
 
 @contextmanager
-def naming_rows(position: Callable[[int], Any]) -> Iterator[None]:
+def naming_rows(position: Callable[[int], SupportsInt]) -> Iterator[None]:
     """Make errors of values name the row that `position` returns instead of the value's index."""
     try:
         yield
@@ -233,8 +235,8 @@ def cells_nbytes(cells: Cells) -> int:
             return counts.nbytes + cells_nbytes(items)
 
 
-def is_sequence(values: Any) -> bool:
-    """Tell whether values may be one per row, as in a list, an array of one or more axes, a column.
+def is_sequence(values: object) -> bool:
+    """Return whether values may be one per row: a list, an array with at least one axis, a column.
 
     >>> is_sequence([1, 2]), is_sequence("two"), is_sequence(np.array(2))
     (True, False, False)
@@ -244,7 +246,7 @@ def is_sequence(values: Any) -> bool:
     return is_indexable and not is_single
 
 
-def sliceable(values: Any) -> Any:
+def sliceable(values: object) -> object:
     """Return values in a form that can be sliced: an array for a tensor, a list for a deque.
 
     >>> from collections import deque
@@ -261,20 +263,20 @@ def sliceable(values: Any) -> Any:
     return values
 
 
-def _sliceable_values(name: str, values: Any, of: Htype | None) -> Any:
+def _sliceable_values(name: str, values: object, of: Htype | None) -> object:
     if isinstance(values, Iterator):
         return list(values)
     return named_values(name, sliceable(values), of)
 
 
-def _is_columnar(data: Any) -> bool:
-    """Tell whether data is organized by column: a dict, a table or a view, but not one column."""
+def _is_columnar(data: object) -> bool:
+    """Return whether data is organized by column: a dict, a table or a view, but not one column."""
     if isinstance(data, Mapping | View):
         return True
     return isinstance(data, Tabular) and not is_wrong_table(data)
 
 
-def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
+def _rows(data: object) -> Iterable[Mapping[str, object]]:
     """Yield rows that are dicts. Raises InvalidValueError for anything else."""
     if is_wrong_table(data):
         raise InvalidValueError(
@@ -296,7 +298,7 @@ _ACCEPTED_DATA = (
 )
 
 
-def _transpose(rows: Sequence[Mapping[str, Any]], schema: Schema) -> dict[str, list[Any]]:
+def _transpose(rows: Sequence[Mapping[str, object]], schema: Schema) -> dict[str, list[object]]:
     """Turn a list of rows into columns; values that a row leaves out get the column's default."""
     names = dict.fromkeys(name for row in rows for name in row)
     defaults = {f.name: f.htype.default for f in schema}

@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 26
 
 
 def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
-    """Yield the slots whose cells do not decode, with the reason. Files are not decoded.
+    """Yield the slots whose cells cannot be decoded, with the reason. Files are not decoded.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
 
 
 def _is_decoded(htype: Htype) -> bool:
-    """Tell whether cells of a type are checked: all types except files and other bytes.
+    """Return whether cells of a type are checked: all types except files and other bytes.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> _is_decoded(Boxes()), _is_decoded(Image("jpeg")), _is_decoded(Sequence("image"))

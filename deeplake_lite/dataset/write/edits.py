@@ -62,11 +62,11 @@ def _append(table: Table, data: Data | View, check: Check) -> None:
 
 
 def _is_own(view: View, handle: Handle) -> bool:
-    """Tell whether a view is the Dataset of the handle, which stands for all of its rows."""
+    """Return whether a view is the Dataset of the handle, which stands for all of its rows."""
     return getattr(view, "handle", None) is handle
 
 
-def update(handle: Handle, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
+def update(handle: Handle, rows: object, data: Mapping[str, object] | None, ids: object) -> None:
     """Change cells of the given rows; see `Dataset.update`."""
     if (rows is None) == (ids is None):
         count = "neither is" if rows is None else "both are"
@@ -83,7 +83,7 @@ def update(handle: Handle, rows: Any, data: Mapping[str, Any] | None, ids: Any) 
     handle.edit(_update, rows, data, ids)
 
 
-def _update(table: Table, rows: Any, data: Mapping[str, Any], ids: Any) -> None:
+def _update(table: Table, rows: object, data: Mapping[str, object], ids: object) -> None:
     slots = _slots_of(table, rows, len(table)) if ids is None else _slots_of_ids(table, ids)
     columns, schema = named_columns(data, table.schema), table.schema
     fields = {name: schema[name] for name in columns}
@@ -93,19 +93,19 @@ def _update(table: Table, rows: Any, data: Mapping[str, Any], ids: Any) -> None:
         table.update(slots, cells)
 
 
-def _slots_of(table: Table, rows: Any, count: int) -> NDArray[np.int64]:
+def _slots_of(table: Table, rows: object, count: int) -> NDArray[np.int64]:
     """Return the slots of rows given by position. Raises InvalidValueError if one is repeated."""
     rows = slice(None) if isinstance(rows, View) else [rows] if is_position(rows) else rows
     positions = many_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
         raise InvalidValueError(
-            "An update must name each row once, but some positions are repeated. Leave out the "
-            "repetitions: np.unique(rows)."
+            "An update must name each row once, but some positions are repeated. Remove the "
+            "duplicates: np.unique(rows)."
         )
     return table.rows.at(positions)
 
 
-def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
+def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
     """Return the slots of rows given by id. Raises InvalidValueError if one does not exist."""
     row_ids = as_ids(ids)
     slots = table.find(row_ids)
@@ -142,19 +142,19 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
     return view.row_ids
 
 
-def set_one(handle: Handle, name: str, index: int, value: Any) -> None:
+def set_one(handle: Handle, name: str, index: int, value: object) -> None:
     """Set one cell, even if the value is a list."""
     handle.edit(_set_one, name, index, value)
 
 
-def _set_one(table: Table, name: str, index: int, value: Any) -> None:
+def _set_one(table: Table, name: str, index: int, value: object) -> None:
     position, f = one_position(int(index), len(table)), table.schema[name]
     with naming_rows(lambda _: position):
         cells = encode_column(f, [value], 0, 1, "header")
     table.update(table.rows.at(np.array([position])), {f.id: cells})
 
 
-def delete(handle: Handle, rows: Any) -> None:
+def delete(handle: Handle, rows: object) -> None:
     """Delete some rows; see `Dataset.delete`."""
     if isinstance(rows, View) and not _is_own(rows, handle):
         handle.edit(_delete_ids, np.unique(ids_for_update(rows, handle.url)))
@@ -170,7 +170,7 @@ def _delete_ids(table: Table, ids: NDArray[np.int64]) -> None:
     _delete(table, slots if order is None else np.flatnonzero(np.isin(order, slots)))
 
 
-def _delete(table: Table, rows: Any) -> None:
+def _delete(table: Table, rows: object) -> None:
     positions = np.unique(many_positions(rows, len(table)))
     if len(positions):
         table.delete(positions)
@@ -179,10 +179,10 @@ def _delete(table: Table, rows: Any) -> None:
 def add_column(
     handle: Handle,
     name: str,
-    htype: Any,
-    values: Any,
-    compute: Callable[[dict[str, Any]], Any] | None,
-    metadata: Mapping[str, Any] | None,
+    htype: object,
+    values: object,
+    compute: Callable[[dict[str, object]], object] | None,
+    metadata: Mapping[str, object] | None,
 ) -> None:
     """Add a column; see `Dataset.add_column`."""
     handle.edit(_add_column, handle.rows(), name, htype, values, compute, metadata)
@@ -192,10 +192,10 @@ def _add_column(
     table: Table,
     before: RowSelection,
     name: str,
-    htype: Any,
+    htype: object,
     values: Any,
-    compute: Callable[[dict[str, Any]], Any] | None,
-    metadata: Mapping[str, Any] | None,
+    compute: Callable[[dict[str, object]], object] | None,
+    metadata: Mapping[str, object] | None,
 ) -> None:
     added = table.schema.add(name, htype, metadata)[name]
     if values is not None and compute is not None:
@@ -278,7 +278,9 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     htype = table.schema[name].htype
     classes = htype.classes
     if classes is None:
-        raise SchemaError(f"Only a ClassLabel has classes, but column {name!r} is {htype}.")
+        raise SchemaError(
+            f"Only a ClassLabel has classes, but column {name!r} is {htype}. Choose another column."
+        )
     if not classes.names:
         raise SchemaError(
             f"Classes can only be added to a column that has class names, but column {name!r} has "

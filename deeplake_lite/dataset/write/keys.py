@@ -17,7 +17,7 @@ from deeplake_lite.htypes.json import parse_json
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.column import Place
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.layouts import make_column
@@ -166,7 +166,7 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
 
 
 def has_several_encodings(htype: Htype) -> bool:
-    """Tell whether equal values may be stored as different bytes.
+    """Return whether equal values may be stored as different bytes.
 
     >>> from deeplake_lite.htypes import Embedding, Image, Sequence
     >>> has_several_encodings(Sequence(Embedding(2))), has_several_encodings(Image())

@@ -28,7 +28,7 @@ def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArr
     """Yield slots and new cells of the images whose shape differs in a new type of the column.
 
     The files in the cells stay as they are. All images are read, because 16-bit images, which
-    cannot be converted, must be refused.
+    cannot be converted, must be rejected.
     """
     source = table.checked()
     for positions in np.array_split(np.arange(len(table)), -(-len(table) // CONVERTED_ROWS) or 1):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def is_series(values: Any) -> bool:
-    """Tell whether values are a pandas or polars column: a Series, an index or a pandas array.
+    """Return whether values are a pandas or polars column: a Series, an index or a pandas array.
 
     >>> import pandas as pd
     >>> is_series(pd.array([1, None])), is_series(pd.DataFrame()), is_series(np.zeros(2))
@@ -30,12 +30,12 @@ def is_series(values: Any) -> bool:
     return is_like_pandas or (is_column(type(values)) and not is_arrow(values))
 
 
-def is_arrow(values: Any) -> bool:
-    """Tell whether values are an Arrow column: an Array or a ChunkedArray, but not a table."""
+def is_arrow(values: object) -> bool:
+    """Return whether values are an Arrow column: an Array or a ChunkedArray, but not a table."""
     return hasattr(values, "to_pylist") and hasattr(values, "null_count")
 
 
-def series_values(values: Any) -> Any:
+def series_values(values: object) -> object:
     """Return a column as a NumPy or Arrow array, or as a list with None for null.
 
     NaN in an array of floats stays NaN. InvalidValueError is raised for periods, for which there is
@@ -71,7 +71,7 @@ def series_values(values: Any) -> Any:
         return [None if is_missing(value) else value for value in column.tolist()]
 
 
-def _as_series(values: Any) -> Any:
+def _as_series(values: object) -> Any:
     """Return a pandas index or array as a Series, and a Series as it is."""
     if hasattr(values, "iloc"):
         return values
@@ -80,7 +80,7 @@ def _as_series(values: Any) -> Any:
     return pd.Series(list(values) if isinstance(values, pd.MultiIndex) else values)
 
 
-def _object_values(column: pd.Series[Any]) -> Any:
+def _object_values(column: pd.Series[Any]) -> object:
     """Return a column of objects as an Arrow array, if Arrow preserves their type, or as a list.
 
     For other types, Arrow would change values: it gives all dicts the same keys, converts times to
@@ -104,15 +104,15 @@ def _object_values(column: pd.Series[Any]) -> Any:
 _PRESERVED_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
 
 
-def _with_none(value: Any) -> Any:
+def _with_none(value: object) -> Any:
     """Replace pandas' missing values by None; NaN within a list stays."""
     if isinstance(value, list):
         return [None if is_missing(item, nan=False) else item for item in value]
     return None if is_missing(value) else value
 
 
-def is_missing(value: Any, *, nan: bool = True) -> bool:
-    """Tell whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
+def is_missing(value: object, *, nan: bool = True) -> bool:
+    """Return whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
 
     >>> [is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
     [True, True, False, False, False]

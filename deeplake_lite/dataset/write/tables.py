@@ -37,7 +37,7 @@ class Tabular(Protocol):
         """Export the rows to Arrow."""
 
 
-def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
+def table_columns(table: Any, schema: Schema) -> dict[str, object]:
     """Return the columns of a `Tabular` by name, one value per row, None or masked where null.
 
     NaN in a column of floats stays NaN. JSON in a table that was exported from a view is parsed.
@@ -102,7 +102,7 @@ def unnamed_indexes(schema: pa.Schema) -> list[str]:
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def named_values(name: str, values: Any, of: Htype | None) -> Any:
+def named_values(name: str, values: object, of: Htype | None) -> object:
     """Call `column_values`, with the column's name in errors."""
     try:
         return column_values(values, of)
@@ -110,7 +110,7 @@ def named_values(name: str, values: Any, of: Htype | None) -> Any:
         raise error.at(column=name) from error.__cause__
 
 
-def column_values(values: Any, of: Htype | None = None) -> Any:
+def column_values(values: Any, of: Htype | None = None) -> object:
     """Return a pandas, Arrow or xarray column as an array or list, None or masked where null.
 
     Other values are returned as they are. Arrow values are converted for a column of type `of`.
@@ -132,7 +132,7 @@ def column_values(values: Any, of: Htype | None = None) -> Any:
     return arrow_values(values, of)
 
 
-def _data_array(values: xr.DataArray) -> Any:
+def _data_array(values: xr.DataArray) -> object:
     """Return the values of an xarray variable, with their type if the variable records it.
 
     `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
@@ -164,11 +164,11 @@ class Exported:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return self.values[index]
 
 
-def as_exported(values: Any, f: pa.Field) -> Any:
+def as_exported(values: object, f: pa.Field) -> object:
     """Return values of a table with their type if the table was exported from a lake.
 
     Other values, and values that were exported as class names, are returned without a type.
@@ -181,7 +181,7 @@ def as_exported(values: Any, f: pa.Field) -> Any:
 
 
 def is_exported_as_names(of: Htype) -> bool:
-    """Tell whether values of a type are exported as strings: the names of their classes.
+    """Return whether values of a type are exported as strings: the names of their classes.
 
     >>> is_exported_as_names(from_config({"htype": "class_label"}))
     True
@@ -210,7 +210,7 @@ def _parse_htype(config: Any) -> Htype | None:
         return None  # written by a newer release, or by another program
 
 
-def _parse_values(values: Any, of: Htype) -> Any:
+def _parse_values(values: Any, of: Htype) -> object:
     """Return exported values in the form that their type accepts."""
     if of.sql == "json":
         return [Json().from_file(v) if isinstance(v, str) else v for v in values]
@@ -226,7 +226,7 @@ def _parse_values(values: Any, of: Htype) -> Any:
     return values
 
 
-def _with_nat(rows: Any, nat: Any) -> Any:
+def _with_nat(rows: Any, nat: object) -> object:
     """Return rows of times in which nulls become NaT again, as they were before the export.
 
     >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
@@ -237,7 +237,7 @@ def _with_nat(rows: Any, nat: Any) -> Any:
     return [None if row is None else _fill_nulls(row, nat) for row in rows]
 
 
-def _fill_nulls(value: Any, nat: Any) -> Any:
+def _fill_nulls(value: object, nat: object) -> object:
     """Return an array, or nested lists, with NaT for None."""
     if isinstance(value, list):
         return [_fill_nulls(item, nat) for item in value]

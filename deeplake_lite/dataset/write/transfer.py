@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def wrap_source(values: Any, to: Htype) -> Any:
+def wrap_source(values: object, to: Htype) -> Any:
     """Wrap a Column or Exported values in a `Transfer` to type `to`; return other values as is."""
     if isinstance(values, Column):
         view = values.view.pin().checked()
@@ -72,31 +72,31 @@ class Transfer:
         """Return the values of the given rows, without reading them yet."""
         return Transfer(self.of, self._read, self._positions[rows])
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         single = is_position(index)
         positions = self._positions[in_brackets([index] if single else index, len(self))]
         values = self._read(positions)
         return values[0] if single else values
 
 
-def _read_column(rows: RowSelection, f: Field, to: Htype, positions: NDArray[np.int64]) -> Any:
+def _read_column(rows: RowSelection, f: Field, to: Htype, positions: NDArray[np.int64]) -> object:
     table, slots = rows.locate(positions)
     return transfer_values(f.htype, table.read([f.id], slots)[f.id], to, rows.lake.allow)
 
 
-def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> Any:
+def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> object:
     cells = replace(values.of, nullable=True).encode([values[i] for i in positions.tolist()])
     return transfer_values(values.of, cells, to)
 
 
 def _are_alike(of: Htype, to: Htype) -> bool:
-    """Tell whether two types are equal except for nullability and default."""
+    """Return whether two types are equal except for nullability and default."""
     return of.bare == to.bare
 
 
 def transfer_values(
     of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None
-) -> Any:
+) -> object:
     """Return the values of cells in the form that another type accepts, None where null.
 
     Parameters
@@ -136,7 +136,7 @@ def naming_types(of: Htype, to: Htype) -> Iterator[None]:
         if _are_alike(of, to):
             raise
         raise type(error)(
-            f"{error.args[0]} The values come from a column of type {of.bare}, and go to one of "
+            f"{error.args[0]} The values were copied from a column of type {of.bare} to one of "
             f"type {to.bare}.",
             column=error.column,
             row=error.row,

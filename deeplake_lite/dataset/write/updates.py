@@ -55,7 +55,7 @@ def cells_for(f: Field, values: Any, rows: int) -> Cells:
     return cells
 
 
-def _one_for_all(f: Field, value: Any, rows: int) -> Cells:
+def _one_for_all(f: Field, value: object, rows: int) -> Cells:
     """Return the cells of all rows with one value. Errors do not name a row."""
     try:
         return take(encode_column(f, [value], 0, 1, "header"), np.zeros(rows, np.int64))

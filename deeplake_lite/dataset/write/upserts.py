@@ -78,7 +78,7 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
     return Upserted(len(new), changed, count - len(new) - changed)
 
 
-def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
+def column_blocks(table: Table, added: Field, values: object) -> Iterator[Cells]:
     """Yield the cells of a new column for every slot.
 
     `values` has one value per row, in the order of the rows, or is None for the default.
@@ -90,7 +90,7 @@ def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
     )
 
 
-def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
+def _encode_rows(f: Field, values: object, rows: NDArray[np.int64], check: Check) -> Cells:
     """Encode the values of rows, or the default if `values` is None; errors name the row."""
     selected = None if values is None else _pick(values, rows)
     with naming_rows(rows.__getitem__):
@@ -105,7 +105,7 @@ def _blocks_naming_rows[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iter
 
 def _differing_cells(
     table: Table,
-    columns: Mapping[str, Any],
+    columns: Mapping[str, object],
     rows: NDArray[np.int64],
     slots: NDArray[np.int64],
     check: Check,
@@ -135,7 +135,7 @@ def _check_unique(keys: NDArray[np.uint64], on: str) -> None:
         )
 
 
-def _pick(values: Any, rows: NDArray[np.int64]) -> Any:
+def _pick(values: Any, rows: NDArray[np.int64]) -> object:
     """Return the values of the given rows from an array, a Transfer or any sequence."""
     if isinstance(values, Transfer):
         return values.at(rows)

@@ -45,6 +45,7 @@ from deeplake_lite.loader.tree import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -76,7 +77,7 @@ class Jax(Framework):
         Layout of the arrays over devices.
     """
 
-    def __init__(self, jax: Any, sharding: Any) -> None:
+    def __init__(self, jax: ModuleType, sharding: object) -> None:
         self._jax, self._sharding, self._wide = jax, sharding, False
 
     def start(self) -> None:
@@ -101,12 +102,12 @@ class Jax(Framework):
         # If all values are null, their shape is not known.
         return replace(recipe, collate="pad", full_shape=most or None)
 
-    def convert(self, batch: Any, resources: Resources) -> Any:
+    def convert(self, batch: object, resources: Resources) -> object:
         """Return a batch with ragged values padded, in the dtypes of JAX."""
         columns, collate = resources.recipe.columns, resources.options.collate
         if not isinstance(batch, Mapping):
             return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
-        out: dict[str, Any] = {}
+        out: dict[str, object] = {}
         for key, value in batch.items():
             if key == ROW_ID and not self._wide:
                 out[key] = value.tolist()
@@ -121,7 +122,7 @@ class Jax(Framework):
                 out[key] = mapped(value, partial(self._narrow, key))
         return out
 
-    def _narrow(self, name: str, value: Any) -> Any:
+    def _narrow(self, name: str, value: object) -> object:
         value = as_numpy(value)
         if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
             return value
@@ -145,7 +146,7 @@ class Jax(Framework):
         result.batch = mapped(result.batch, self._place)
         return result
 
-    def _place(self, value: Any) -> Any:
+    def _place(self, value: object) -> object:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
             return value
         if self._sharding is None:
@@ -153,13 +154,13 @@ class Jax(Framework):
         return self._jax.make_array_from_process_local_data(self._sharding, value)
 
 
-def _collate_of(key: str, collate: Any) -> Any:
+def _collate_of(key: str, collate: object) -> object:
     """Return the user's choice of how to collate the values of a key."""
     return collate.get(key) if isinstance(collate, Mapping) else collate
 
 
 class JaxLoader(Loader):
-    """A loader of JAX arrays. It comes from `View.jax`.
+    """A loader of JAX arrays, created by `View.jax`.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ class JaxLoader(Loader):
         When the rows of a batch cannot be divided evenly among the devices.
     """
 
-    def __init__(self, view: View | Mix, options: Options, sharding: Any = None) -> None:
+    def __init__(self, view: View | Mix, options: Options, sharding: object = None) -> None:
         try:
             import jax
         except ImportError as error:
@@ -257,7 +258,7 @@ def _is_numbers(f: Field) -> bool:
     return bool(f.htype.value_dtype) or f.htype.pixels is not None
 
 
-def _is_ragged(value: Any) -> bool:
+def _is_ragged(value: object) -> bool:
     """Return whether a value is a `RaggedBatch`, or a list of numeric arrays."""
     if isinstance(value, RaggedBatch):
         return True

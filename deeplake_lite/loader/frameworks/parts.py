@@ -94,7 +94,7 @@ class Part:
         value = [v for v in value if v is not None]
         shapes = {np.shape(v) for v in value}
         if len({len(shape) for shape in shapes}) != 1:
-            return cls("text", (rows,))  # `arrays` will refuse such values
+            return cls("text", (rows,))  # `arrays` will reject such values
         is_fixed = [len(set(sizes)) == 1 for sizes in zip(*shapes, strict=True)]
         ragged = max((i + 1 for i, fixed in enumerate(is_fixed) if not fixed), default=0)
         inner = next(iter(shapes))[ragged:]
@@ -142,7 +142,7 @@ class Part:
             raise self._misfit(name, f"{values.dtype} {values.shape}")
         return arrays
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Return whether a value fits this part."""
         try:
             self.arrays("", value)
@@ -159,7 +159,7 @@ class Part:
             column=name,
         )
 
-    def flat(self, value: Any) -> Iterator[NDArray[Any]]:
+    def flat(self, value: object) -> Iterator[NDArray[Any]]:
         """Yield the arrays of a value: its numbers or strings, then the splits of its axes."""
         if not self.nulls and not self.json and _has_null(value):
             raise _NullError("null rows")
@@ -214,7 +214,7 @@ class Part:
         yield from inner_arrays
 
 
-def tree_of(batch: Any, rows: int | None) -> Tree:
+def tree_of(batch: object, rows: int | None) -> Tree:
     """Return the parts of a batch that a transform returned.
 
     >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
@@ -223,7 +223,7 @@ def tree_of(batch: Any, rows: int | None) -> Tree:
     return cast("Tree", mapped(batch, lambda value: Part.of(value, rows)))
 
 
-def flattened(batch: Any, tree: Tree) -> Iterator[NDArray[Any]]:
+def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
     """Yield the arrays of all leaves of a batch, in the order of its tree.
 
     Raises
@@ -248,7 +248,7 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
     return "int64" if dtype.kind in "mM" else dtype.name
 
 
-def _all_arrays(values: Sequence[Any]) -> bool:
+def _all_arrays(values: Sequence[object]) -> bool:
     """Return whether all values are numbers, arrays of numbers, or null."""
     kinds = {type(v) for v in values}
     return all(
@@ -258,7 +258,7 @@ def _all_arrays(values: Sequence[Any]) -> bool:
     )
 
 
-def _encode_strings(value: Any, encode: Callable[[Any], bytes]) -> NDArray[np.object_]:
+def _encode_strings(value: Any, encode: Callable[[object], bytes]) -> NDArray[np.object_]:
     """Return an array of encoded strings, or a 0-dimensional one for a single string."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     scalar = not isinstance(rows, list)
@@ -268,7 +268,7 @@ def _encode_strings(value: Any, encode: Callable[[Any], bytes]) -> NDArray[np.ob
     return out.reshape(()) if scalar else out
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     """Return whether a value is a string, bytes, or null."""
     return value is None or isinstance(value, str | bytes)
 
@@ -280,18 +280,18 @@ def _text(value: Any) -> bytes:
     return value.encode() if isinstance(value, str) else value or b""
 
 
-def _has_null(value: Any) -> bool:
+def _has_null(value: object) -> bool:
     """Return whether any row of a batch is null."""
     if isinstance(value, list):
         return any(row is None or row is np.ma.masked for row in value)
     return bool(np.ma.is_masked(value))
 
 
-def _json(value: Any) -> bytes:
+def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _stacked(values: list[Any]) -> NDArray[Any]:
+def _stacked(values: list[object]) -> NDArray[Any]:
     arrays = [np.asarray(v) for v in values]
     out = aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
     return np.stack(arrays, out=out)

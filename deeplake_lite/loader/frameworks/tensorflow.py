@@ -26,6 +26,7 @@ from deeplake_lite.loader.tree import leaves, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -73,7 +74,7 @@ def dataset(view: View | Mix, options: Options) -> Any:
     return batches
 
 
-def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[Any]]:
+def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[object]]:
     """Return a function that starts an epoch.
 
     TensorFlow never frees the function of `from_generator`, which would keep the loader's threads
@@ -84,7 +85,7 @@ def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[Any]]:
         return lambda: iter(loader)
     reference = weakref.ref(loader)
 
-    def begin() -> Iterator[Any]:
+    def begin() -> Iterator[object]:
         owned_loader = reference()
         if owned_loader is None:
             raise LoaderError(
@@ -96,7 +97,7 @@ def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[Any]]:
     return begin
 
 
-def _specs(tf: Any, part: Part) -> Iterator[Any]:
+def _specs(tf: ModuleType, part: Part) -> Iterator[object]:
     """Yield the specs of the arrays of a part."""
     dtype = tf.string if part.dtype == "text" else tf.as_dtype(part.dtype)
     rows = part.shape[0] if part.shape else None
@@ -106,7 +107,7 @@ def _specs(tf: Any, part: Part) -> Iterator[Any]:
         yield tf.TensorSpec((rows + 1 if rows is not None and not axis else None,), tf.int64)
 
 
-def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
+def _rebuilt(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
     """Return the batch that consists of the given tensors: the inverse of `flattened`."""
 
     def of_part(part: Part) -> Any:
@@ -131,7 +132,7 @@ class Flat(Framework):
             self._tree = _BatchParts(resources).tree()
         return self._tree
 
-    def convert(self, batch: Any, resources: Resources) -> Any:
+    def convert(self, batch: object, resources: Resources) -> object:
         """Return the plain arrays of a batch."""
         tree = self.tree(resources)
         if isinstance(tree, dict) and isinstance(batch, dict):

@@ -1,7 +1,7 @@
 """Conversion of batches to PyTorch tensors, and asynchronous copies of tensors to a GPU.
 
-A batch consists of dicts, lists and tuples, nested to any depth, of arrays and of values that no
-tensor can hold.
+A batch consists of dicts, lists and tuples, nested to any depth. Their leaves are arrays, and
+values that a tensor cannot store, such as strings.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ __all__ = ["SideStream", "as_tensors", "moved", "pinned", "torch"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
     from deeplake_lite.loader.make.recipe import BatchResult
 
 
-def as_tensors(batch: Any, classes: Collection[str] = ()) -> Any:
+def as_tensors(batch: object, classes: Collection[str] = ()) -> Any:
     """Return a batch with its arrays converted to tensors that share their memory.
 
     Parameters
@@ -52,7 +53,7 @@ def as_tensors(batch: Any, classes: Collection[str] = ()) -> Any:
     return _each(batch, _tensor)
 
 
-def moved(batch: Any, device: torch.device) -> Any:
+def moved(batch: object, device: torch.device) -> Any:
     """Return a batch with its tensors moved to a device, asynchronously from pinned memory.
 
     >>> moved({"x": torch.ones(2), "t": ["a"]}, torch.device("meta"))
@@ -61,7 +62,7 @@ def moved(batch: Any, device: torch.device) -> Any:
     return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.to(device, non_blocking=True)))
 
 
-def pinned(batch: Any) -> Any:
+def pinned(batch: object) -> Any:
     """Return a batch with its tensors in pinned memory, which a GPU can read directly."""
     return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.pin_memory()))
 
@@ -80,7 +81,7 @@ class SideStream:
         Module with streams: `torch.cuda`.
     """
 
-    def __init__(self, device: torch.device, cuda: Any = torch.cuda) -> None:
+    def __init__(self, device: torch.device, cuda: ModuleType = torch.cuda) -> None:
         self._device, self._cuda = device, cuda
         self._stream = cuda.Stream(device)
 
@@ -106,7 +107,7 @@ class SideStream:
             if not early:
                 coming = next(copies, None)
 
-    def _begin_copy(self, result: BatchResult) -> tuple[BatchResult, Any]:
+    def _begin_copy(self, result: BatchResult) -> tuple[BatchResult, object]:
         """Begin to copy a batch, and return it with the event of the end of its copy."""
         with self._cuda.stream(self._stream):
             result.batch = moved(result.batch, self._device)
@@ -122,20 +123,20 @@ class SideStream:
         return result
 
 
-def _each(batch: Any, change: Callable[[Any], Any]) -> Any:
+def _each(batch: object, change: Callable[[object], object]) -> object:
     """Return a batch with its values changed, those of lists one by one."""
     return mapped(batch, change, lists=True)
 
 
-def _if_tensor(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+def _if_tensor(value: object, change: Callable[[torch.Tensor], object]) -> object:
     return change(value) if isinstance(value, torch.Tensor) else value
 
 
-def _class_tensor(value: Any) -> Any:
+def _class_tensor(value: object) -> object:
     return _tensor(value, classes=True)
 
 
-def _tensor(value: Any, *, classes: bool = False) -> Any:
+def _tensor(value: object, *, classes: bool = False) -> Any:
     if isinstance(value, RaggedBatch):
         return _nested(value, _tensor(value.values, classes=classes))
     if not isinstance(value, np.ndarray | np.generic):

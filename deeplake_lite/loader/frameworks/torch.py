@@ -37,7 +37,7 @@ class PyTorch(Framework):
     def __init__(self, device: torch.device) -> None:
         self._device = device
 
-    def convert(self, batch: Any, resources: Resources) -> Any:
+    def convert(self, batch: object, resources: Resources) -> object:
         """Return a batch of tensors, for a GPU in pinned memory."""
         tensors = as_tensors(batch, class_columns(resources))
         return pinned(tensors) if self._device.type == "cuda" else tensors
@@ -62,7 +62,7 @@ def class_columns(resources: Resources) -> frozenset[str]:
 
 
 class TorchLoader(Loader):
-    """A loader of PyTorch tensors. It comes from `View.pytorch`.
+    """A loader of PyTorch tensors, created by `View.pytorch`.
 
     It has the methods ``state_dict`` and ``load_state_dict`` that torchdata, Lightning and
     Accelerate call, finds its rank under torch.distributed, and can be passed to ``Trainer.fit``.
@@ -82,7 +82,7 @@ class TorchLoader(Loader):
         When the device is a GPU that PyTorch does not find.
     """
 
-    def __init__(self, view: View | Mix, options: Options, device: Any = None) -> None:
+    def __init__(self, view: View | Mix, options: Options, device: object = None) -> None:
         self.device = _device(device)
         """Device of the tensors."""
         if self.device.type == "cuda":

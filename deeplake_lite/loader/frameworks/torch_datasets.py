@@ -32,6 +32,7 @@ from deeplake_lite.loader.tree import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.make.recipe import Recipe
@@ -49,7 +50,9 @@ FOR_ITERABLE = frozenset(IterableOptions.__annotations__)
 """Options of iterable datasets."""
 
 
-def dataset_of(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
+def dataset_of(
+    view: View, style: str, **options: Unpack[IterableOptions]
+) -> TorchDataset | TorchIterableDataset:
     """Return the rows of a view as a dataset. See `View.pytorch_dataset`."""
     checks.choice("style", style, ("map", "iterable"))
     wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
@@ -81,7 +84,7 @@ class _Rows:
         self._epoch = torch.zeros((), dtype=torch.int64)
         self._epoch.share_memory_()  # type: ignore[no-untyped-call]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {k: getattr(self, k) for k in ("_view", "_options", "_epoch")}
 
     @property
@@ -130,7 +133,7 @@ class _Rows:
         own = [*columns, ROW_ID] if self._options.row_ids else [*columns]
         if self._options.transform is not None or not all(_has_keys(s, own) for s in arrays):
             return as_tensors(collate_samples(arrays, self._options.collate, columns))
-        batch: dict[str, Any] = {}
+        batch: dict[str, object] = {}
         for name, recipe in columns.items():
             batch |= collate_column(name, [sample[name] for sample in arrays], recipe)
         if self._options.row_ids:
@@ -147,7 +150,7 @@ def _loader_of(view: View, options: Options) -> Loader:
     return Loader(view, replace(options, row_ids=True), Samples(sample_ids=options.row_ids))
 
 
-def _has_keys(sample: Any, names: list[str]) -> bool:
+def _has_keys(sample: object, names: list[str]) -> bool:
     return isinstance(sample, Mapping) and sample.keys() == set(names)
 
 
@@ -168,14 +171,14 @@ class Samples(PyTorch):
         """Make lists of samples."""
         return replace(recipe, collate=list, sample_ids=self._sample_ids)
 
-    def convert(self, batch: Any, resources: Resources) -> Any:
+    def convert(self, batch: Any, resources: Resources) -> list[object]:
         """Return the samples with tensors."""
         classes = class_columns(resources)
         return [as_tensors(sample, classes) for sample in batch]
 
 
 class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
-    """The rows of a view as a map-style dataset. It comes from `View.pytorch_dataset`.
+    """The rows of a view as a map-style dataset, created by `View.pytorch_dataset`.
 
     ``dataset[3]`` is a sample, a dict by column. A DataLoader requests all rows of a batch at once,
     so that they are read together.
@@ -211,9 +214,9 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 
 
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
-    """The rows of a view as an iterable dataset. It comes from `View.pytorch_dataset`.
+    """The rows of a view as an iterable dataset, created by `View.pytorch_dataset`.
 
-    The ranks and the workers of a DataLoader share the rows, so that each comes once. The epoch
+    The ranks and the workers of a DataLoader share the rows, so that each is used once. The epoch
     stays the same until `set_epoch` sets another.
 
     Examples
@@ -230,7 +233,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         super().__init__(view, options)
         self._share = WorkerShare(self._view, self._options, self._epoch)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
@@ -244,7 +247,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         """Return the position of this worker. After the end of an epoch, it is the first row."""
         return self._share.state(self._share.current())
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Continue after the samples that this worker had yielded when the state was taken.
 
         Raises
@@ -278,7 +281,7 @@ class WorkerShare:
         self.resumed = False
         """Whether the next iterator continues at `progress`."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state for a worker process, including the rank, which is not known there."""
         rank, world_size = find_rank(self._options.rank, self._options.world_size)
         options = replace(self._options, rank=rank, world_size=world_size)
@@ -386,10 +389,10 @@ class SampleIterator:
         """Return the position of this iterator, which may be the end of the epoch."""
         return self._share.state(self._progress or self._share.upcoming())
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Continue where an iterator was. The dataset's next iterator starts at the first row.
 
-        Raises OptionError for a state that `TorchIterableDataset.load_state_dict` refuses.
+        Raises OptionError for a state that `TorchIterableDataset.load_state_dict` rejects.
         """
         self._progress, self._samples = self._share.check(state), None
         self._share.resumed = False

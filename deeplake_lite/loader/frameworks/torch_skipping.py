@@ -38,7 +38,7 @@ class Epoch:
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._batches: Iterator[Any] | None = None
+        self._batches: Iterator[object] | None = None
 
     def batch(self, skipped: int) -> Any:
         """Return the next batch. The first call starts the epoch after `skipped` batches."""
@@ -96,7 +96,7 @@ class Batches(torch.utils.data.Dataset[Any]):
         """Return the number of rows in an epoch, which is what trainers expect."""
         return self._loader.shares.n
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         """Raise LoaderError: this dataset has no rows by number."""
         raise LoaderError(
             "The dataset of a loader has only whole batches, in the loader's order, but row "
@@ -110,6 +110,6 @@ class Batches(torch.utils.data.Dataset[Any]):
         return turn.epoch.batch(turn.skipped)
 
 
-def whole(batch: Any) -> Any:
+def whole(batch: object) -> Any:
     """Return a batch unchanged, because the loader has collated it."""
     return batch

@@ -80,7 +80,7 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
 
 
 def padded(
-    name: str, values: Sequence[Any], varying: int, least: tuple[int, ...] | None = None
+    name: str, values: Sequence[object], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return values padded with zeros to one array, and a mask that is True where values are.
 
@@ -126,7 +126,7 @@ def padded(
     return out, mask
 
 
-def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
+def ragged(name: str, values: Sequence[object]) -> RaggedBatch:
     """Return values back to back along their first axis."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
@@ -158,7 +158,7 @@ def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
     return [empty if a.shape == (0,) and a.dtype == float else a for a in arrays]
 
 
-def as_array(name: str, value: Any, how: str) -> NDArray[Any]:
+def as_array(name: str, value: object, how: str) -> NDArray[Any]:
     """Return a value as an array. Raises OptionError for a list whose items differ in shape.
 
     >>> as_array("x", [[1], [2]], "pad").shape
@@ -181,7 +181,7 @@ def _dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
     return np.result_type(*{a.dtype for a in arrays})
 
 
-def as_numpy(value: Any) -> Any:
+def as_numpy(value: object) -> object:
     """Return a tensor of PyTorch or JAX as a NumPy array that shares its memory.
 
     Other values are returned unchanged, as are tensors on a device and tensors whose dtype NumPy

@@ -52,7 +52,7 @@ class BatchBuilder:
         self._rows = np.arange(job.rows)  # the job's rows that have not failed, and padding
         self._own, self._all = job.own, True  # rows without padding; whether `_rows` is the job
         self._columns: dict[str, Any] = {}
-        self._samples: list[Any] | None = None  # the results of the transform
+        self._samples: list[object] | None = None  # the results of the transform
         self._untouched: set[str] = set()  # columns that the transform returned unchanged
         self._since = clock.now()
 
@@ -120,10 +120,10 @@ class BatchBuilder:
             if self._samples is not None:
                 self._samples += self._samples[-1:] * missing
 
-    def _collate(self) -> Any:
+    def _collate(self) -> object:
         """Return the batch."""
         recipe = self._recipe
-        batch: Any
+        batch: object
         if callable(recipe.collate):
             samples = list(self._decoded_samples()) if self._samples is None else self._samples
             if recipe.sample_ids:
@@ -157,13 +157,13 @@ class BatchBuilder:
         position = int(where.positions[row])
         return FirstRow(row_id, where.place(row, row_id), position, where.source(row))
 
-    def _decoded_samples(self) -> Iterator[dict[str, Any]]:
+    def _decoded_samples(self) -> Iterator[dict[str, object]]:
         """Yield the decoded rows as dicts by column, with None for null."""
         columns = {name: with_none(values) for name, values in self._columns.items()}
         for row in self._rows.tolist():
             yield {name: values[row] for name, values in columns.items()}
 
-    def _values(self, name: str) -> Any:
+    def _values(self, name: str) -> object:
         """Return a column's values in the rows of the batch; no copy if no row is left out."""
         values = self._columns[name]
         if self._all:
@@ -208,12 +208,14 @@ class BatchBuilder:
         self._since = now
 
 
-def _with_id(sample: Any, row_id: np.int64) -> Any:
+def _with_id(sample: object, row_id: np.int64) -> object:
     """Return a sample with its row's id, if it is a mapping."""
     return {**sample, ROW_ID: row_id} if isinstance(sample, Mapping) else sample
 
 
-def _changed(original: Mapping[str, Any], sample: Any, names: Mapping[str, None]) -> list[str]:
+def _changed(
+    original: Mapping[str, object], sample: object, names: Mapping[str, None]
+) -> list[str]:
     """Return the names whose values in a sample are not the original objects."""
     if not isinstance(sample, Mapping):
         return [*names]

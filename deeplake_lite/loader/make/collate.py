@@ -43,7 +43,7 @@ def fits(htype: Htype, how: Collate) -> bool:
     return how == "list" or htype.varying > 0
 
 
-def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, Any]:
+def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, object]:
     """Return a column's entries in the batch: its values, and masks of nulls and of padding.
 
     Raises
@@ -68,7 +68,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
     return out
 
 
-def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> Any:
+def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> object:
     """Return values with empty lists replaced with empty arrays of the items' dtype and shape."""
     if not isinstance(recipe.htype.layout, Nested):
         return values
@@ -80,14 +80,14 @@ def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> Any:
 
 def collate_samples(
     samples: list[Any],
-    collate: Any,
+    collate: object,
     columns: Mapping[str, ColumnRecipe] = NOTHING,
-    untouched: Mapping[str, Any] = NOTHING,
-) -> Any:
+    untouched: Mapping[str, object] = NOTHING,
+) -> object:
     """Return the results of a transform as a batch, key by key if they are mappings.
 
-    Values of one shape are stacked, and others become lists, unless `collate` says otherwise: one
-    way for all arrays, or a mapping of ways by key. JAX arrays and PyTorch tensors are collated as
+    By default, values of the same shape are stacked, and others become lists. `collate` names
+    another way for all arrays, or for each key. JAX arrays and PyTorch tensors are collated as
     NumPy arrays, but PyTorch tensors that are stacked by default stay tensors.
 
     Parameters
@@ -114,7 +114,7 @@ def collate_samples(
         return tuple(_stack_if_equal([sample[i] for sample in samples]) for i in range(len(first)))
     if not isinstance(first, Mapping):
         return _stack_if_equal(samples)
-    out: dict[str, Any] = {}
+    out: dict[str, object] = {}
     for key in first:
         if key in untouched:
             entries = collate_column(key, untouched[key], columns[key])
@@ -124,7 +124,7 @@ def collate_samples(
     return out
 
 
-def _values_of(samples: list[Any], key: str) -> list[Any]:
+def _values_of(samples: list[Any], key: str) -> list[object]:
     """Return the values of a key. Raises OptionError if a sample does not have it."""
     for sample in samples:
         if not isinstance(sample, Mapping) or key not in sample:
@@ -141,8 +141,8 @@ def _values_of(samples: list[Any], key: str) -> list[Any]:
 
 
 def _collate_key(
-    key: str, values: list[Any], collate: Any, recipe: ColumnRecipe | None
-) -> dict[str, Any]:
+    key: str, values: list[Any], collate: object, recipe: ColumnRecipe | None
+) -> dict[str, object]:
     """Return the entries of a key in the batch, given the values that a transform returned.
 
     Their shapes are not declared anywhere, so any axis may vary.
@@ -176,11 +176,11 @@ def _varying(arrays: list[NDArray[Any]], recipe: ColumnRecipe | None) -> int:
     return own if len({a.shape[own:] for a in arrays}) <= 1 and own <= most else most
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return isinstance(value, np.ndarray)
 
 
-def _stackable(values: list[Any]) -> bool:
+def _stackable(values: list[object]) -> bool:
     """Return whether values are numbers, or arrays of numbers, of one shape."""
     kinds = {np.asarray(v).dtype.kind for v in values if isinstance(v, _NUMERIC)}
     shapes = {np.shape(v) for v in values if isinstance(v, _NUMERIC)}
@@ -191,7 +191,7 @@ def _stackable(values: list[Any]) -> bool:
 
 def _collate(
     name: str, values: Any, how: Collate, varying: int, least: tuple[int, ...] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return values that are collated in the given way, with a mask if they are padded."""
     if how == "list":
         return {name: list(values)}
@@ -203,7 +203,7 @@ def _collate(
     return {name: value, f"{name}_mask": mask}
 
 
-def _stack_if_equal(values: list[Any]) -> Any:
+def _stack_if_equal(values: list[Any]) -> object:
     """Return values stacked if they have one shape and dtype, and as a list otherwise."""
     torch = sys.modules.get("torch")
     if torch is not None and all(isinstance(v, torch.Tensor) for v in values):
@@ -228,7 +228,7 @@ def _valid(values: Any) -> NDArray[np.bool_]:
     return np.array([value is not None for value in values], bool)
 
 
-def _fill_nulls(name: str, values: list[Any], blank: NDArray[Any], how: Collate) -> list[Any]:
+def _fill_nulls(name: str, values: list[object], blank: NDArray[Any], how: Collate) -> list[object]:
     """Return values with nulls replaced: by zeros if they are stacked, else by empty arrays."""
     model = next((as_array(name, v, how) for v in values if v is not None), blank)
     filler = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]

@@ -23,7 +23,7 @@ from deeplake_lite.loader.make.sizes import (
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Buffer, Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -44,7 +44,7 @@ def decode_column(
     handle_error: ErrorHandler,
     cached: CachedRows | None = None,
     allow: tuple[str, ...] = (),
-) -> Any:
+) -> object:
     """Return a column's values: an array with the rows as its first axis, or a list.
 
     Parameters
@@ -99,7 +99,7 @@ def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -
         out[...] = decode_one(recipe, cells, row)
 
 
-def decode_sized(htype: Htype, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+def decode_sized(htype: Htype, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
     """Decode an image and resize it to the height and width of `out`."""
     old = tuple(n for n in shape if n >= 0)
     height, width = out.shape[:2]
@@ -163,7 +163,7 @@ def _shapes(cells: Cells) -> list[Shapes]:
 
 
 def advice(error: Exception, name: str) -> str:
-    """Return what the user can do about an error in a column, besides leaving the row out."""
+    """Return advice about an error in a column, besides leaving the row out."""
     if isinstance(error, MisfitError):
         return (
             "If rows differ in channels, convert them with mode='RGB' or mode='L'. If they also "

@@ -1,6 +1,6 @@
 """A cache of decoded pixels across epochs.
 
-It holds the first rows of the view, as many as fit. Every row comes once in an epoch, so any choice
+It keeps the first rows of the view, as many as fit. Every row is used once per epoch, so any choice
 of rows has the same hit rate.
 """
 

@@ -59,28 +59,28 @@ class Function:
 
     option: str
     """Option that the user passed it as."""
-    call: Callable[..., Any]
+    call: Callable[..., object]
     """The function."""
     seed: int = 0
     """The user's seed."""
     seeds: bool = False
     """Whether to seed the global generators at each call."""
 
-    def __call__(self, value: Any, epoch: int, row_id: int) -> Any:
+    def __call__(self, value: object, epoch: int, row_id: int) -> Any:
         """Return the function's result for a value. Raises LoaderError if it is None."""
         sample_seed = mix64(self.seed, epoch, row_id)
         rng = {}
         if self._takes_rng:
             rng = {"rng": np.random.Generator(np.random.PCG64(sample_seed))}
-        if self.seeds:  # also with `rng`: functions of libraries may draw from the global ones
+        if self.seeds:  # even with `rng`: library functions may use the global generators
             seed_globals(sample_seed)
         return check_returned(self.option, self._seeded(sample_seed, epoch, value, **rng))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: the cached properties hold locks, which do not pickle."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def call_on_batch(self, value: Any, epoch: int, first: FirstRow) -> Any:
+    def call_on_batch(self, value: object, epoch: int, first: FirstRow) -> object:
         """Return the function's result for a batch, or for its list of samples.
 
         Raises
@@ -101,7 +101,7 @@ class Function:
             ) from error
 
     def advice(self, error: Exception) -> str:
-        """Return what the user can do about an error in this function."""
+        """Return advice about an error in this function."""
         if isinstance(error, LakeError):
             return f"Fix your function {self.name}."
         return f"Fix your function {self.name}; the traceback above shows the line."
@@ -126,7 +126,7 @@ class Function:
         return takes_rng(self.call)
 
 
-def takes_rng(function: Callable[..., Any]) -> bool:
+def takes_rng(function: Callable[..., object]) -> bool:
     """Return whether a function has a parameter `rng`.
 
     >>> takes_rng(lambda sample, rng: sample), takes_rng(dict)
@@ -138,7 +138,7 @@ def takes_rng(function: Callable[..., Any]) -> bool:
         return False
 
 
-def check_returned(option: str, value: Any) -> Any:
+def check_returned(option: str, value: object) -> object:
     """Return the result of a user's function. Raises LoaderError if it is None.
 
     >>> check_returned("transform", {"x": 1})

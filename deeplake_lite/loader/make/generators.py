@@ -26,20 +26,23 @@ from deeplake_lite.loader.order.order import mix64
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import torch
+    from numpy.typing import NDArray
+
 MOST_OBJECTS = 10_000
 """Maximum number of objects that are searched for generators, per function."""
 
 
-class Source(Protocol):
+class Source[S](Protocol):
     """A random generator of any library."""
 
     def seed(self, number: int) -> None:
         """Seed the generator."""
 
-    def state(self) -> Any:
+    def state(self) -> S:
         """Return the state of the generator."""
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: S) -> None:
         """Set the state of the generator."""
 
 
@@ -50,10 +53,10 @@ class _NumpySource:
     def seed(self, number: int) -> None:
         self._bits.state = type(self._bits)(number).state
 
-    def state(self) -> Any:
+    def state(self) -> Mapping[str, object]:
         return self._bits.state
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: Mapping[str, object]) -> None:
         self._bits.state = state
 
 
@@ -64,24 +67,24 @@ class _PythonSource:
     def seed(self, number: int) -> None:
         self._generator.seed(number)
 
-    def state(self) -> Any:
+    def state(self) -> tuple[object, ...]:
         return self._generator.getstate()
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: tuple[object, ...]) -> None:
         self._generator.setstate(state)
 
 
 class _TorchSource:
-    def __init__(self, generator: Any) -> None:
+    def __init__(self, generator: torch.Generator) -> None:
         self._generator = generator
 
     def seed(self, number: int) -> None:
         self._generator.manual_seed(number % 2**63)
 
-    def state(self) -> Any:
+    def state(self) -> torch.Tensor:
         return self._generator.get_state()
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: torch.Tensor) -> None:
         self._generator.set_state(state)
 
 
@@ -105,13 +108,13 @@ class OwnGenerators:
     True
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         self._sources, self._leaves = _find_sources(function)
         self._copies = threading.local()
         self._lock = threading.Lock()
 
-    def __call__(self, seed: int, epoch: int, value: Any, **rng: Any) -> Any:
+    def __call__(self, seed: int, epoch: int, value: object, **rng: object) -> object:
         """Return the function's result for a value, with seeded generators.
 
         A new copy of the function is made in each epoch, so that changes which the user makes to
@@ -132,7 +135,7 @@ class OwnGenerators:
                 for source, state in zip(sources, before, strict=True):
                     source.restore(state)
 
-    def _copy_of_thread(self, epoch: int) -> tuple[Callable[..., Any], list[Source]]:
+    def _copy_of_thread(self, epoch: int) -> tuple[Callable[..., object], list[Source[Any]]]:
         """Return this thread's copy of the function, and the copy's generators.
 
         Returns the function itself if a copy would share generators with it.
@@ -154,24 +157,24 @@ class OwnGenerators:
         return cached[1], cached[2]
 
 
-def _seed(sources: list[Source], seed: int) -> None:
+def _seed(sources: list[Source[Any]], seed: int) -> None:
     for number, source in enumerate(sources):
         source.seed(mix64(seed, number))
 
 
-def _find_sources(function: Any) -> tuple[list[Source], list[Any]]:
+def _find_sources(function: object) -> tuple[list[Source[Any]], list[NDArray[Any]]]:
     """Return the generators of a function in a fixed order, and its arrays, which need no copy."""
     leaves = [value for value in _reachable(function) if isinstance(value, np.ndarray)]
     return [_source(value) for value in _generators(function)], leaves
 
 
-def _source(value: Any) -> Source:
+def _source(value: Any) -> Source[Any]:
     if isinstance(value, np.random.BitGenerator):
         return _NumpySource(value)
     return _PythonSource(value) if isinstance(value, random.Random) else _TorchSource(value)
 
 
-def _generators(function: Any) -> Iterator[Any]:
+def _generators(function: object) -> Iterator[object]:
     """Yield the generators that a function holds, each once; those of NumPy as bit generators.
 
     The global generators of NumPy and torch are not among them.
@@ -194,7 +197,7 @@ def _generators(function: Any) -> Iterator[Any]:
             yield generator
 
 
-def _reachable(function: Any) -> Iterator[Any]:
+def _reachable(function: object) -> Iterator[object]:
     """Yield a function and the objects that it refers to, in breadth-first order."""
     queue, seen = [function], set[int]()
     for value in queue:
@@ -205,7 +208,7 @@ def _reachable(function: Any) -> Iterator[Any]:
         queue += _references(value)
 
 
-def _references(value: Any) -> list[Any]:
+def _references(value: object) -> list[object]:
     """Return the objects that an object refers to: attributes, items, closures and globals."""
     if isinstance(value, str | bytes | int | float | np.ndarray | type | ModuleType):
         return []
@@ -230,7 +233,7 @@ def _references_of_class(kind: type) -> list[Any]:
     return [v for k in kind.__mro__ if _is_users(k.__module__) for v in vars(k).values()]
 
 
-def _references_of_function(function: Any) -> list[Any]:
+def _references_of_function(function: Any) -> list[object]:
     """Return the closure and the defaults of a function, and for a user's function its globals."""
     cells = [c.cell_contents for c in function.__closure__ or () if _is_full(c)]
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -239,7 +242,7 @@ def _references_of_function(function: Any) -> list[Any]:
     return [*cells, *defaults, *wrapped, *named]
 
 
-def _globals_of(function: Any) -> list[Any]:
+def _globals_of(function: Any) -> list[object]:
     """Return the global objects that a function names, including those in the user's modules."""
     names, objects = _names(function.__code__), []
     for value in (function.__globals__.get(name) for name in names):

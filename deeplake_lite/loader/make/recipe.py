@@ -167,11 +167,11 @@ class Recipe:
     """Recipes of the columns by name, in order."""
     seed: int = 0
     """The user's seed."""
-    transform: Callable[..., Any] | None = None
+    transform: Callable[..., object] | None = None
     """The user's function of a sample."""
-    batch_transform: Callable[..., Any] | None = None
+    batch_transform: Callable[..., object] | None = None
     """The user's function of a batch."""
-    collate: Callable[[list[Any]], Any] | Mapping[str, Collate] | Collate | None = None
+    collate: Callable[[list[Any]], object] | Mapping[str, Collate] | Collate | None = None
     """The user's function of a list of samples, or how to collate the results of a transform."""
     skip: bool = False
     """Whether rows that fail are left out."""

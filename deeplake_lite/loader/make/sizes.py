@@ -92,7 +92,7 @@ def depth(htype: Htype) -> int:
     return 0 if htype.item is None else 1 + depth(htype.item)
 
 
-def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> Any:
+def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> object:
     """Apply a function to a value, or to each item of a sequence. Null stays null.
 
     >>> from deeplake_lite.htypes import Image, Sequence
@@ -110,7 +110,7 @@ type Shapes = tuple[int, int] | list[Shapes] | None
 """Height and width of an image, or of each image in a sequence; None for null."""
 
 
-def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> Any:
+def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> object:
     """Return coordinates, or sequences of them, for images that are resized to `size`.
 
     Raises
@@ -170,7 +170,7 @@ def counts_pixels(htype: Htype) -> bool:
     return htype.is_mask
 
 
-def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
+def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
     """Return coordinates that are multiplied by factors.
 
     Parameters
@@ -212,7 +212,7 @@ def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
     return mask[..., rows[:, None], columns]
 
 
-def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[Any, ...]:
+def sized(htype: Htype, axes: tuple[object, ...], size: tuple[int, int]) -> tuple[Any, ...]:
     """Return the shape of an image or mask, or of a sequence of them, after resizing.
 
     >>> from deeplake_lite.htypes import Image, Mask, Sequence
@@ -226,7 +226,7 @@ def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[A
     return (*axes[:-2], *size) if htype.is_mask else (*size, *axes[2:])
 
 
-def axes_in_mode(htype: Htype, axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:
+def axes_in_mode(htype: Htype, axes: tuple[object, ...], mode: str) -> tuple[Any, ...]:
     """Return the shape of an image, or of a sequence of images, after conversion to a mode.
 
     >>> from deeplake_lite.htypes import Image

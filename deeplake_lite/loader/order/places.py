@@ -1,4 +1,4 @@
-"""The progress of an epoch, and the rows of each batch by their place in the order."""
+"""The progress of an epoch, and the rows at given places in its order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Progress:
 
 
 class Places:
-    """The rows of an epoch by their place in its order, computed in parts and cached."""
+    """The rows at the places of an epoch's order, computed in parts and cached."""
 
     def __init__(self, order: Order) -> None:
         self.order = order

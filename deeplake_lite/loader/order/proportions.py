@@ -1,7 +1,7 @@
 """The order of the rows of a mix: several views in fixed proportions. Arithmetic only.
 
-An epoch is cut into parts. Each view has a quota of rows in every part, and a permutation says at
-which places of the part they come. So the number of rows that a view provides before any place is a
+An epoch is divided into parts. Each view has a quota of rows in every part, and a permutation says
+which places of the part they take. So the number of rows that a view provides before any place is a
 product plus a count within one part. That number is also the view's place in an epoch of its own,
 so no state is needed.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
 class MixOrder(Order):
     """Rows of several views. Positions count the rows of all views, one view after the other.
 
-    Each view goes through epochs of its own, each in a new order. They continue from one epoch of
+    Each view has epochs of its own, each in a new order. They continue from one epoch of
     the mix to the next.
 
     Parameters
@@ -82,7 +82,7 @@ class MixOrder(Order):
         return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
-        """Return the end of the epoch, because any row may come last."""
+        """Return the end of the epoch, because any row may be last."""
         return self.n
 
     @cached_property
@@ -137,13 +137,13 @@ class MixShuffle:
     kind: str = "mix"
     """Name of this kind of shuffle."""
     window_rows: int = 0
-    """0: there is no window, because any row may come at any place."""
+    """0: there is no window, because any row may be at any place."""
 
     def order(self, n: int, seed: int, epoch: int) -> MixOrder:
         """Return the order of an epoch of `n` rows."""
         return MixOrder(n, seed, epoch, self.rows, self.weights, self.shuffles)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything that the order depends on, besides the seed and the epoch."""
         of = [shuffle.to_json() for shuffle in self.shuffles]
         return {"kind": self.kind, "weights": [float(w) for w in self.weights], "of": of}

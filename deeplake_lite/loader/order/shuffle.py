@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -42,14 +42,14 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which none of them comes again; 0 without windows."""
+        """Number of rows in a window, after which none of them is used again; 0 without windows."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
         """Return the order of an epoch of `n` rows."""
         ...
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything that the order depends on, besides the seed and the epoch."""
         ...
 
@@ -114,7 +114,7 @@ class Shuffle:
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which none of them comes again; 0 without windows."""
+        """Number of rows in a window, after which none of them is used again; 0 without windows."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -125,7 +125,7 @@ class Shuffle:
             return BlockOrder(n, seed, epoch, self.block, self.window)
         return Order(n, seed, epoch)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything that the order depends on, besides the seed and the epoch."""
         return {"kind": self.kind, "block": self.block, "window": self.window}
 

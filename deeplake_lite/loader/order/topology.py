@@ -26,9 +26,9 @@ def find_rank(
     Parameters
     ----------
     rank, world_size : int, optional
-        What the user has set. Both are needed.
+        Values that the user has set. Both are needed.
     ask : callable
-        Returns the rank that another framework reports, or None. It comes first.
+        Returns the rank that another framework reports, or None. It takes precedence.
 
     Raises
     ------

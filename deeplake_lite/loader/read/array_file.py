@@ -39,7 +39,7 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     Parameters
     ----------
     key : str
-        Identifies the contents. `read` refuses the file if it is given another key.
+        Identifies the contents. `read` rejects the file if it is given another key.
     """
     flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     listed, end = [], 0

@@ -1,14 +1,14 @@
-"""The policy by which blocks of rows are held: chosen by the budget, before anything is read.
+"""The policy by which blocks of rows stay in memory, chosen before anything is read.
 
 A block is a run of consecutive rows of the view. There are four modes:
 
-- ``whole`` holds every row once it has been read; dense columns as one array.
-- ``window`` holds the blocks of the order's current window, and drops the block whose rows are
+- ``whole`` keeps every row once it has been read, and each dense column as one array.
+- ``window`` keeps the blocks of the order's current window, and drops the block whose rows are
   needed last.
-- ``rows`` holds as many blocks as fit, and reads the rows of all other blocks one by one.
+- ``rows`` keeps as many blocks as fit, and reads the rows of all other blocks one by one.
 - ``disk`` stores blocks as local files.
 
-Every row comes once per epoch, and for such a sequence no cache of the same size has more hits.
+Every row is used once per epoch, and for such a sequence no cache of the same size has more hits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMPUTED_ROWS = 32
 
 @dataclass(frozen=True)
 class BlockPolicy:
-    """How a loader holds rows in memory.
+    """How a loader keeps rows in memory.
 
     Examples
     --------
@@ -66,8 +66,8 @@ class BlockPolicy:
         limit : int
             Maximum number of bytes to hold.
         window : int
-            Number of rows in a window of the order, after which none of them comes again; 0 if the
-            order has no windows.
+            Number of rows in a window of the order, after which none of them is used again; 0 if
+            the order has no windows.
         on_disk : bool
             Whether blocks are stored as files.
         """

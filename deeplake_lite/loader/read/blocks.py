@@ -1,4 +1,4 @@
-"""Reading ahead: the rows of the next batches, read block by block and held by a `BlockPolicy`."""
+"""Reading ahead: blocks of rows for the next batches, kept in memory by a `BlockPolicy`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Blocks:
     limit : int
         Maximum number of bytes to hold.
     window : int
-        Number of rows in a window of the order, after which none of them comes again; 0 if the
+        Number of rows in a window of the order, after which none of them is used again; 0 if the
         order has no windows.
     disk : Disk, optional
         Cache of blocks as files.

@@ -133,7 +133,7 @@ class Disk:
             return False
 
     def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
-        """Store a block of rows, replacing a damaged one. If the disk refuses, store nothing."""
+        """Store a block of rows, replacing a damaged one. If the write fails, store nothing."""
         arrays = {
             part: array
             for name, column in cells.items()

@@ -36,7 +36,7 @@ class Readers:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any], float]] = deque()
+        self._waiting: deque[tuple[Future[Any], Callable[[], object], float]] = deque()
         self._running, self.width = 0, LEAST
         self._closed = False
 
@@ -71,7 +71,7 @@ class Readers:
                 self._running += 1
                 self._pool.submit(self._run, future, read, usual)
 
-    def _run(self, future: Future[Any], read: Callable[[], Any], usual: float) -> None:
+    def _run(self, future: Future[object], read: Callable[[], object], usual: float) -> None:
         started = time.perf_counter()
         try:
             rows = read()

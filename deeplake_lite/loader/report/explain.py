@@ -39,7 +39,7 @@ class Situation:
     shuffle: str = "none"
     """Kind of the shuffle."""
     mode: str = "whole"
-    """Mode in which blocks are held, see `block_policy`."""
+    """Mode in which blocks stay in memory, see `block_policy`."""
     rows: int = 0
     """Number of rows in the view."""
     stored: float = 0.0

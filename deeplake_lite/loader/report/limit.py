@@ -72,7 +72,7 @@ def decode_limit(
     batches = _batches(samples, recipe, batch_size)
     turns, until = itertools.count(), 0.0
 
-    def work(own: Mapping[str, Any]) -> int:
+    def work(own: Mapping[str, object]) -> int:
         done = 0
         while not done or time.perf_counter() < until:
             done += _decode(recipe, batches[next(turns) % len(batches)], own)
@@ -94,7 +94,7 @@ def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cell
     return [{name: take(cells[name], part) for name in recipe.columns} for part in parts]
 
 
-def _allocated(recipe: Recipe, size: int) -> dict[str, Any]:
+def _allocated(recipe: Recipe, size: int) -> dict[str, object]:
     """Return arrays for the columns that are decoded straight into the batch."""
     return {
         name: aligned((size, *column.shape), np.dtype(column.dtype))

@@ -141,7 +141,7 @@ class Stats:
         >>> Stats(wall=2.0, samples=100).to_dict()["samples_per_second"]
         50.0
         """
-        own: dict[str, Any] = {
+        own: dict[str, object] = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name != "epochs"
         }
         own |= {"samples_per_second": self.samples_per_second, "cache_hits": self.cache_hits}

@@ -67,13 +67,13 @@ class Channel:
         """Return the descriptor of the socket, for `select`."""
         return self._socket.fileno()
 
-    def request(self, value: Any) -> Any:
+    def request(self, value: object) -> Any:
         """Send a value, and return the reply. Raises EOFError if the other process has ended."""
         with self._lock:
             self.send(value)
             return self.receive()
 
-    def send(self, value: Any) -> None:
+    def send(self, value: object) -> None:
         """Send a value. Raises EOFError if the other process has ended."""
         frames = _frames(value)
         lengths = np.array([frame.nbytes for frame in frames], np.int64)
@@ -206,13 +206,13 @@ def _ragged(data: Any, lengths: Any, shapes: Any, valid: Any) -> RaggedCells:
     )
 
 
-def _tensor(values: Any) -> Any:
+def _tensor(values: object) -> object:
     import torch
 
     return torch.from_numpy(values)
 
 
-def _frames(value: Any) -> list[memoryview]:
+def _frames(value: object) -> list[memoryview]:
     """Return the pickle of a value and its out-of-band buffers."""
     buffers: list[pickle.PickleBuffer] = []
     stream = io.BytesIO()

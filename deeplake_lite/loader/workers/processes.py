@@ -20,7 +20,7 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.read.readers import CLOSED
@@ -278,7 +278,7 @@ def assignment_for(recipe: Recipe) -> Assignment:
     return Assignment(preparation, data)
 
 
-def _pickled(value: Any) -> bytes:
+def _pickled(value: object) -> bytes:
     """Pickle a value, with cloudpickle if it is installed and pickle does not suffice.
 
     Functions that are defined in a notebook or at a prompt need it, because pickle stores only

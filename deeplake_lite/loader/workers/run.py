@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
@@ -75,7 +75,7 @@ class Pipeline:
     """Maximum size of rows that are read ahead, and of batches that are made ahead, in bytes."""
     copies: int
     """Copies of a batch in memory while it is made: two if it is sent between processes."""
-    convert: Callable[[Any], Any]
+    convert: Callable[[object], object]
     """Converts a batch to the arrays of a framework."""
 
 
@@ -183,7 +183,7 @@ class Run:
             raise LoaderError(CLOSED)
         try:
             self._start_tasks()
-        except RuntimeError:  # the pools refuse tasks if another thread is closing the loader
+        except RuntimeError:  # the pools reject tasks if another thread is closing the loader
             if self._stopped:
                 raise LoaderError(CLOSED) from None
             raise

@@ -38,7 +38,7 @@ PARENT_POLL = 1.0
 class Assignment:
     """The first message to a worker."""
 
-    preparation: Mapping[str, Any]
+    preparation: Mapping[str, object]
     """The import path, and the main module if the recipe needs it, for `multiprocessing.spawn`."""
     recipe: bytes
     """The pickled recipe."""

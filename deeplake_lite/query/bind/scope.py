@@ -117,7 +117,7 @@ class Scope:
         """Add a relation of FROM. Raises QueryError when its alias is taken."""
         if relation.alias in [r.alias for r in self.relations]:
             raise QueryError(
-                f"Sources in FROM must have different names, but {relation.alias!r} is there "
+                f"Sources in FROM must have different names, but {relation.alias!r} occurs "
                 f"twice. Write FROM {relation.alias} AS a JOIN {relation.alias} AS b."
             )
         self.relations.append(relation)
@@ -193,7 +193,7 @@ class Scope:
         return error
 
     def check_word(self, word: str, meaning: str, column: str, other: str) -> None:
-        """Refuse a keyword that is also the name of a column here.
+        """Reject a keyword that is also the name of a column here.
 
         Parameters
         ----------

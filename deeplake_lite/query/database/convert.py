@@ -137,7 +137,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
 
 
 def _lists_times(kind: pa.DataType) -> bool:
-    """Tell whether a type is a list, at any depth, of timestamps or durations."""
+    """Return whether a type is a list, at any depth, of timestamps or durations."""
     while is_list(kind):
         kind = kind.value_type
     return bool(pa.types.is_timestamp(kind) or kind == pa.month_day_nano_interval())

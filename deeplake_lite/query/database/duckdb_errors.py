@@ -82,7 +82,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
         (
             "Timestamps in nanoseconds cover the years 1677 to 2262, but one that is combined with "
-            "them or converted to them lies outside. CAST those in nanoseconds AS TIMESTAMP, which "
+            "them or converted to them is outside. CAST those in nanoseconds AS TIMESTAMP, which "
             "has microseconds."
         ),
     ),
@@ -275,13 +275,13 @@ def explain_error(error: BaseException) -> str:
 
 
 def explain_call(error: BaseException, node: exp.Expr) -> str | None:
-    """Return a message that names the function that refuses its arguments, with DuckDB's reason.
+    """Return a message that names the function that rejects its arguments, with DuckDB's reason.
 
     None if `explain_error` has a message of its own for the error, or if it comes from a CAST.
 
     >>> node = exp.Anonymous(this="UNHEX", expressions=[exp.Literal.string("zz")])
     >>> explain_call(RuntimeError("Invalid Input Error: Invalid input for hex digit: z"), node)
-    'UNHEX refuses its arguments: Invalid input for hex digit: z. Write other arguments.'
+    'UNHEX rejects its arguments: Invalid input for hex digit: z. Write other arguments.'
     """
     text, kind = bare(error), str(error).split(" Error: ")[0]
     call = node.this if isinstance(node, exp.Window | exp.Filter) else node
@@ -297,7 +297,7 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
     if call.find(exp.Column) is not None:
         way = "If values of some rows cause this, exclude these rows with a condition."
     reason = shortened(text).rstrip(".! ")
-    return f"{_FUNCTIONS.get(name.lower(), name.upper())} refuses its arguments: {reason}. {way}"
+    return f"{_FUNCTIONS.get(name.lower(), name.upper())} rejects its arguments: {reason}. {way}"
 
 
 _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", "Syntax"}

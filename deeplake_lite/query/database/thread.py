@@ -49,7 +49,8 @@ class CallThread:
 
     def begin(self) -> None:
         """Start the thread."""
-        # `threading.Thread` would wait for its start with a lock taken in Python code.
+        # `threading.Thread` waits for its start in Python code, holding a lock that an interrupt
+        # there would leave locked.
         _thread.start_new_thread(self._serve, ())
         self._is_awaited = True
 

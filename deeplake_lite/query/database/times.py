@@ -18,6 +18,7 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.parse.dialect import func, raises
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.dat
     count = int(second.astype("M8[s]").astype(np.int64)) * 10**9 + int(fraction.ljust(9, "0"))
     if abs(count) >= 2**63 - 1:  # the last count of either sign is infinite in SQL
         raise QueryTypeError(
-            "A quoted time with more than six decimal places must lie in the years 1677 to 2262, "
+            "A quoted time with more than six decimal places must be in the years 1677 to 2262, "
             f"but it is {brief(text, 60)}. Write at most six decimal places."
         )
     return np.datetime64(count, "ns")
@@ -96,7 +97,7 @@ _FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASC
 
 
 def check_microseconds(text: str) -> None:
-    """Refuse a duration or a time of day that DuckDB would round to whole microseconds.
+    """Reject a duration or a time of day that DuckDB would round to whole microseconds.
 
     Raises
     ------
@@ -124,27 +125,59 @@ def _places(unit: str) -> int:
     return 3 if unit.startswith(("ms", "milli")) else 6
 
 
-def has_odd_fraction(text: str) -> bool:
-    """Tell whether a string has a fraction in another form than that of `read_timestamp`.
+def may_be_timestamp(text: str) -> bool:
+    """Return whether DuckDB may read a string as a timestamp without changing it.
 
-    >>> has_odd_fraction("2026/01/02 03:04:05.5"), has_odd_fraction("2026-01-02 03:04:05.5")
+    Those in another form than that of `read_timestamp` must have neither a fraction, which DuckDB
+    may round, nor an offset from UTC, which it ignores. Whether their day exists is left to DuckDB.
+
+    >>> may_be_timestamp("2026/01/02 03:04:05"), may_be_timestamp("2026/01/02 03:04:05.5")
     (True, False)
-    """
-    is_usual = _TIMESTAMP.fullmatch(text) is not None
-    return not is_usual and any(match["digits"] for match in _FRACTION.finditer(text))
-
-
-def is_impossible(text: str) -> bool:
-    """Tell whether a string has the form of a timestamp, but the calendar has no such time.
-
-    >>> is_impossible("2024-02-30"), is_impossible("2024-02-29"), is_impossible("2024-2-30")
+    >>> may_be_timestamp("2024-2-30"), may_be_timestamp("2024-02-30"), may_be_timestamp("now")
     (True, False, False)
     """
-    return bool(_TIMESTAMP.fullmatch(text)) and read_timestamp(text) is None
+    if _TIMESTAMP.fullmatch(text):
+        return read_timestamp(text) is not None
+    has_fraction = any(match["digits"] for match in _FRACTION.finditer(text))
+    is_like_one = _LIKE_A_TIMESTAMP.fullmatch(text) is not None
+    return is_like_one and not has_fraction and not has_odd_zone(text)
+
+
+def has_odd_zone(text: str) -> bool:
+    """Return whether a string has an offset from UTC that DuckDB ignores, after an unusual time.
+
+    >>> has_odd_zone("2026/01/02 03:04+01:00"), has_odd_zone("2026-01-02 03:04+01:00")
+    (True, False)
+    """
+    return _TIMESTAMP.fullmatch(text) is None and _ODD_ZONE.search(text) is not None
+
+
+_LIKE_A_TIMESTAMP = re.compile(
+    r"[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
+)
+"""Matches strings that DuckDB may read as times."""
+
+_ODD_ZONE = re.compile(r":\d+\s*[-+a-z]", re.IGNORECASE)
+"""Matches the start of a time zone after a time of day."""
+
+
+def read_odd_timestamp(text: str) -> np.datetime64 | None:
+    """Read a timestamp in another form than that of `read_timestamp`, as DuckDB reads it.
+
+    Return None if DuckDB cannot read it, or if it is infinite.
+
+    >>> read_odd_timestamp("2026/1/2"), read_odd_timestamp("2024-2-30")
+    (np.datetime64('2026-01-02T00:00:00.000000'), None)
+    """
+    if not may_be_timestamp(text):
+        return None
+    with calculator() as cursor:
+        row = cursor.execute("SELECT epoch_us(TRY_CAST(? AS TIMESTAMP))", [text]).fetchone()
+    return None if row is None or row[0] is None else np.datetime64(row[0], "us")
 
 
 def _check_zone(text: str) -> None:
-    """Refuse a timestamp whose time zone is not an offset. Raises QueryTypeError."""
+    """Reject a timestamp whose time zone is not an offset. Raises QueryTypeError."""
     match = _IN_ZONE.fullmatch(text)
     if match is not None:
         raise QueryTypeError(
@@ -175,7 +208,7 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
 
 
 def _fits(timestamp: np.datetime64, unit: str) -> bool:
-    """Tell whether a unit holds a timestamp exactly, or not at all because it is out of range."""
+    """Return whether a unit holds a timestamp exactly, or not at all because it is out of range."""
     try:
         return bool(timestamp.astype(unit) == timestamp)
     except OverflowError:
@@ -183,7 +216,7 @@ def _fits(timestamp: np.datetime64, unit: str) -> bool:
 
 
 def check_times(array: pa.Array, name: str) -> None:
-    """Refuse durations and timestamps that DuckDB would change; arrays of other types pass.
+    """Reject durations and timestamps that DuckDB would change; arrays of other types pass.
 
     Raises
     ------
@@ -216,19 +249,19 @@ def check_times(array: pa.Array, name: str) -> None:
 
 
 def _check_finite(times: pa.Array, name: str) -> None:
-    """Refuse timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
+    """Reject timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
     counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
         timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
         raise QueryTypeError(
             f"{timestamp} is the first or last timestamp of its unit, which means infinity in SQL, "
-            f"but {name} has it. Store null for a missing time: ds.set_nullable(…)."
+            f"but {name} contains it. Store null for a missing time: ds.set_nullable(…)."
         )
 
 
 def check_result(array: pa.Array) -> None:
-    """Refuse times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
+    """Reject times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
 
     Raises
     ------

@@ -190,7 +190,7 @@ class Function:
 
 
 def _check_type(result: Type) -> None:
-    """Refuse a result whose known shape is too large. Raises ValueError."""
+    """Reject a result whose known shape is too large. Raises ValueError."""
     if result.is_number and result.shape is not None and None not in result.shape:
         check_room([n or 0 for n in result.shape], np.dtype(result.dtype).itemsize, lead=0)
 

@@ -39,6 +39,17 @@ def numbers(name: str, *args: Arg) -> None:
             raise QueryTypeError(f"{name} takes numbers, but {arg.text} is {arg.type}.")
 
 
+def numbers_or_times(name: str, x: Arg) -> None:
+    """Check that an argument can be ordered: numbers, or an array of times.
+
+    Raises
+    ------
+    QueryTypeError
+    """
+    if not x.type.is_number and not x.type.is_time:
+        raise QueryTypeError(f"{name} takes numbers or times, but {x.text} is {x.type}.")
+
+
 def class_number(name: Arg, classes: Arg) -> int:
     """Return the number of a class by its name; `classes` is an argument that has the classes.
 
@@ -121,6 +132,57 @@ def weak(value: Any) -> Any:
         return np.asarray(value)
     number = value.item() if hasattr(value, "item") else value
     return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+_NO_LESS: dict[Any, Any] = {np.less: np.less_equal, np.greater: np.greater_equal}
+"""Comparisons that also hold for equal values, by those that do not."""
+
+
+def beside_floats(compare: Any, number: Any, dtype: str, *, is_first: bool) -> tuple[Any, Any]:
+    """Return a comparison with a number, and that number, for the other side's dtype.
+
+    NumPy would round an integer to floats of that dtype. Here, an integer that the dtype does not
+    hold is replaced with the next float on the side that decides, or with NaN if it equals none.
+
+    Parameters
+    ----------
+    compare : ufunc
+        The comparison.
+    number : object
+        One side, as `weak` returns it; only integers are replaced.
+    dtype : str
+        Dtype of the other side.
+    is_first : bool
+        Whether the number is the first argument of the comparison.
+
+    Examples
+    --------
+    >>> compare, number = beside_floats(np.less, 2**24 + 1, "float32", is_first=False)
+    >>> compare.__name__, float(number)
+    ('less_equal', 16777216.0)
+    """
+    if type(number) is not int or np.dtype(dtype).kind not in "fc":
+        return compare, number
+    real = np.empty(0, dtype).real.dtype.type
+    with np.errstate(over="ignore"):
+        near = real(number) if abs(number) < 2**1023 else real(np.copysign(np.inf, number))
+    if np.isfinite(near) and int(near) == number:
+        return compare, number
+    if compare in (np.equal, np.not_equal):
+        return compare, np.nan
+    compare = _NO_LESS.get(compare, compare)
+    goes_up = (compare is np.less_equal) == is_first
+    is_beyond = float(near) > number if goes_up else float(near) < number
+    return compare, near if is_beyond else np.nextafter(near, real(np.inf if goes_up else -np.inf))
+
+
+def beside_whole(item: Any, number: Any) -> Any:
+    """Return an item of a list as Python's number beside an integer, to compare them exactly.
+
+    >>> beside_whole(np.float32(2**24), 2**24 + 1) == 2**24 + 1
+    False
+    """
+    return float(item) if isinstance(item, np.floating) and type(number) is int else item
 
 
 def widened(value: Any) -> Any:

@@ -42,7 +42,7 @@ def _check_units(*args: Arg) -> None:
     if len(units) > 1:
         raise ValueError(
             "boxes must have the same units, but one argument has pixels and the other fractions "
-            "of the image"
+            "of the image. Multiply the fractions by the size of the image"
         )
 
 

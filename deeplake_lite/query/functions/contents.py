@@ -8,7 +8,14 @@ import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import align, class_number, numbers, weak
+from deeplake_lite.query.functions.binding import (
+    align,
+    beside_floats,
+    beside_whole,
+    class_number,
+    numbers,
+    weak,
+)
 from deeplake_lite.query.functions.json_items import (
     built_in_value,
     check_beside_json,
@@ -61,6 +68,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
     def compute(values: Any, single: Any, *, lead: int) -> Any:
         if value.is_constant:
             single = weak(value.value if wanted is None else wanted)
+            _, single = beside_floats(np.equal, single, x.type.dtype, is_first=False)
         if np.ndim(single) > (0 if value.is_constant else lead):
             raise ValueError(f"value must be one number, but {value.text} has axes")
         array, single = align([np.asarray(values), single], (x, value), lead)
@@ -104,7 +112,9 @@ def _in_string(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
 
 
 def _in_list(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001
-    return np.bool_(any(item is not None and item == wanted for item in items))
+    whole = weak(wanted) if isinstance(wanted, int | float) else wanted
+    present = (beside_whole(item, whole) for item in items if item is not None)
+    return np.bool_(any(item == wanted for item in present))
 
 
 def _in_list_of_json(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001

@@ -29,9 +29,22 @@ def hash_(x: Arg) -> Bound:
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
         if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
             return np.uint64(_hash_number(np.asarray(value).item()))
-        return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
+        return np.uint64(_digest(np.asarray(value) if x.type.is_number else _typed(value, x.type)))
 
     return Bound(Type("uint64"), compute, stacks=False, null_items=True)
+
+
+def _typed(value: Any, type_: Type) -> Any:
+    """Return lists, perhaps nested, with the truth values of DuckDB as NumPy's, but not JSON's.
+
+    >>> from deeplake_lite.query.functions.value_type import Items
+    >>> _typed([True, None], Type("object", (None,), Items(Type("bool"))))
+    [np.True_, None]
+    """
+    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
+        item = type_ if type_.items is None else type_.items.of
+        return [_typed(part, item) for part in value]
+    return np.bool_(value) if isinstance(value, bool) and type_.dtype == "bool" else value
 
 
 def _hash_number(number: float) -> int:
@@ -87,7 +100,7 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     array([0. , 0.5])
     """
     if array.dtype.kind == "c":
-        # `+ 0` turns -0.0 into 0.0, and there is only one NaN.
+        # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaN become one.
         array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
         return array if array.imag.any() else _by_value(array.real)
     if array.dtype.kind == "f":
@@ -136,7 +149,7 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _holds(dtype: np.dtype[Any], array: NDArray[Any]) -> bool:
-    """Tell whether a dtype holds the numbers of an array exactly."""
+    """Return whether a dtype holds the numbers of an array exactly."""
     if dtype.kind == "u" and not (array.dtype.kind == "i" and (array >= 0).all()):
         return False
     with np.errstate(all="ignore"):

@@ -88,7 +88,7 @@ def _cast(x: Arg, type: str) -> Bound:
 
 @function("ROUND(x, decimals=0)", group=GROUP)
 def _round(x: Arg, decimals: int = 0) -> Bound:
-    """Nearest number with the given number of decimals; halves go to the even one."""
+    """Nearest number with the given number of decimals; halves are rounded to even."""
     numbers("ROUND", x)
     if type(decimals) is not int:
         raise ValueError(f"decimals must be an integer, but it is {brief(decimals)}")
@@ -115,7 +115,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
 
 @function("NORMALIZE(x, range=None)", group=GROUP)
 def _normalize(x: Arg, range: Arg | None = None) -> Bound:
-    """Rescales [low, high], by default x's min and max, to [0, 1]; boxes to window fractions."""
+    """Rescales [low, high], by default x's min and max, to [0, 1]; boxes relative to a window."""
     numbers("NORMALIZE", x, *([range] if range else []))
     is_boxes = x.type.boxes is not None
     if range is None:

@@ -170,7 +170,7 @@ def _as_declared(value: Any, arg: Arg) -> Any:
 
 
 def _check_items(text: str, values: Sequence[Any], args: Sequence[Arg]) -> None:
-    """Refuse arrays of truth values some of which are null. Raises QueryTypeError."""
+    """Reject arrays of truth values some of which are null. Raises QueryTypeError."""
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
@@ -210,7 +210,7 @@ def listed(value: Any, type_: Type) -> NDArray[Any] | None:
 
 
 def _has_none(value: Any) -> bool:
-    """Tell whether None is among the items of a list or of a nested list.
+    """Return whether None is among the items of a list or of a nested list.
 
     >>> _has_none([1, None]), _has_none([[1], [None]]), _has_none([[1], []])
     (True, True, False)
@@ -221,7 +221,7 @@ def _has_none(value: Any) -> bool:
 
 
 def _loses_digits(values: NDArray[Any]) -> bool:
-    """Tell whether integers change when they become float64."""
+    """Return whether integers change when they become float64."""
     return values.dtype.kind in "iu" and bool(
         any(int(float(value)) != value for value in values[np.abs(values) > 2**53].tolist())
     )

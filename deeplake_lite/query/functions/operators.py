@@ -18,6 +18,8 @@ from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
     align,
     bare,
+    beside_floats,
+    beside_whole,
     box_numbers,
     class_number,
     numbers,
@@ -146,11 +148,13 @@ def _comparison(
             return Bound(Type("bool"), _compare_strings(compare), stacks=False)
         fixed = [weak(arg.value) if arg.is_constant else None for arg in (x, y)]
         box_numbers("float32", (4,), x, y)  # raises an error for boxes of two formats
+        exact, fixed[0] = beside_floats(apply, fixed[0], y.type.dtype, is_first=True)
+        exact, fixed[1] = beside_floats(exact, fixed[1], x.type.dtype, is_first=False)
 
         def compute(*values: Any, lead: int) -> Any:
             pairs = zip(values, fixed, strict=True)
             a, b = align([np.asarray(v) if f is None else f for v, f in pairs], (x, y), lead)
-            return apply(a, b)
+            return exact(a, b)
 
         type_ = with_truths(result_of(compute, x, y), x, y)
         return Bound(type_, three_valued(compute), null_items=True)
@@ -199,7 +203,12 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
         if single is not None:
             a, b = (a, single) if one is x else (single, b)
-        pairs = [(item, b) for item in a] if one is x else [(a, item) for item in b]
+        whole = weak(b if one is x else a) if other.type.is_number else None
+        pairs = (
+            [(beside_whole(item, whole), b) for item in a]
+            if one is x
+            else [(a, beside_whole(item, whole)) for item in b]
+        )
         nulls = [item is None for item in (a if one is x else b)]
         return join(np.array([_holds(compare, *pair) for pair in pairs], bool), nulls)
 
@@ -242,12 +251,12 @@ def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any],
 
 
 def _is_strings(arg: Arg) -> bool:
-    """Tell whether an argument is a constant list of strings: ``['a', 'b']``."""
+    """Return whether an argument is a constant list of strings: ``['a', 'b']``."""
     return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim != 0
 
 
 def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
-    """Tell whether a comparison holds; it does not for null or for values without an order."""
+    """Return whether a comparison holds; it does not for null or for values without an order."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):
@@ -374,7 +383,7 @@ def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] 
 
 
 _logic("AND", "Whether both are true, element by element.", np.logical_and, decisive=False)
-_logic("OR", "Whether one is true, element by element.", np.logical_or, decisive=True)
+_logic("OR", "Whether at least one is true, element by element.", np.logical_or, decisive=True)
 
 
 @function("NOT x", group=GROUP, name="NOT")

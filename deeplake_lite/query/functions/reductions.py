@@ -14,7 +14,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
+from deeplake_lite.query.functions.binding import Axis, axes, numbers, numbers_or_times, result_of
 from deeplake_lite.query.functions.guard import all_null
 from deeplake_lite.query.functions.sums import in_float32, is_small, reduced_widely, total
 from deeplake_lite.query.functions.truths import has_null_items, split
@@ -77,15 +77,16 @@ def _reduction(
     *aliases: str,
     of_nothing: bool = False,
     decisive: bool | None = None,
+    check: Callable[[str, Arg], None] = numbers,
 ) -> None:
-    """Register a reduction with ``axis``.
+    """Register a reduction with ``axis``, whose argument passes a check.
 
-    `of_nothing` tells if it has a value without elements. A `decisive` truth value decides alone,
+    `of_nothing` says if it has a value without elements. A `decisive` truth value decides alone,
     even if others are null; if there is none, nulls are left out.
     """
 
     def bind(x: Arg, axis: Axis = None) -> Bound:
-        numbers(name, x)
+        check(name, x)
 
         def reduced(value: Any, *, lead: int) -> Any:
             array = np.asarray(value)
@@ -137,7 +138,7 @@ def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
     """Register a function that finds the position of an extreme."""
 
     def bind(x: Arg, axis: int | None = None) -> Bound:
-        numbers(name, x)
+        numbers_or_times(name, x)
         if axis is not None and type(axis) is not int:
             raise ValueError(f"axis must be an integer, but it is {brief(axis)}")
 
@@ -166,8 +167,8 @@ _reduction("MEAN", "Mean of the elements.", _mean, "AVG", "AMEAN")
 _reduction("MEDIAN", "Middle of the sorted elements.", _median)
 _reduction("STD", "Standard deviation of the elements.", _std, "STDDEV", "ASTD")
 _reduction("VAR", "Variance of the elements.", _var, "VARIANCE")
-_reduction("MIN", "Smallest element.", _plain(np.min), "AMIN")
-_reduction("MAX", "Largest element.", _plain(np.max), "AMAX")
+_reduction("MIN", "Smallest element.", _plain(np.min), "AMIN", check=numbers_or_times)
+_reduction("MAX", "Largest element.", _plain(np.max), "AMAX", check=numbers_or_times)
 _reduction("ANY", "Whether any element is nonzero.", _plain(np.any), of_nothing=True, decisive=True)
 _reduction("ALL", "Whether no element is zero.", _plain(np.all), of_nothing=True, decisive=False)
 _reduction(

@@ -9,7 +9,13 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import axes, box_numbers, numbers, result_of
+from deeplake_lite.query.functions.binding import (
+    axes,
+    box_numbers,
+    numbers,
+    numbers_or_times,
+    result_of,
+)
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -29,7 +35,7 @@ def _about_shape(
 
     def bind(x: Arg) -> Bound:
         if x.type.items is None:
-            numbers(name, x)
+            numbers_or_times(name, x)
 
         def compute(value: Any, *, lead: int) -> Any:
             shape = np.shape(value) if x.type.items is None else (len(value),)
@@ -55,7 +61,7 @@ _about_shape(
 @function("TRANSPOSE(x, axes=None)", group=GROUP)
 def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
     """Axes in another order, reversed if none is given."""
-    numbers("TRANSPOSE", x)
+    numbers_or_times("TRANSPOSE", x)
     if axes is not None and not all(type(a) is int for a in axes):
         raise ValueError(f"axes must be integers, but they are {brief(axes)}")
 
@@ -73,7 +79,7 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
 @function("RESHAPE(x, shape)", group=GROUP)
 def _reshape(x: Arg, shape: list[int] | int) -> Bound:
     """Elements in another shape; one length may be -1 and is then inferred."""
-    numbers("RESHAPE", x)
+    numbers_or_times("RESHAPE", x)
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(type(n) is int and n >= -1 for n in sizes) or sizes.count(-1) > 1:
         raise ValueError(
@@ -99,7 +105,7 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
 @function("FLATTEN(x)", group=GROUP)
 def _flatten(x: Arg) -> Bound:
     """Elements along a single axis, in C order."""
-    numbers("FLATTEN", x)
+    numbers_or_times("FLATTEN", x)
 
     def compute(value: Any, *, lead: int) -> Any:
         shape = np.shape(value)
@@ -111,7 +117,7 @@ def _flatten(x: Arg) -> Bound:
 @function("SORT(x, axis=-1)", group=GROUP)
 def _sort(x: Arg, axis: int = -1) -> Bound:
     """Elements in ascending order along an axis, NaN last."""
-    numbers("SORT", x)
+    numbers_or_times("SORT", x)
 
     def compute(value: Any, *, lead: int) -> Any:
         value = np.asarray(value)
@@ -124,7 +130,7 @@ def _sort(x: Arg, axis: int = -1) -> Bound:
 @function("UNIQUE(x)", group=GROUP)
 def _unique(x: Arg) -> Bound:
     """Elements in ascending order, each once."""
-    numbers("UNIQUE", x)
+    numbers_or_times("UNIQUE", x)
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.unique(value)

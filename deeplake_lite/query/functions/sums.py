@@ -21,7 +21,7 @@ _FEW = 8
 
 
 def is_small(array: NDArray[Any]) -> bool:
-    """Tell whether elements are booleans or integers of at most 16 bits."""
+    """Return whether elements are booleans or integers of at most 16 bits."""
     return array.dtype.kind in "biu" and array.dtype.itemsize <= 2
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.database.times import read_timestamp
+from deeplake_lite.query.database.times import read_odd_timestamp, read_timestamp
 from deeplake_lite.query.functions.base import Arg
 from deeplake_lite.query.functions.value_type import Type
 
@@ -39,7 +39,7 @@ def as_times(arg: Arg, other: Arg) -> Arg:
         return arg
     parts = [_part(value, arg, beside) for value in values.flat]
     if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
-        return arg  # the comparison refuses it
+        return arg  # the comparison rejects it
     times = _in_one_unit(parts, arg).reshape(values.shape)
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
@@ -69,6 +69,8 @@ def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
         )
     timestamp = read_timestamp(text)
     if timestamp is None:
+        timestamp = read_odd_timestamp(text)
+    if timestamp is None:
         raise QueryTypeError(
             f"Times can only be compared with times, but {brief(text, 60)} is not a time. Write "
             "it as '2026-01-31 12:30:00'."
@@ -88,7 +90,7 @@ def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
 
 
 def _is_same(part: Any, converted: Any) -> bool:
-    """Tell whether a time is unchanged in another unit, in which it may have overflowed."""
+    """Return whether a time is unchanged in another unit, in which it may have overflowed."""
     return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def has_null_items(value: Any) -> bool:
-    """Tell whether a row's value is an array of truth values that may be null."""
+    """Return whether a row's value is an array of truth values that may be null."""
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
@@ -73,7 +73,7 @@ def with_truths(type_: Type, *args: Arg) -> Type:
 
 
 def may_hold_null(list_: Type) -> bool:
-    """Tell whether items of lists of a type may be null."""
+    """Return whether items of lists of a type may be null."""
     if list_.items is None:
         return False
     htype = list_.items.htype

@@ -205,7 +205,7 @@ class _Call:
         """Return a string. Raises InvalidValueError if UTF-8 cannot encode it."""
         if (half := checks.find_lone_surrogate(value)) is not None:
             raise self._invalid(
-                f"the string has half a surrogate pair at {half}, which UTF-8 cannot encode. "
+                f"the string has a lone surrogate at {half}, which UTF-8 cannot encode. "
                 "Replace it: value.encode(errors='replace').decode().",
                 row,
             )
@@ -233,7 +233,7 @@ class _Call:
         return cast[()]
 
     def _check_meaning(self, array: NDArray[Any], row: int | None) -> None:
-        """Refuse numbers that no class has, and shapes that cells of the htype cannot have.
+        """Reject numbers that no class has, and shapes that cells of the htype cannot have.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class _Call:
 
 
 def _are_same(cast: NDArray[Any], array: NDArray[Any]) -> bool:
-    """Tell whether integers or times have the same values after a cast."""
+    """Return whether integers or times have the same values after a cast."""
     times = array.dtype.kind in "Mm"
     with np.errstate(all="ignore"):
         back = cast.astype(array.dtype) if times else cast

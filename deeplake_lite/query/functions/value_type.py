@@ -32,7 +32,7 @@ class ImageNumbers:
 
 @dataclass(frozen=True)
 class Truths:
-    """The meaning of truth values of the items of a list, each of which may be null."""
+    """The meaning of truth values that a list has for its items, each of which may be null."""
 
 
 @dataclass(frozen=True)
@@ -173,17 +173,15 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def is_like(self, other: Type) -> bool:
-        """Tell whether both are numbers, or both are of one other dtype, such as strings.
+        """Return whether both are numbers, or both are of one other dtype, such as strings.
 
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)
         """
-        if other == _NULL:
-            return True
         return self.is_number == other.is_number and (self.is_number or self.dtype == other.dtype)
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
-        """Tell whether a value with this dtype and shape has the type.
+        """Return whether a value with this dtype and shape has the type.
 
         >>> Type("float32", (None, 4)).admits("float32", (7, 4))
         True
@@ -208,10 +206,6 @@ class Type:
         sizes = ", ".join("?" if n is None else str(n) for n in self.shape)
         comma = "," if len(self.shape) == 1 else ""
         return f"{self.dtype} ({sizes}{comma})" if self.shape else self.dtype
-
-
-_NULL = Type("int8")
-"""Type of the constant NULL, which compares with values of any type, and of other small numbers."""
 
 
 def _shape_of(htype: Htype) -> Shape | None:

@@ -119,7 +119,7 @@ def _integer_dtype(*args: Arg) -> str | None:
 
 
 def _fits(*args: Arg) -> bool:
-    """Tell whether sums of products of integers are exact in float64, which BLAS computes with."""
+    """Return whether sums of products of integers are exact in float64, which BLAS uses."""
     return all(np.dtype(a.type.dtype).itemsize <= 2 or _is_small(a) for a in args)
 
 

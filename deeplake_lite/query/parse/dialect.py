@@ -84,7 +84,7 @@ def _note_start(e: Any, first: Any) -> None:
 
 
 def _in_order(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Wrap the parser of a clause, so that it refuses an earlier clause after this one."""
+    """Wrap the parser of a clause, so that it rejects an earlier clause after this one."""
     turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
     earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
 
@@ -134,7 +134,7 @@ class Ellipsis(exp.Expression):
 
 
 def check_extensible(node: Callable[[], object]) -> None:
-    """Refuse the compiled build of sqlglot, which cannot be extended.
+    """Reject the compiled build of sqlglot, which cannot be extended.
 
     Its classes allow no subclasses in Python: https://github.com/tobymao/sqlglot/issues/7923.
 
@@ -191,7 +191,7 @@ class Lakes(DuckDB):
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
-            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's has another place for the order
+            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's puts ORDER BY elsewhere
         }
 
         def slice_sql(self, expression: exp.Slice) -> str:
@@ -366,7 +366,7 @@ class Lakes(DuckDB):
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
         def _begins_join(self) -> bool:
-            """Tell whether the next words begin a join, such as LEFT JOIN or FULL OUTER JOIN."""
+            """Return whether the next words begin a join, such as LEFT JOIN or FULL OUTER JOIN."""
             for token in self._tokens[self._index :]:
                 if token.token_type == TokenType.JOIN:
                     return True
@@ -428,7 +428,7 @@ class Lakes(DuckDB):
             return type_
 
         def _parse_csv(self, parse_method: Any, *args: Any, **kwargs: Any) -> Any:
-            """Parse a list, and refuse a comma without an expression before it."""
+            """Parse a list, and reject a comma without an expression before it."""
 
             def parse() -> Any:
                 before = self._index
@@ -505,7 +505,7 @@ class Lakes(DuckDB):
 
 
 def _is_bare_word(e: exp.Expr | None) -> bool:
-    """Tell whether an expression is a single word without quotes, like a keyword.
+    """Return whether an expression is a single word without quotes, like a keyword.
 
     >>> _is_bare_word(exp.column("all")), _is_bare_word(exp.column("all", quoted=True))
     (True, False)

@@ -41,7 +41,7 @@ PARTS: dict[str, frozenset[str]] = {
     "ilike": frozenset({"this", "expression", "negate"}),
     "in": frozenset({"this", "expressions", "query", "field"}),
     "intersect": _SET,
-    "interval": frozenset({"this", "unit"}),
+    "interval": frozenset({"this", "unit", "fraction_in_string"}),
     "join": frozenset({"this", "kind", "method", "side", "on", "using"}),
     "like": frozenset({"this", "expression", "negate"}),
     "limit": frozenset({"expression", "limit_options"}),
@@ -87,7 +87,7 @@ _WORDS = {
 
 
 def check_parts(tree: exp.Query, text: str) -> None:
-    """Refuse parts of a query that the parser reads, but that are not part of the language.
+    """Reject parts of a query that the parser reads, but that are not part of the language.
 
     Raises
     ------

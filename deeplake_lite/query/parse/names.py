@@ -57,7 +57,7 @@ def unused(columns: Iterable[str], *names: str) -> list[str]:
 
 @cache
 def _is_a_name(word: str) -> bool:
-    """Tell whether the parser reads a word as a column wherever a column may be.
+    """Return whether the parser reads a word as a column wherever a column may be.
 
     DuckDB's dialect has hundreds of words, such as ``row`` and ``list``, that are columns in some
     places and keywords in others.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOO_DEEP = (
-    "Expected at most some 250 expressions within one another (WITH names parts), but the query is "
-    "nested too deep"
+    "Expected at most about 250 levels of nested expressions (WITH can name parts), but the query "
+    "is nested more deeply"
 )
 
 LONG = 16
@@ -106,15 +106,15 @@ def _parts(term: exp.Expr) -> list[exp.Expr]:
 
 
 def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
-    """Return the error for half a surrogate pair in a query, which is shown with a substitute."""
+    """Return the error for a lone surrogate in a query, which is shown with a substitute."""
     shown = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
     place = Place.at(shown, position)
-    wanted = f"Expected Unicode text, got half a surrogate pair, {text[position]!a}"
+    wanted = f"Expected Unicode text, got a lone surrogate, {text[position]!a}"
     return QuerySyntaxError.at(shown, place.line, place.column, wanted)
 
 
 def _check_start(text: str) -> None:
-    """Refuse a text that is not one query, before parsing it. Raises QuerySyntaxError."""
+    """Reject a text that is not one query, before parsing it. Raises QuerySyntaxError."""
     ends = groupby(Lakes().tokenize(text), lambda token: token.token_type is TokenType.SEMICOLON)
     statements = [list(tokens) for is_end, tokens in ends if not is_end]
     if len(statements) != 1:
@@ -156,4 +156,4 @@ def _token_error(text: str, error: TokenError) -> QuerySyntaxError:
     if opened := re.match(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__)):
         quote, line, before = opened[1], int(opened[2]), int(opened[3])
         return QuerySyntaxError.at(text, line, before + 1, f"Expected a closing {quote}")
-    return QuerySyntaxError.at(text, 1, 1, "Expected words, numbers and signs to the end")
+    return QuerySyntaxError.at(text, 1, 1, "Expected only words, numbers and operators")

@@ -33,7 +33,7 @@ def mark_json(table: pa.Table, types: list[Any]) -> pa.Table:
 
 
 def is_json(field: pa.Field) -> bool:
-    """Tell whether a field is marked as JSON."""
+    """Return whether a field is marked as JSON."""
     return field.metadata is not None and next(iter(_METADATA)) in field.metadata
 
 

@@ -146,5 +146,5 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
 
 
 def _aggregates(plan: Plan) -> bool:
-    """Tell whether a query has aggregates, for which threads may add floats in any order."""
+    """Return whether a query has aggregates, for which threads may add floats in any order."""
     return any(c.name.upper() in AGGREGATES for c in plan.sql.find_all(exp.Anonymous))

@@ -52,7 +52,7 @@ NULLS_PASS = FunctionNullHandling.SPECIAL
 
 
 def _physical_memory() -> int:
-    """Return the size of the machine's memory in bytes, or 8 GiB if the system does not tell."""
+    """Return the size of the machine's memory in bytes, or 8 GiB if that is unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -233,7 +233,7 @@ class _Query:
             return self._call(lambda: self._fetch_table(text, grows=grows))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-                _database.cache_clear()  # after such an error, DuckDB refuses all further queries
+                _database.cache_clear()  # after such an error, DuckDB rejects all further queries
             ours = self._translate(error)
             if ours is self._raised:  # its cause is the error of a user's function: keep that
                 raise ours from ours.__cause__
@@ -291,7 +291,7 @@ class _Query:
 
         The message also names the function, if it has no better explanation of the error.
 
-        DuckDB does not tell which expression fails, so they are run one by one over the sources.
+        DuckDB does not say which expression fails, so they are run one by one over the sources.
         If there is a table `staged`, it takes the place of the source that it was filtered from.
         """
         complaint = gist(bare(error))
@@ -396,7 +396,7 @@ def _too_large() -> QueryError:
 
 
 def _grows(sql: exp.Expr) -> bool:
-    """Tell whether the result of a statement may be much larger than its sources."""
+    """Return whether the result of a statement may be much larger than its sources."""
     calls = (call.name.upper() in _MULTIPLIES for call in sql.find_all(exp.Anonymous))
     return sql.find(exp.Join) is not None or any(calls)
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.database.times import read_timestamp
-from deeplake_lite.storage.arrays import INDEX_ROWS
+from deeplake_lite.storage.array_spec import INDEX_ROWS
 from deeplake_lite.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:

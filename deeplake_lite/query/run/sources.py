@@ -142,8 +142,8 @@ class Source:
         return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
 
     def is_cached(self, f: Field) -> bool:
-        """Tell whether `scalar` would return a column without reading."""
-        return not self.table.uncommitted and CACHE.holds(self._key(f, "scalar"))
+        """Return whether `scalar` would return a column without reading."""
+        return not self.table.uncommitted and self._key(f, "scalar") in CACHE
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
         """Return the shapes of values, (rows, ndim) int32, padded with -1.
@@ -190,7 +190,7 @@ class Source:
 
         Return None if whole rows have to be read, or the column is cached.
         """
-        if CACHE.holds(self._key(f, "dense")) and not self.table.uncommitted:
+        if self._key(f, "dense") in CACHE and not self.table.uncommitted:
             return None
         part = self.table.part(f.id, self.at(rows), index)
         if part is None:
@@ -215,7 +215,7 @@ class Source:
                 isinstance(_as_slice(rows), slice) and len(rows) * (size // len(self)) >= SCAN_BYTES
             )
         )
-        if not (CACHE.holds(self._key(f, "dense")) or (wanted and CACHE.has_room(size))):
+        if not (self._key(f, "dense") in CACHE or (wanted and CACHE.has_room(size))):
             return None
         return self._cached(f, "dense", lambda: self.values(f, chunks.count_up(len(self))))
 
@@ -275,7 +275,7 @@ class Source:
             return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
-        """Tell whether any value is NaN or infinite, as an array that can be cached."""
+        """Return whether any value is NaN or infinite, as an array that can be cached."""
         statistics = None if self.table.uncommitted else self.table.statistics(f.id)
         if statistics is not None:  # bounds only widen, so an overwritten NaN counts, too
             (low, high), nans = statistics[0].T, statistics[1][:, 1]
@@ -369,7 +369,7 @@ class Source:
 
     def _cached(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
         """Return a value from the cache, or make it; uncommitted edits are never cached."""
-        return make() if self.table.uncommitted else CACHE.get(self._key(f, what), make)
+        return make() if self.table.uncommitted else CACHE.get_or_make(self._key(f, what), make)
 
 
 def kind_of(htype: Htype) -> Kind | None:
@@ -387,7 +387,7 @@ def kind_of(htype: Htype) -> Kind | None:
 
 
 def _has_files(htype: Htype) -> bool:
-    """Tell whether cells are image files, or lists of them, of a codec that has several dtypes.
+    """Return whether cells are image files, or lists of them, of a codec that has several dtypes.
 
     >>> from deeplake_lite.htypes import Image, Link, Sequence
     >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]

@@ -94,7 +94,7 @@ class ByShape:
         return cls(rows, tuple(v for part in parts for v in part.values))
 
     def over(self, rows: Parts) -> tuple[Any, ...]:
-        """Return the values for other parts, each of which lies within one of these parts."""
+        """Return the values for other parts, each of which is within one of these parts."""
         if rows is self.rows:
             return self.values
         number = self.number()
@@ -344,7 +344,7 @@ def _index(index: tuple[Any, ...], text: str, values: tuple[Any, ...], rows: Row
 
 
 def _common(inputs: Sequence[ByShape], whole: Parts) -> Parts:
-    """Return the coarsest parts each of which lies within one part of every input."""
+    """Return the coarsest parts each of which is within one part of every input."""
     different = {id(one.rows): one for one in inputs if len(one.rows) > 1}
     if not different:
         return inputs[0].rows if inputs else whole

@@ -80,7 +80,7 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
 
 
 def are_small(tree: Tree, env: Env, count: int) -> bool:
-    """Tell whether decoded rows are so small that it is faster to compute many of them at once.
+    """Return whether decoded rows are so small that it is faster to compute many of them at once.
 
     Trees that call a user's function do not count: it may be slow, and an interrupt should stop it
     between two rows.

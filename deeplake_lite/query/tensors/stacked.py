@@ -70,12 +70,12 @@ def _block_rows(tree: Tree) -> int:
 
 
 def gives_lists(tree: Tree) -> bool:
-    """Tell whether a tree is a call that takes a block of rows at once and returns a list."""
+    """Return whether a tree is a call that takes a block of rows at once and returns a list."""
     return isinstance(tree, Call) and tree.bound.lists and all(map(stacks, tree.args))
 
 
 def stacks(tree: Tree) -> bool:
-    """Tell whether a block of rows can be stacked and computed at once.
+    """Return whether a block of rows can be stacked and computed at once.
 
     Rows without elements cannot be stacked, because a mask has no element to mark a null with.
     """

@@ -50,13 +50,13 @@ def cells(tree: Tree) -> Iterator[Cell]:
 
 
 def reads(tree: Tree) -> bool:
-    """Tell whether a tree reads values, and not only metadata such as shapes."""
+    """Return whether a tree reads values, and not only metadata such as shapes."""
     metadata = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
     return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in metadata)
 
 
 def is_dense(leaf: Cell) -> bool:
-    """Tell whether a column of numbers has a fixed shape."""
+    """Return whether a column of numbers has a fixed shape."""
     return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
 
 
@@ -135,7 +135,7 @@ def trimmed(value: Any) -> Any:
 def out_of_range(
     text: str, error: IndexError, index: tuple[Any, ...], shape: tuple[int, ...]
 ) -> QueryError:
-    """Build the error for an index that NumPy refuses for rows of a shape.
+    """Build the error for an index that NumPy rejects for rows of a shape.
 
     NumPy indexes a single row again, because an error of stacked rows also counts their axis.
     """
@@ -200,7 +200,7 @@ def constant_index(tree: Index) -> tuple[Any, ...] | None:
 
 
 def _is_adjacent(index: tuple[Any, ...]) -> bool:
-    """Tell whether all integers and arrays are adjacent.
+    """Return whether all integers and arrays are adjacent.
 
     If they are not, NumPy moves their axes to the front, ahead of the axis of the rows.
     """

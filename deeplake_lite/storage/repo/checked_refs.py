@@ -58,7 +58,7 @@ class CheckedRefs:
             ):
                 doubts[ref] = reason
         for ref in notes.keys() - tips.keys():
-            if self._witnesses and self._witnesses.of(ref) is not None:  # it is not just deleted
+            if self._witnesses and self._witnesses.of(ref) is not None:  # not just deleted
                 doubts[ref] = _lost(notes[ref])
         return {in_words(ref): reason for ref, reason in doubts.items()}
 
@@ -134,7 +134,7 @@ class CheckedRefs:
                 raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
 
     def check(self, ref: str) -> None:
-        """Refuse a branch or tag that is lost, or whose version differs from its writer's note.
+        """Reject a branch or tag that is lost, or whose version differs from its writer's note.
 
         Raises
         ------
@@ -214,11 +214,11 @@ class CheckedRefs:
         if note is None or note.version == tip:
             return None
         if kind == "branch" and not ends and self._follows(tip, note, name):
-            return None  # it has just moved on, or a writer was killed before it wrote the note
+            return None  # it has just advanced, or a writer was killed before it wrote the note
         return f"names version {tip}, but its writer left it at {note.version}"
 
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
-        """Tell whether only commits to this very branch lie between the noted version and `tip`.
+        """Return whether all commits between the noted version and `tip` belong to this branch.
 
         Commits that carry no branch or no identity count as its own.
         """

@@ -91,13 +91,13 @@ def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
     return xxhash.xxh3_64_hexdigest("\n".join(keys).encode())
 
 
-def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def with_digest(message: str, metadata: Mapping[str, object]) -> dict[str, object]:
     """Return the metadata of a commit with a digest of its message and the metadata added."""
     text = json.dumps([message, dict(metadata)], sort_keys=True, separators=(",", ":"))
     return {**metadata, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 
 
-def without_digest(commit: str, message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def without_digest(commit: str, message: str, metadata: Mapping[str, object]) -> dict[str, Any]:
     """Return the metadata of a commit. Raises DamagedError if it does not match its digest.
 
     >>> without_digest("X", "m", with_digest("m", {"a": [1]}))

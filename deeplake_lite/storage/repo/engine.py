@@ -9,9 +9,11 @@ from __future__ import annotations
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import icechunk._icechunk_python as compiled
 
 __all__ = ["arrays", "compiled", "package"]
@@ -19,7 +21,7 @@ __all__ = ["arrays", "compiled", "package"]
 NAME = "icechunk._icechunk_python"
 
 
-def _load() -> Any:
+def _load() -> ModuleType:
     """Import the compiled module without its package.
 
     If the package is imported later, it uses the same module object.
@@ -48,7 +50,7 @@ def silence_warnings() -> None:
 silence_warnings()
 
 
-def package() -> Any:
+def package() -> ModuleType:
     """Return the engine's Python package. This imports Zarr."""
     is_new = "icechunk" not in sys.modules
     import icechunk
@@ -58,7 +60,7 @@ def package() -> Any:
     return icechunk
 
 
-def arrays() -> Any:
+def arrays() -> ModuleType:
     """Return the module that creates arrays through Zarr. This imports Zarr."""
     package()
     from deeplake_lite.storage.repo import zarr_arrays

@@ -39,7 +39,7 @@ WAYS_OUT = {
     errno.EMFILE: "Close some files, or raise the limit of open files (ulimit -n).",
     errno.ENFILE: "Close some files, or raise the limit of open files (ulimit -n).",
 }
-"""What to do about an error of the operating system, by its number."""
+"""Advice about an error of the operating system, by its number."""
 
 
 class MissingError(DamagedError):
@@ -68,7 +68,7 @@ def translated() -> Iterator[None]:
     DamagedError
         When an object that a version refers to is missing or cannot be read.
     StorageError
-        When the store refuses: disk full, no permission, no network.
+        When a request to the store fails: disk full, no permission, no network.
     ForkedError
         When this process is a fork of one that had used the engine.
     """
@@ -173,18 +173,18 @@ def _translate(reason: str) -> LakeError:
         )
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(
-            f"The name is taken: {reason}. Choose another one; the name of a tag is never free "
-            "again, even after the tag has been deleted."
+            f"The name is taken: {reason}. Choose another one; the name of a tag cannot be "
+            "reused, even after the tag has been deleted."
         )
     if "clean prefix" in reason:
         return ExistsError(
-            "A lake must be created in an empty place, but there are objects below this URL. "
+            "A lake must be created at an empty location, but there are objects below this URL. "
             "Choose another URL."
         )
     if "service error" in reason:
         return StorageError(
-            f"The store refused: {reason}. Check the bucket, the permissions and the network, then "
-            "try again."
+            f"A request to the store failed: {reason}. Check the bucket, the permissions and the "
+            "network, then try again."
         )
     if "not found" in reason.lower():
         return MissingError(
@@ -194,6 +194,6 @@ def _translate(reason: str) -> LakeError:
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
         return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")
     return StorageError(
-        f"The store refused: {reason}. Check the free space, the permissions and the network, then "
-        "try again."
+        f"A request to the store failed: {reason}. Check the free space, the permissions and the "
+        "network, then try again."
     )

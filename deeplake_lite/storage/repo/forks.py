@@ -37,7 +37,7 @@ def use_engine() -> None:
 
 
 def engine_is_lost() -> bool:
-    """Tell whether `use_engine` would raise."""
+    """Return whether `use_engine` would raise."""
     return _lost
 
 

@@ -7,7 +7,7 @@ contents are not read here, but by `verify` of the version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
 from deeplake_lite.storage.chunk_files import manifests_of, read_manifest
@@ -55,19 +55,19 @@ class _Walk:
         if damaged:
             try:
                 if self._repository.look_up(ref) != tip:
-                    return  # somebody has moved it on, which damage would have prevented
+                    return  # it has moved, and no writer can move a damaged branch
             except VersionNotFoundError:  # it has just been deleted
                 return
-            self._repository = self._repository.reopened()  # a vacuum may have cut its history
+            self._repository = self._repository.reopened()  # a vacuum may have changed its history
             damaged, sound = self._history(tip)
         self._sound |= sound
         self.damaged |= damaged
 
     def _history(self, tip: str) -> tuple[dict[str, str], set[str]]:
-        """Check a version and those before it; return the damaged ones and those that are sound.
+        """Check a version and those before it; return the damaged and the undamaged ones.
 
-        The walk ends at a version that was found sound earlier. Each version is checked only after
-        its parent was read: see `_damage_of`.
+        The walk ends at a version that was checked earlier without a finding. Each version is
+        checked only after its parent was read: see `_damage_of`.
         """
         damaged, sound, version = dict[str, str](), set[str](), tip
         history, later = self._repository.ancestry(tip), None
@@ -104,9 +104,9 @@ class _Files:
     """The manifests and chunk files of a local lake."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._sound = folder, set[str]()  # names of manifests
+        self._folder, self._sound = folder, set[str]()  # names of undamaged manifests
 
-    def look_for(self, snapshot: dict[str, Any]) -> None:
+    def look_for(self, snapshot: dict[str, object]) -> None:
         """Read the manifests of a snapshot, and look for the chunk files that they name.
 
         Raises

@@ -2,7 +2,7 @@
 
 A *pin* names a version for a while, so that no vacuum deletes it. On an object store, a vacuum
 *announces* itself by a branch while it runs. A *link* records that a version descends from an
-older one although a vacuum has cut the history between them.
+older one although a vacuum has deleted the history between them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def tag_ref(name: str) -> str:
 
 
 def is_pin(name: str) -> bool:
-    """Tell whether a branch is temporary: a pin, or an announced vacuum."""
+    """Return whether a branch is temporary: a pin, or an announced vacuum."""
     return name.startswith((PIN, VACUUM))
 
 
@@ -80,7 +80,7 @@ def made_at(name: str) -> datetime | None:
 
 
 def may_delete(name: str, begun: datetime | None) -> bool:
-    """Tell whether a branch announces a running vacuum that may delete objects from `begun` on.
+    """Return whether a branch announces a running vacuum that may delete objects from `begun` on.
 
     Without `begun`, objects may be of any age.
 
@@ -98,7 +98,7 @@ def may_delete(name: str, begun: datetime | None) -> bool:
 
 
 def _at(milliseconds: str) -> datetime:
-    """Return the time that a hexadecimal number of milliseconds stands for."""
+    """Return the time for a hexadecimal number of milliseconds since the Unix epoch."""
     try:
         return datetime.fromtimestamp(int(milliseconds, 16) / 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -111,7 +111,7 @@ def link_name(older: str, later: str) -> str:
 
 
 def is_link(name: str) -> bool:
-    """Tell whether a branch is a link."""
+    """Return whether a branch is a link."""
     return name.startswith(LINK)
 
 

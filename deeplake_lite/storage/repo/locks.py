@@ -24,7 +24,7 @@ POLL_SECONDS = 0.01
 """Seconds between two attempts to take a lock."""
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
-"""Error numbers of the operating system for a lock that somebody else holds."""
+"""Error numbers of the operating system for a lock that another process holds."""
 
 _HELD: dict[int, weakref.ref[FileIO]] = {}
 """Locks of this process by file descriptor. Some of them may be closed by now."""
@@ -45,14 +45,14 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
     FileNotFoundError
         When there is no file, and `create` is false.
     TimeoutError
-        When somebody else holds the lock.
+        When another process holds the lock.
     OSError
         When the file cannot be opened, or its file system has no locks.
     """
     deadline = time.monotonic() + timeout
     while (file := _try_lock(path, "a+" if create else "r+")) is None:
         if timeout >= 0 and time.monotonic() >= deadline:
-            raise TimeoutError(f"Somebody else has the lock {str(path)!r}. Try again later.")
+            raise TimeoutError(f"Another process holds the lock {str(path)!r}. Try again later.")
         time.sleep(POLL_SECONDS)
     return file
 
@@ -60,8 +60,8 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
 def _try_lock(path: Path, mode: str) -> FileIO | None:
     file = FileIO(path, mode, opener=_open)
     try:
-        # A file that was removed between opening and locking has no name any more. Nobody else
-        # would meet this lock, so it does not count.
+        # A file that was removed between opening and locking has no name any more. No other process
+        # would see this lock, so it does not count.
         if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
             _HELD[file.fileno()] = weakref.ref(file)
             return file
@@ -77,7 +77,7 @@ def _open(name: str, flags: int) -> int:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file unless somebody else has locked it; tell whether that worked."""
+    """Lock an open file unless another process has locked it; return whether that worked."""
     try:
         if sys.platform == "win32":
             import msvcrt

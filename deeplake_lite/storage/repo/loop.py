@@ -21,7 +21,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
     Raises
     ------
     RuntimeError
-        When it is called in the loop's own thread, which would wait for itself for ever.
+        When it is called in the loop's own thread, which would wait for itself forever.
     """
     global _loop, _thread
     if _thread is threading.current_thread():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from deeplake_lite.brief import brief
@@ -68,7 +68,7 @@ def welcome(url: str, folder: str) -> None:
     Raises
     ------
     LakeNotFoundError
-        When the lake went with its process, or this process has another lake of that name.
+        When the lake's process has ended, or this process has another lake of that name.
     """
     here = local_folder(url)
     if here is not None and here != Path(folder):
@@ -78,7 +78,7 @@ def welcome(url: str, folder: str) -> None:
         )
     if not Path(folder).is_dir():
         raise LakeNotFoundError(
-            f"{url!r} went with the process that created it. "
+            f"{url!r} was deleted when the process that created it ended. "
             "Use a folder for a lake that several processes share."
         )
     if url not in _memory:
@@ -91,7 +91,7 @@ def forget(url: str) -> None:
         _memory.pop(url).cleanup()
 
 
-def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
+def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Storage:
     """Return the object store behind `url`.
 
     Raises
@@ -135,7 +135,7 @@ def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
 
 
 def _store(
-    open_store: Callable[..., Any], options: Mapping[str, Any], **place: str | None
+    open_store: Callable[..., object], options: Mapping[str, object], **place: str | None
 ) -> compiled.Storage:
     """Return a store with a user's options. Raises OptionError for those that are not valid."""
     known = [name for name in inspect.signature(open_store).parameters if name not in place]
@@ -149,6 +149,6 @@ def _store(
         return cast("compiled.Storage", open_store(**place, **options))
     except (TypeError, ValueError) as error:
         raise OptionError(
-            f"storage_options must be as {open_store.__name__} takes them, but {error}. See "
+            f"storage_options must be valid arguments of {open_store.__name__}, but {error}. See "
             "https://icechunk.io/en/stable/storage/."
         ) from error

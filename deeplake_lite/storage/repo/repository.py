@@ -5,18 +5,7 @@ Writers and vacuums must keep out of each other's way. How they do depends on th
 On a local folder, commits, new names and vacuums take the same lock (`Repository.lock`).
 
 On an object store there are no locks. A branch moves by compare-and-swap, which is enough between
-writers. Between a writer and a vacuum, each publishes what it is about to do before it looks at the
-other, so that at least one of them sees the other::
-
-    writer that names an old version          vacuum
-    1. creates a pin for the version          1. creates its announcement
-    2. waits for vacuums that were announced  2. reads all names, and keeps those versions
-    3. looks whether everything is there      3. deletes everything else that is old
-    4. moves the branch, deletes the pin      4. deletes its announcement
-
-If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
-announcement is there already, the writer waits, and then finds out what was deleted. A process that
-dies leaves a pin or an announcement, which counts as dead after a day (`ANNOUNCED_AGE`).
+writers. How writers and vacuums avoid each other there is described in `vacuums`.
 """
 
 from __future__ import annotations
@@ -24,10 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
-from collections import deque
 from copy import copy
-from datetime import UTC, datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,16 +22,14 @@ from deeplake_lite.errors import (
     ConflictError,
     DamagedError,
     ExistsError,
-    LakeError,
     LakeNotFoundError,
     StorageError,
     VersionNotFoundError,
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_all_regular, check_regular
-from deeplake_lite.storage.garbage import count, files_of, missing
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.commits import Commit, chunks_digest, read_commit
-from deeplake_lite.storage.repo.engine import compiled, package
+from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
@@ -58,11 +42,7 @@ from deeplake_lite.storage.repo.lake_refs import (
     is_pin,
     link_ends,
     link_name,
-    made_at,
-    may_delete,
-    pin_name,
     tag_ref,
-    vacuum_name,
 )
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
@@ -75,19 +55,14 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
+from deeplake_lite.storage.repo.vacuums import kept, pinned
 from deeplake_lite.storage.repo.witnesses import new_identity
-from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+    from datetime import datetime
     from io import FileIO
     from pathlib import Path
-
-POLLS, POLL_SECONDS = 600, 1.0
-"""How often a writer checks whether a vacuum has ended, and the seconds between two checks."""
-
-ROOT = "1CECHNKREP0F1RSTCMT0"
-"""Id of the first snapshot, which the engine creates in every repository and never deletes."""
 
 
 class Repository:
@@ -116,7 +91,7 @@ class Repository:
     @classmethod
     @contextlib.contextmanager
     def creating(
-        cls, url: str, options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+        cls, url: str, options: Mapping[str, object] | None = None, *, overwrite: bool = False
     ) -> Iterator[Repository]:
         """Provide an empty repository for the first version of a lake.
 
@@ -156,7 +131,7 @@ class Repository:
             yield cls._create(str(staged), options)
 
     @classmethod
-    def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
+    def _create(cls, url: str, options: Mapping[str, object] | None) -> Repository:
         storage = storage_at(url, options)
         with translated():
             if compiled.PyRepository.exists(storage):
@@ -173,7 +148,7 @@ class Repository:
     def open(
         cls,
         url: str,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Repository:
         """Open the repository at `url`. Raises LakeNotFoundError if there is none."""
@@ -185,7 +160,7 @@ class Repository:
                 and (folder.is_file() or any(folder.iterdir()))
             ):
                 raise LakeNotFoundError(
-                    f"There is no lake at {url!r}: it holds other files. Check the path."
+                    f"There is no lake at {url!r}, only other files. Check the path."
                 )
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
@@ -199,8 +174,8 @@ class Repository:
             return cls(url, compiled.PyRepository.open(storage), limits)
 
     @classmethod
-    def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Tell whether there is a repository at `url`. Nothing is created."""
+    def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
+        """Return whether there is a repository at `url`. Nothing is created."""
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
@@ -216,7 +191,7 @@ class Repository:
         return CheckedRefs(self)
 
     def checking(self) -> Repository:
-        """Return a handle to the same repository that compares every read with checksums."""
+        """Return a handle to the same repository that verifies the checksum of every read."""
         other = copy(self)
         other.checks_reads = True
         return other
@@ -241,9 +216,9 @@ class Repository:
         return files
 
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
-        """Refuse pipes and devices in the place of files that the engine is about to open.
+        """Reject pipes and devices in the place of files that the engine is about to open.
 
-        The engine would wait for a pipe for ever, and Ctrl-C would not end that.
+        The engine would wait for a pipe forever, and Ctrl-C would not end that.
 
         Raises
         ------
@@ -256,7 +231,7 @@ class Repository:
                 check_regular(folder / "refs" / ref / "ref.json")
 
     def _check_identity(self, snapshot_id: str) -> None:
-        """Refuse a snapshot file that holds another version. The engine does not check this.
+        """Reject a snapshot file that holds another version. The engine does not check this.
 
         On an object store this takes another request, so it is done only if every read is checked.
 
@@ -270,12 +245,12 @@ class Repository:
             stored = self._repository.lookup_snapshot(snapshot_id)
         if stored.id != snapshot_id:
             raise DamagedError(
-                f"Version {snapshot_id} is damaged: version {stored.id} is in its place. Restore "
+                f"Version {snapshot_id} is damaged: its file contains version {stored.id}. Restore "
                 "the lake from a backup."
             )
 
     def _check_refs(self) -> None:
-        """Refuse pipes and devices in the place of any branch or tag. The engine lists them all.
+        """Reject pipes and devices in the place of any branch or tag. The engine lists them all.
 
         Raises
         ------
@@ -288,7 +263,7 @@ class Repository:
                     check_regular(folder / "refs" / name / "ref.json")
 
     def _check_objects(self) -> None:
-        """Refuse pipes and devices among the files that a vacuum reads or deletes.
+        """Reject pipes and devices among the files that a vacuum reads or deletes.
 
         Raises
         ------
@@ -323,7 +298,7 @@ class Repository:
         """Move a branch to a version that has no name yet, if all of its chunks exist.
 
         The version is pinned before its chunks are looked for: see the module's docstring. If it is
-        refused, no branch ever names it.
+        rejected, no branch ever names it.
 
         Raises
         ------
@@ -336,7 +311,7 @@ class Repository:
         """
         with contextlib.ExitStack() as held:
             try:
-                fresh = held.enter_context(self.kept(done, begun))
+                fresh = held.enter_context(kept(self, done, begun))
                 fresh.reader(done).check_chunks(keys)
                 parent = next(fresh.ancestry(done)).parent
             except (MissingError, VersionNotFoundError) as error:
@@ -347,8 +322,8 @@ class Repository:
                 ) from error
             if parent != before:
                 raise ConflictError(
-                    f"A commit must follow the branch's tip {before}, but a vacuum has cut the "
-                    "history before this one. Nothing was committed; commit again."
+                    f"A commit must follow the branch's tip {before}, but a vacuum has truncated "
+                    "the history before this one. Nothing was committed; commit again."
                 )
             try:
                 with translated():
@@ -363,77 +338,11 @@ class Repository:
         """Return a session based on a current or former tip of the branch, to collect chunks."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
-            # The branch has moved, but the engine makes writers only for tips of branches: pin the
-            # version, which is such a tip, for a moment.
-            with self.lock("pins"), self.pinned([snapshot_id]) as [pin]:
+            # The branch has moved, but the engine creates writers only at the tip of a branch. So
+            # a branch is created at this version for a moment: a pin.
+            with self.lock("pins"), pinned(self, [snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()
-
-    @contextlib.contextmanager
-    def pinned(self, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
-        """Pin versions, so that they do not expire; provide the names of the pins."""
-        names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
-        try:
-            for name, snapshot_id in names.items():
-                self.create_branch(name, snapshot_id)
-            yield list(names)
-        finally:
-            for name in names.keys() & set(self.branch_names()):
-                self.delete_branch(name)
-
-    @contextlib.contextmanager
-    def kept(self, snapshot_id: str, begun: datetime | None = None) -> Iterator[Repository]:
-        """Protect a version from vacuums while it gets a name.
-
-        On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
-        store the version is pinned. A vacuum that starts later sees the pin. One that is running
-        may not have seen it, so this waits until it has ended. The handle that is provided has no
-        cache, and so does not find objects that were deleted.
-
-        Earlier vacuums may have deleted parts of a version that no name leads to, for example
-        chunks that are older than its snapshot. So all files of such a version are looked for, and
-        the versions before it, unless `begun` is given: then the caller knows what to look for.
-
-        Parameters
-        ----------
-        snapshot_id : str
-            The version.
-        begun : datetime, optional
-            When its first object was written. This does not wait for vacuums that spare objects of
-            that time.
-
-        Raises
-        ------
-        NotFoundError
-            When the version or a part of it does not exist.
-        StorageError
-            When a vacuum does not end in time.
-        """
-        if local_folder(self.url) is not None:
-            fresh = self.reopened()
-            if begun is None and snapshot_id not in self._tips():
-                fresh._check_whole(snapshot_id)
-            yield fresh
-            return
-        pin = pin_name(datetime.now(UTC))
-        try:
-            try:
-                self.create_branch(pin, snapshot_id)
-            except MissingError as error:
-                raise VersionNotFoundError(
-                    f"There is no version {snapshot_id!r} any more. A vacuum deleted it, or the "
-                    "lake was created anew. Open it again."
-                ) from error
-            is_tip = begun is None and snapshot_id in self._tips()
-            if not is_tip:
-                self._await_vacuums(begun)
-            fresh = self.reopened()
-            if begun is None and not is_tip:
-                fresh._check_whole(snapshot_id)
-            yield fresh
-        finally:
-            with contextlib.suppress(LakeError):  # otherwise a vacuum deletes it when it is old
-                self.delete_branch(pin)
 
     def reopened(self) -> Repository:
         """Return a handle with empty caches."""
@@ -442,103 +351,10 @@ class Repository:
         return other
 
     def forget_caches(self) -> None:
-        """Empty the caches of this handle, whose histories a vacuum has cut."""
+        """Empty the caches of this handle: a vacuum has truncated the cached histories."""
         with translated():
             self._repository = self._repository.reopen()
         self._newest_files = None
-
-    def _tips(self) -> set[str]:
-        """Return the versions that branches and tags name. No vacuum deletes these."""
-        return {*self.branches().values(), *self.tags().values()}
-
-    def _check_whole(self, snapshot_id: str) -> None:
-        """Refuse a version of which a vacuum has deleted a part. Those with names are trusted.
-
-        Raises
-        ------
-        VersionNotFoundError
-        """
-        if any(c.id == snapshot_id for tip in self._named() for c in self.ancestry(tip)):
-            return
-        try:
-            deque(self.ancestry(snapshot_id), maxlen=0)
-            folder = local_folder(self.url)
-            if folder is None:
-                arrays = {
-                    node["path"].strip("/"): [ref["extents"] for ref in node["manifest_refs"] or []]
-                    for node in self.inspect(snapshot_id)["nodes"]
-                    if node["node_type"] == "array"
-                }
-                lost = run(self.reader(snapshot_id).lost_chunks(arrays))
-            else:
-                lost = sorted(missing(folder, [self.inspect(snapshot_id)]))
-        except DamagedError as error:
-            raise VersionNotFoundError(
-                f"The version {snapshot_id!r} does not exist any more: {error.finding}."
-            ) from error
-        if lost:
-            raise VersionNotFoundError(
-                f"The version {snapshot_id!r} is no longer complete: {len(lost):,} of its files, "
-                f"such as {lost[0]!r}, do not exist."
-            )
-
-    def _named(self) -> set[str]:
-        """Return the versions that branches, tags and links name."""
-        linked = self._look_up_all(filter(is_link, self.branch_names()), branch_ref)
-        return self._tips() | set(linked.values())
-
-    @contextlib.contextmanager
-    def announced(self, limit: datetime) -> Iterator[None]:
-        """Announce a vacuum to the writers of an object store. It must read the names after that.
-
-        Parameters
-        ----------
-        limit : datetime
-            The vacuum spares objects that are younger.
-        """
-        if local_folder(self.url) is not None:
-            yield
-            return
-        name = vacuum_name(datetime.now(UTC), limit)
-        self.create_branch(name, ROOT)
-        try:
-            yield
-        finally:
-            with contextlib.suppress(LakeError):  # it counts as dead when it is old
-                self.delete_branch(name)
-
-    def _await_vacuums(self, begun: datetime | None) -> None:
-        """Wait until no vacuum is running that may delete objects written since `begun`.
-
-        Raises
-        ------
-        StorageError
-        """
-        for _ in range(POLLS):
-            names = self.branch_names()
-            if not (at_work := [name for name in names if may_delete(name, begun)]):
-                return
-            time.sleep(POLL_SECONDS)
-        raise StorageError(
-            "Old transactions and versions must wait until a vacuum has ended, but one that began "
-            f"at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was "
-            "changed: try again later. If the vacuum was killed, delete the file "
-            f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
-        )
-
-    def unpin(self, older_than: datetime) -> None:
-        """Delete the pins of dead processes. The caller holds the writers' lock.
-
-        On a local folder, a process that needs a pin holds the lock for pins, so under that lock
-        all pins are of dead processes. On an object store nobody can tell, and those older than
-        `older_than` are deleted.
-        """
-        local = local_folder(self.url) is not None
-        with self.lock("pins"):
-            for name in self.branch_names():
-                made = made_at(name)
-                if is_pin(name) and (local or (made and made < older_than)):
-                    self.delete_branch(name)
 
     def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
         """Return the version of each branch, unchecked; pins, announcements and links left out.
@@ -553,7 +369,7 @@ class Repository:
         return self._look_up_all(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
-        """Return the older versions from which versions with a cut history descend, by version."""
+        """Return, by version, the older versions that it descends from despite a lost history."""
         links: dict[str, set[str]] = {}
         for name in self.branch_names():
             if ends := link_ends(name):
@@ -654,7 +470,7 @@ class Repository:
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
-            self.tip(name)  # if the store refuses, the engine writes that to its log only
+            self.tip(name)  # if the store fails to, the engine only writes that to its log
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check the permission to delete "
                 "files in the lake's refs/, then try again."
@@ -732,8 +548,8 @@ class Repository:
             for s in cast("Iterator[compiled.SnapshotInfo]", history):
                 if s.id != expected or s.id in seen:
                     raise DamagedError(
-                        f"The history of {start} is damaged: version {s.id} is in the place of "
-                        f"{expected}{', and is there twice' if s.id in seen else ''}. Restore the "
+                        f"The history of {start} is damaged: version {s.id} replaces "
+                        f"{expected}{', and occurs twice' if s.id in seen else ''}. Restore the "
                         "lake from a backup."
                     )
                 seen.add(s.id)
@@ -786,7 +602,7 @@ class Repository:
         return diff.updated_chunks
 
     def check_histories(self) -> None:
-        """Refuse damaged histories of branches and tags. The engine would follow a circle for ever.
+        """Reject damaged histories of branches and tags. The engine would follow a cycle forever.
 
         Raises
         ------
@@ -799,41 +615,6 @@ class Repository:
                 if commit.id in seen:
                     break
                 seen.add(commit.id)
-
-    def expire(self, older_than: datetime) -> set[str]:
-        """Drop older versions from the history, except those that a branch or tag names."""
-        self._check_objects()
-        self.check_histories()
-        with translated():
-            return set(self._repository.expire_snapshots(older_than))
-
-    def collect(self, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
-        """Delete old objects that no version needs; return the counts."""
-        self._check_objects()
-        self.check_histories()
-        with translated():
-            engine = package().Repository(self._repository)  # its method limits the memory
-            s = engine.garbage_collect(older_than, dry_run=dry_run)
-        return {
-            "bytes": s.bytes_deleted,
-            "chunks": s.chunks_deleted,
-            "manifests": s.manifests_deleted,
-            "snapshots": s.snapshots_deleted,
-        }
-
-    def would_free(
-        self, expiring: Iterable[str], kept: Iterable[str], older_than: datetime
-    ) -> dict[str, int]:
-        """Return by how much the counts of `collect` would rise if some versions had expired.
-
-        On an object store, the result is empty, because manifests cannot be read through the
-        engine.
-        """
-        folder = local_folder(self.url)
-        if folder is None:
-            return {}
-        gone, needed = (files_of(folder, map(self.inspect, ids)) for ids in (expiring, kept))
-        return count(folder, gone - needed, older_than)
 
     def clear_staged(self) -> None:
         """Remove the staging folders that killed processes left next to this lake."""
@@ -876,7 +657,7 @@ class Repository:
         ------
         StorageError
             When it cannot be created, or something else is in its place. A symbolic link is
-            refused, too: writers would create and delete files in a folder elsewhere.
+            rejected, too: writers would create and delete files in a folder elsewhere.
         """
         folder = local_folder(self.url)
         assert folder is not None, "only a local lake has one"

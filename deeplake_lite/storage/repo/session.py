@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from icechunk import IcechunkStore
     from zarr import AsyncArray
 
-    from deeplake_lite.storage.arrays import ArraySpec
+    from deeplake_lite.storage.array_spec import ArraySpec
     from deeplake_lite.storage.chunk_files import ChunkFiles
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
@@ -265,7 +265,7 @@ class Session:
             await self._objects.delete(key)
 
     async def has(self, key: str) -> bool:
-        """Tell whether there is something under `key`."""
+        """Return whether there is something under `key`."""
         with self._engine():
             return bool(await self._objects.exists(key))
 
@@ -274,7 +274,7 @@ class Session:
         return int((await self._metadata(path))["shape"][0])
 
     async def check_length(self, path: str, length: int) -> None:
-        """Refuse an array that has another length along its first axis.
+        """Reject an array that has another length along its first axis.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Session:
         await self._metadata(path, length)
 
     async def check_shape(self, path: str, shape: tuple[int, ...]) -> None:
-        """Refuse an array that is shorter than `shape` along its first axis, or has other axes.
+        """Reject an array that is shorter than `shape` along its first axis, or has other axes.
 
         Raises
         ------
@@ -342,7 +342,7 @@ class Session:
         array = await arrays().create_array(self.store, path, spec.zarr_arguments(length))
         return cast("AsyncArray[Any]", array)
 
-    async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[Any]) -> None:
+    async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[object]) -> None:
         """Create an array of `length` bytes at `path`."""
         options = {
             "shape": (length,),
@@ -356,7 +356,7 @@ class Session:
         await arrays().create_array(self.store, path, options)
 
     async def create_table(
-        self, path: str, chunk: tuple[int, ...], dtype: str, codecs: list[Any]
+        self, path: str, chunk: tuple[int, ...], dtype: str, codecs: list[object]
     ) -> None:
         """Create an empty array at `path` that can grow along all of its axes."""
         options = {
@@ -376,7 +376,7 @@ class Session:
         with self._engine():
             await self._objects.delete_dir(path)
 
-    async def attributes(self) -> dict[str, Any]:
+    async def attributes(self) -> dict[str, object]:
         """Return the attributes of the root group; an empty dict if there is no group."""
         stored = await self.get("zarr.json")
         if stored is None:
@@ -389,7 +389,7 @@ class Session:
                 "lake from a backup."
             ) from error
 
-    async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+    async def set_attributes(self, attributes: Mapping[str, object]) -> None:
         """Set some attributes of the root group; others stay."""
         await arrays().set_attributes(self.store, attributes)
 
@@ -424,7 +424,7 @@ class Session:
     @property
     def _age(self) -> float:
         """Seconds since this session, or the oldest one merged into it, was begun."""
-        # By the clock that says more: one may be set back, the other may stop during sleep.
+        # The larger age counts: one clock may be set back, the other may stop during sleep.
         begun, monotonic = self._begun
         return max(time.time() - begun, time.monotonic() - monotonic)
 
@@ -495,7 +495,7 @@ class Session:
         await stream(map(look, keys), IN_FLIGHT)
         return sorted(lost)
 
-    def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
+    def commit(self, message: str, metadata: Mapping[str, object] | None = None) -> str:
         """Commit what was written as the branch's next version; return its snapshot id.
 
         A process may be killed at any step:
@@ -515,7 +515,7 @@ class Session:
         LostChunksError
             When chunks that were written long ago do not exist any more.
         StorageError
-            When the store refuses, or its reply is lost. The commit may have succeeded all the
+            When the store rejects it, or its reply is lost. The commit may have succeeded all the
             same.
         DamagedError
             When the branch is not where its last writer left it. A commit would hide that.
@@ -548,7 +548,7 @@ class Session:
         return version
 
     def _write_version(
-        self, branch: str, before: str, message: str, properties: dict[str, Any]
+        self, branch: str, before: str, message: str, properties: dict[str, object]
     ) -> str:
         """Write the version and move the branch to it.
 
@@ -586,7 +586,7 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
     return shape
 
 
-def _extent(value: Any) -> int:
+def _extent(value: object) -> int:
     """Return the length of an axis of an array or of its chunks. Raises ValueError."""
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
         raise ValueError(

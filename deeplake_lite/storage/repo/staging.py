@@ -50,7 +50,7 @@ the engine's threads may still be busy with the others."""
 
 
 def check_replaceable(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder for a new lake, unless it holds a lake that may be overwritten.
+    """Reject a folder for a new lake, unless it contains a lake that may be overwritten.
 
     Raises
     ------
@@ -59,18 +59,19 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
     entries = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
     if not {"refs", "snapshots"} <= entries:
         raise ExistsError(
-            f"A lake must be created in a new or empty folder; {str(folder)!r} holds files. "
+            f"A lake must be created in a new or empty folder; {str(folder)!r} contains files. "
             "Choose another folder."
         )
     if not overwrite:
         raise ExistsError(
-            f"A lake must be created in a new or empty folder; {str(folder)!r} holds a lake. "
+            f"A lake must be created in a new or empty folder; {str(folder)!r} contains a lake. "
             "Choose another name, open the lake with dl.open, or replace it with overwrite=True."
         )
     if others := sorted(entries - LAKE_ENTRIES):
         raise ExistsError(
-            f"Only a folder that holds nothing but a lake can be overwritten; {str(folder)!r} also "
-            f"holds {', '.join(map(repr, others[:3]))}. Move that away, or choose another name."
+            f"Only a folder that contains nothing but a lake can be overwritten; {str(folder)!r} "
+            f"also contains {', '.join(map(repr, others[:3]))}. Move that away, or choose another "
+            "name."
         )
 
 
@@ -78,7 +79,7 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
 def staging(folder: Path) -> Iterator[Path]:
     """Provide a staging folder for a new lake, and rename it to `folder` at the end.
 
-    The lock next to it is held meanwhile. From it, others can tell whether the creator is alive.
+    The lock next to it is held meanwhile, which shows other processes that the creator is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
     with translated_files():

@@ -1,7 +1,7 @@
 """Fair locks: writers get them in the order in which they ask.
 
-A plain file lock goes to whoever happens to try next, and under load some writers would wait for
-ever. So each writer draws a ticket first, a file whose name begins with the time, and keeps it
+A plain file lock is acquired by whoever happens to try next, and under load some writers would wait
+forever. So each writer draws a ticket first, a file whose name begins with the time, and keeps it
 locked until it has the lock::
 
     commit.lock                     held by A, whose ticket is gone
@@ -9,10 +9,10 @@ locked until it has the lock::
     commit-00000000001792….ticket   locked by C, which waits for the ticket of B
     commit-line.lock                held for a moment to draw or list tickets
 
-A writer waits for the ticket just before its own. If that goes away, because its owner has got the
+A writer waits for the ticket just before its own. If that disappears, because its owner has got the
 lock or has died, the writer looks again, until no earlier ticket is left. Then it waits for the
 lock itself. The operating system releases the locks of a process that dies, so the next in line
-goes on at once and removes its ticket. Tickets are drawn and listed under a lock of their own,
+continues at once and removes its ticket. Tickets are drawn and listed under a lock of their own,
 so that nobody sees a ticket that its owner has not locked yet, and takes its owner for dead.
 
 Tickets only decide the order. If a clock is set back, a writer may come first out of turn, but the

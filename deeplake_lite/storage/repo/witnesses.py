@@ -13,8 +13,9 @@ create: ref, then note        the ref is created       a ref without a note, whi
 delete: note, then ref        the note is deleted      a ref without a note
 ============================  =======================  =========================================
 
-Each branch has an identity, random digits in its note and in its commits. It tells a branch from an
-earlier one of the same name: an old copy of that one's file leads to commits with another identity.
+Each branch has an identity, random digits in its note and in its commits. It distinguishes a branch
+from an earlier one of the same name: an old copy of the earlier one's file leads to commits with
+another identity.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _sealed(ref: str, note: Note) -> dict[str, str]:
 
 
 def _read(path: Path) -> tuple[str, Note] | None:
-    """Return a ref and the note on it, or None if the file is missing or is not a sound note."""
+    """Return a ref and the note on it, or None if the file is missing or invalid."""
     try:
         document = json.loads(read_file(str(path), MOST_BYTES))
         ref, note = document["ref"], Note(document["version"], document["identity"])

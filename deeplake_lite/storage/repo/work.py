@@ -3,7 +3,7 @@
 The engine is asynchronous, and users are not. Coroutines run in one event loop, in a thread of its
 own (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, which
 Python raises in the calling thread at any point: the work must then be cancelled and must have
-ended before the call returns, or it would go on writing behind the user's back.
+ended before the call returns, or it would keep writing behind the user's back.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Coroutine, Iterable
 
+type Work[T] = Coroutine[Any, Any, T]
+"""A coroutine that the event loop of this library can run."""
+
 INSISTING = 3
 """The number of further interrupts after which work that does not stop is left running."""
 
 
-def run[T](work: Coroutine[Any, Any, T]) -> T:
+def run[T](work: Work[T]) -> T:
     """Run a coroutine and wait for its result. Errors of the engine become errors of this library.
 
     If the wait is interrupted, for example by Ctrl-C, the work is cancelled and has ended by the
@@ -35,7 +38,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
     DamagedError
         When an object that a version refers to is missing.
     StorageError
-        When the store refuses: disk full, no permission, no network.
+        When a request to the store fails: disk full, no permission, no network.
     ForkedError
         When this process is a fork of one that had used the engine.
     """
@@ -51,7 +54,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
         del running
 
 
-def start[T](work: Coroutine[Any, Any, T]) -> Running[T]:
+def start[T](work: Work[T]) -> Running[T]:
     """Start a coroutine. The caller must ask for its result or stop it."""
     running = Running(work)
     try:
@@ -71,7 +74,7 @@ class Running[T]:
         The coroutine.
     """
 
-    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+    def __init__(self, work: Work[T]) -> None:
         self._work = work
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[T] | None = None
@@ -140,7 +143,7 @@ class Running[T]:
 
 
 async def in_thread[T](
-    work: Callable[..., T], *arguments: Any, stop: threading.Event | None = None
+    work: Callable[..., T], *arguments: object, stop: threading.Event | None = None
 ) -> T:
     """Call `work` in a thread. If the task is cancelled, wait until the call has returned.
 
@@ -162,7 +165,7 @@ async def in_thread[T](
         raise
 
 
-async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather[T](work: Iterable[Work[T]]) -> list[T]:
     """Run coroutines at the same time; return their results.
 
     Tasks start eagerly: one that finds its data in a cache ends without a turn of the event loop.
@@ -178,7 +181,7 @@ async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-async def stream(work: Iterable[Coroutine[Any, Any, None]], most: int) -> None:
+async def stream(work: Iterable[Work[None]], most: int) -> None:
     """Run coroutines, at most `most` at a time. The next starts as soon as one ends.
 
     Tasks start eagerly, as in `gather`. If one fails, the others are cancelled and awaited.

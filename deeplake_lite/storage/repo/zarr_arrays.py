@@ -26,13 +26,13 @@ def store_of(session: PySession, *, is_fork: bool) -> IcechunkStore:
     return IcechunkStore(session.store, for_fork=is_fork)
 
 
-async def create_array(store: IcechunkStore, path: str, options: Mapping[str, Any]) -> Any:
+async def create_array(store: IcechunkStore, path: str, options: Mapping[str, Any]) -> object:
     """Create the array at `path`."""
     with _translated(f"array {path!r}"):
         return await zarr_async.create_array(store=store, name=path, config=WRITE_ALL, **options)
 
 
-async def set_attributes(store: IcechunkStore, attributes: Mapping[str, Any]) -> None:
+async def set_attributes(store: IcechunkStore, attributes: Mapping[str, object]) -> None:
     """Set some attributes of the root group; others stay."""
     with _translated("root group"):
         group = await zarr_async.open_group(store=store, mode="a", zarr_format=3)
@@ -41,12 +41,12 @@ async def set_attributes(store: IcechunkStore, attributes: Mapping[str, Any]) ->
 
 @contextlib.contextmanager
 def _translated(place: str) -> Iterator[None]:
-    """Raise Zarr's errors about a store that contradicts the metadata document as DamagedError."""
+    """Convert Zarr's errors to DamagedError: the store contradicts the metadata document."""
     try:
         yield
     except BaseZarrError as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The {place} cannot be written, because its place holds an object that the lake's "
+            f"The {place} cannot be written, because an object exists there that the lake's "
             f"metadata document does not list: {reason}. Restore the lake from a backup."
         ) from error

@@ -7,7 +7,7 @@ the classes out or the row has none yet.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxCl
 
 def about_classes(
     pending: Pending, ds: Dataset, f: Field, position: int, boxes: int
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Describe the classes of a row's boxes for the page: column, names and numbers.
 
     Returns None for a computed column, and for boxes without classes.

@@ -23,7 +23,7 @@ DIGITS = 9
 
 
 def boxes_from(
-    fractions: Any, htype: Htype, size: tuple[int, int], current: NDArray[Any]
+    fractions: object, htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> NDArray[Any]:
     """Convert drawn boxes to the format, units and dtype of a column.
 

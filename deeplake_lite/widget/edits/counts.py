@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ MOST_COMPARED = 4096
 
 
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
-    """Refuse edits after which rows would not have one class for each mark.
+    """Reject edits after which rows would not have one class for each mark.
 
     Rows whose counts already differ, both in the lake and with the earlier edits, are not checked.
 
@@ -109,7 +109,7 @@ def _check(
             )
 
 
-def _counts(staged: Staged, f: Field, ids: Ids, stored: list[Any]) -> list[int | None]:
+def _counts(staged: Staged, f: Field, ids: Ids, stored: list[object]) -> list[int | None]:
     """Return the number of marks or classes of each row; None for null and unreadable cells."""
     cells = to_cells(f.htype, [None if isinstance(cell, Exception) else cell for cell in stored])
     return [None if cell is None else len(cell) for cell in staged.after(f.id, ids, cells)]

@@ -87,8 +87,8 @@ class Editing:
 
     # ---- staging
 
-    def stage(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Stage all edits of a request, or none if one is refused."""
+    def stage(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
+        """Stage all edits of a request, or none if one is rejected."""
         ds = self._dataset()
         edits = [e for part in fields.parts(request, "edits") for e in self._parser.edits(ds, part)]
         check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
@@ -96,14 +96,14 @@ class Editing:
         self._record(journal.add_line(edits))
         return self._reply(edits)
 
-    def undo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def undo(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Take back the last step."""
         edits = self.staged.last
         if self.staged.undo():
             self._record({"do": "undo"})
         return self._reply(edits)
 
-    def redo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def redo(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Repeat the step that was undone last."""
         edits = self.staged.next
         if edits:
@@ -112,7 +112,7 @@ class Editing:
             self._record({"do": "redo"})
         return self._reply(edits)
 
-    def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def drop(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Drop an edit, with the one that belongs to it, and those that build on it."""
         number = fields.whole(request, "id")
         group = self.staged.group(number)
@@ -132,8 +132,8 @@ class Editing:
     def _report_dependents(self, edits: list[Edit]) -> None:
         listed = ", ".join(f"{e.column!r} {e.what}" for e in edits[:LISTED_DEPENDENTS])
         more = ", …" if len(edits) > LISTED_DEPENDENTS else ""
-        text = f"Boxes and their classes go together, so this was dropped too: {listed}{more}. "
-        self._host.tell({"type": "note", "text": f"{text}Undo brings all of it back."})
+        text = f"Boxes and classes must match, so these edits were dropped, too: {listed}{more}. "
+        self._host.tell({"type": "note", "text": f"{text}Undo restores all of them."})
 
     def discard(self) -> None:
         """Drop all staged edits for good."""
@@ -141,7 +141,7 @@ class Editing:
         self._host.tell({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
-        """Refuse an action that would lose staged edits. Raises UncommittedError."""
+        """Reject an action that would lose staged edits. Raises UncommittedError."""
         if len(self.staged):
             raise UncommittedError(
                 f"{len(self.staged):,} edits are staged. Before {purpose}, commit them with "
@@ -228,7 +228,7 @@ class Editing:
         self._host.tell({"type": "note", "text": text})
 
     def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
-        """Refuse a draft whose boxes or classes do not fit the staged ones.
+        """Reject a draft whose boxes or classes do not fit the staged ones.
 
         Conflicts with the lake are not checked here, because the commit reports them.
         """
@@ -236,16 +236,16 @@ class Editing:
             check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
         except InvalidValueError as error:
             raise InvalidValueError(
-                f"The draft does not go with the edits that are staged here: {error.args[0]} "
+                f"The draft contradicts the edits that are staged here: {error.args[0]} "
                 "Commit or discard the staged edits first, with w.commit('…') or w.discard(), then "
                 "restore the draft, which stays."
             ) from None
 
-    def _restore(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def _restore(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         rows, gone = self.restore(self._draft(request))
         return {**self._reply([]), "positions": None, "rows": rows, "gone": gone}
 
-    def _forget(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def _forget(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         self._draft(request).remove()
         return self._reply([])
 
@@ -257,7 +257,7 @@ class Editing:
             raise LakeError("This draft is gone, because another browser restored or discarded it.")
         return drafts[draft_id]
 
-    def _record(self, line: dict[str, Any]) -> None:
+    def _record(self, line: dict[str, object]) -> None:
         """Record a step on disk, from where it can be restored after the kernel ends.
 
         If that fails, a message says so once, and later steps are not recorded.
@@ -303,18 +303,18 @@ class Editing:
         self._clear()
         self._host.renew(ds)
         # Otherwise the next keystroke would edit the rows that were just committed.
-        self._host.selected = []
+        self._host.selected = np.empty(0, np.int64)
         return result
 
-    def _commit(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def _commit(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         return self._commit_reply(fields.text(request, "message", ""), "raise")
 
-    def _resolve(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def _resolve(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Commit again with a choice of side, and with the message of the commit that failed."""
         choice: Any = fields.text(request, "choice")
         return self._commit_reply(self._message, choice)
 
-    def _commit_reply(self, message: str, on_conflict: Resolution) -> dict[str, Any]:
+    def _commit_reply(self, message: str, on_conflict: Resolution) -> dict[str, object]:
         try:
             result = self.commit(message, on_conflict=on_conflict)
         except writing.CollisionError as error:
@@ -362,7 +362,7 @@ class Editing:
 
     # ---- replies
 
-    def _reply(self, changed: Iterable[Edit]) -> dict[str, Any]:
+    def _reply(self, changed: Iterable[Edit]) -> dict[str, object]:
         """Update the list in the page; return the fields of a reply after some edits changed."""
         self.list_staged()
         edits = list(changed)

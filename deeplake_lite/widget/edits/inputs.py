@@ -44,13 +44,13 @@ EXACT: Final = 2**53
 """Largest integer up to which JavaScript, whose numbers are floats, has all integers."""
 
 
-def to_cell(f: Field, value: Any) -> Cell:
+def to_cell(f: Field, value: object) -> Cell:
     """Convert a value from the page to a cell, as it will be read once written.
 
     Raises
     ------
     InvalidValueError
-        When the column refuses the value.
+        When the column rejects the value.
     SchemaError
         When values of the column cannot be edited in the page.
 
@@ -79,7 +79,7 @@ def to_cell(f: Field, value: Any) -> Cell:
     return to_cells(wider, as_read(wider, [cell]))[0]
 
 
-def tag_of(f: Field, value: Any, *, exists: bool = False) -> Tag:
+def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
     """Convert a tag from the page to a tag in an edit. Raises InvalidValueError.
 
     Parameters
@@ -147,7 +147,7 @@ def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def check_known(f: Field, value: Cell) -> None:
-    """Refuse a class that does not exist. Raises InvalidValueError with the nearest names.
+    """Reject a class that does not exist. Raises InvalidValueError with the nearest names.
 
     >>> from deeplake_lite.schema import Schema
     >>> label = Schema.build({"label": ClassLabel(["seven", "ten"])})["label"]
@@ -175,7 +175,7 @@ def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
     return htype.widened(ClassLabel(names, multiple=classes.multiple)) or htype
 
 
-def to_cells(htype: Htype, values: Iterable[Any]) -> list[Cell]:
+def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
     """Convert values that were read from a column to cells in edits.
 
     >>> to_cells(ClassLabel(["ant", "bee"]), np.array([1, 0]))
@@ -191,7 +191,7 @@ def to_cells(htype: Htype, values: Iterable[Any]) -> list[Cell]:
     return [_none_or(_numbers, v) for v in values]
 
 
-def to_page(htype: Htype, value: Any) -> Any:
+def to_page(htype: Htype, value: Any) -> object:
     """Convert a value to JSON for an input of the page; None if the page does not edit it.
 
     Classes become numbers. Numbers that JavaScript would change become strings: large integers, -0,
@@ -225,8 +225,8 @@ def to_page(htype: Htype, value: Any) -> Any:
     return value if isinstance(value, bool | int | float) else None
 
 
-def is_long(value: Any) -> bool:
-    """Tell whether a value is a string that is too long for an input of the page."""
+def is_long(value: object) -> bool:
+    """Return whether a value is a string that is too long for an input of the page."""
     return isinstance(value, str) and len(value) > MOST_LETTERS
 
 
@@ -238,7 +238,7 @@ def check_compatible(f: Field, source: Field) -> None:
     same_places = f.htype.coordinates == source.htype.coordinates
     if not source.htype.browser.editable or not same_places:
         raise SchemaError(
-            f"Column {f.name!r} is {f.htype}, which does not take the values of column "
+            f"Column {f.name!r} is {f.htype}, which does not accept the values of column "
             f"{source.name!r}, {source.htype}. Change it in Python with ds.update(rows, {{…}})."
         )
 
@@ -264,7 +264,7 @@ def as_read(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
     return nullable.decode_cells(nullable.encode(list(cells)))
 
 
-def _with_names(htype: Htype, value: Any) -> Cell:
+def _with_names(htype: Htype, value: object) -> Cell:
     """Replace the numbers of classes by their names; return other values unchanged."""
     classes = classes_of(htype)
     if value is None or classes is None:
@@ -274,7 +274,7 @@ def _with_names(htype: Htype, value: Any) -> Cell:
     return _name(classes, value)
 
 
-def _name(classes: ClassLabel, value: Any) -> Any:
+def _name(classes: ClassLabel, value: object) -> object:
     """Return the name of a class, given its number or a known or new name.
 
     Classes without names are numbers, also if they were typed as strings.
@@ -296,7 +296,7 @@ def _name(classes: ClassLabel, value: Any) -> Any:
     return classes.names[value]
 
 
-def _class_number(value: Any) -> Any:
+def _class_number(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
@@ -314,15 +314,15 @@ def _names_in(cell: Cell) -> Iterator[str]:
             yield part
 
 
-def _none_or(read: Any, value: Any) -> Any:
+def _none_or(read: Any, value: object) -> object:
     return None if value is None or value is np.ma.masked else read(value)
 
 
-def _numbers(value: Any) -> Any:
+def _numbers(value: object) -> object:
     return np.asarray(value).tolist()
 
 
-def _parse(dtype: str, text: str) -> Any:
+def _parse(dtype: str, text: str) -> object:
     """Parse the string in an input; leave times to their columns, which parse strings themselves.
 
     >>> _parse("int64", "9007199254740993"), _parse("bool", "True"), _parse("timedelta64[s]", "5 s")

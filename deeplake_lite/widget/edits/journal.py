@@ -10,7 +10,7 @@ Each browser with staged edits has a file in the user's state folder, in a folde
 
 The file is removed when its edits are committed or discarded. A file that is left is a draft, which
 browsers of the same lake and branch offer to restore. Edits whose rows are gone stay in the draft.
-A lock tells drafts of browsers that have ended from files that other kernels still write.
+A lock distinguishes drafts of browsers that have ended from files that other kernels still write.
 """
 
 from __future__ import annotations
@@ -86,15 +86,15 @@ class Journal:
         self._left = MOST_BYTES
         self._header = _header(url, branch)
 
-    def write(self, line: dict[str, Any]) -> bool:
-        """Append a line; tell whether there was room for it.
+    def write(self, line: dict[str, object]) -> bool:
+        """Append a line; return whether there was room for it.
 
         Raises OSError if the file cannot be written, and TypeError for values that JSON lacks.
         """
         if self._is_inherited:
             raise OSError("this process is a fork of the one that records them")
         text = json.dumps(line)
-        if not self._lock.is_locked:
+        if not self._lock.is_locked:  # the first edit; a browser without edits leaves no file
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock.acquire(timeout=0)
             _LIVE[self.path] = self
@@ -140,7 +140,7 @@ class Draft:
         return self.path.stem
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """The description of the draft for the page."""
         return {
             "id": self.id,
@@ -174,14 +174,14 @@ class Draft:
         try:
             with open(os.open(part, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w") as file:
                 file.write("".join(f"{json.dumps(line)}\n" for line in lines))
-            self._release()  # which removes the old file
+            self._release()  # this removes the old file
             part.replace(self.path)
         except OSError:
             _unlink(part)
         return None
 
 
-def _header(url: str, branch: str) -> dict[str, Any]:
+def _header(url: str, branch: str) -> dict[str, object]:
     return {"format": FORMAT, "url": url, "branch": branch}
 
 
@@ -206,7 +206,7 @@ def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]
 
 
 def _is_written_elsewhere(path: Path) -> bool:
-    """Tell whether a browser of another process has a file locked."""
+    """Return whether a browser of another process has a file locked."""
     if path in _LIVE:
         return False
     lock = filelock.FileLock(path.with_suffix(".lock"))
@@ -239,7 +239,7 @@ def _read(path: Path) -> Draft | None:
 
 
 def _replay(line: str, staged: Staged) -> bool:
-    """Repeat the step of a line; tell whether the line could be read."""
+    """Repeat the step of a line; return whether the line could be read."""
     try:
         match json.loads(line):
             case {"do": "add", "edits": edits}:
@@ -262,12 +262,12 @@ def _replay(line: str, staged: Staged) -> bool:
 # ---- edits as JSON
 
 
-def add_line(edits: list[Edit]) -> dict[str, Any]:
+def add_line(edits: list[Edit]) -> dict[str, object]:
     """Return the line for added edits."""
     return {"do": "add", "edits": [_edit_to_json(edit) for edit in edits]}
 
 
-def _edit_to_json(edit: Edit) -> dict[str, Any]:
+def _edit_to_json(edit: Edit) -> dict[str, object]:
     return {
         "id": edit.id,
         "column": edit.column,
@@ -313,7 +313,7 @@ def _unpacked(text: str, dtype: str) -> NDArray[Any]:
     return np.frombuffer(data, dtype)
 
 
-def _value_to_json(value: Any) -> Any:
+def _value_to_json(value: object) -> object:
     """Convert a cell to JSON. Dicts, arrays and times become tagged objects.
 
     >>> _value_to_json({"a": [1, None]})
@@ -337,7 +337,7 @@ def _value_to_json(value: Any) -> Any:
     return value
 
 
-def _value_from_json(value: Any) -> Any:
+def _value_from_json(value: object) -> object:
     match value:
         case {"json": document}:
             return document

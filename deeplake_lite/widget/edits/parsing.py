@@ -44,7 +44,7 @@ class EditParser:
     def __init__(self, host: Host, pending: Pending) -> None:
         self._host, self._pending, self._staged = host, pending, pending.staged
 
-    def edits(self, ds: Dataset, request: Mapping[str, Any]) -> Iterator[Edit]:
+    def edits(self, ds: Dataset, request: Mapping[str, object]) -> Iterator[Edit]:
         """Yield the edits of a request."""
         self._check_rows()
         positions = self._positions(request)
@@ -68,7 +68,7 @@ class EditParser:
                 f"'set_boxes', but it is {brief(op, 40)}. Reload the page."
             )
 
-    def _positions(self, request: Mapping[str, Any]) -> Positions:
+    def _positions(self, request: Mapping[str, object]) -> Positions:
         rows = len(self._host.shown.view)
         match request.get("positions"):
             case "all":
@@ -85,7 +85,7 @@ class EditParser:
         return positions
 
     def _check_id(self, positions: Positions, row_id: str | None) -> None:
-        """Refuse an edit of a row that has moved since the page showed it. Raises LakeError."""
+        """Reject an edit of a row that has moved since the page showed it. Raises LakeError."""
         if row_id is None:
             return
         now = self._host.shown.ids(positions)
@@ -115,13 +115,15 @@ class EditParser:
             )
         return current
 
-    def _set(self, f: Field, positions: Positions, value: Any) -> Edit:
+    def _set(self, f: Field, positions: Positions, value: object) -> Edit:
         ids = self._ids(positions)
         return self._staged.edit(
             f.name, f.id, "set", ids, value, self._seen(f, ids), _what(f, value)
         )
 
-    def _take(self, f: Field, positions: Positions, request: Mapping[str, Any]) -> Iterator[Edit]:
+    def _take(
+        self, f: Field, positions: Positions, request: Mapping[str, object]
+    ) -> Iterator[Edit]:
         """Yield edits that copy the values of another shown column, one for each value."""
         view = self._host.shown.view
         source = view[fields.text(request, "value")].field
@@ -129,7 +131,7 @@ class EditParser:
         values = values_of(view, source, positions)
         if damaged := [v for v in values if isinstance(v, Exception)]:
             raise LakeError(f"A value to be copied cannot be read: {damaged[0]!s:.300}")
-        groups: dict[Any, tuple[Any, list[int]]] = {}
+        groups: dict[object, tuple[object, list[int]]] = {}
         for position, value in zip(
             positions.tolist(), inputs.to_cells(source.htype, values), strict=True
         ):
@@ -137,7 +139,9 @@ class EditParser:
         for value, rows in groups.values():
             yield self._set(f, np.array(rows), _value(f, value, request))
 
-    def _tag(self, ds: Dataset, op: Any, request: Mapping[str, Any], positions: Positions) -> Edit:
+    def _tag(
+        self, ds: Dataset, op: Any, request: Mapping[str, object], positions: Positions
+    ) -> Edit:
         f = self._tags_field(ds, fields.text_or_none(request, "column"))
         tag = inputs.tag_of(f, request.get("value"), exists=op == "remove_tag")
         what = f"{'+' if op == 'add_tag' else '−'} {tag}"
@@ -154,7 +158,7 @@ class EditParser:
         return Field(added, inputs.NEW, inputs.TAGS)
 
     def _boxes(
-        self, ds: Dataset, f: Field, position: int, request: Mapping[str, Any]
+        self, ds: Dataset, f: Field, position: int, request: Mapping[str, object]
     ) -> Iterator[Edit]:
         """Yield an edit of a row's boxes, and one of their classes, which belongs to it."""
         if not is_boxes(f.htype):
@@ -189,7 +193,7 @@ class EditParser:
             raise LakeError(f"The boxes of row {position:,} cannot be read: {value!s:.300}")
         return np.zeros((0, 4)) if value is None else np.asarray(value)
 
-    def _size(self, f: Field, position: int, request: Mapping[str, Any]) -> tuple[int, int]:
+    def _size(self, f: Field, position: int, request: Mapping[str, object]) -> tuple[int, int]:
         """Return the width and height of the image that a row's boxes were drawn over.
 
         Raises LakeError if the boxes do not belong to that image, or if boxes in pixels have no
@@ -241,12 +245,12 @@ class EditParser:
         return table.digests(f.id, slots)
 
 
-def _classes_in(value: Mapping[str, Any]) -> list[Any] | None:
+def _classes_in(value: Mapping[str, object]) -> list[Any] | None:
     """Return the class of each drawn box, or None if the page does not know the classes."""
     return None if value.get("c") is None else fields.items(value, "c")
 
 
-def _value(f: Field, value: Any, request: Mapping[str, Any]) -> Any:
+def _value(f: Field, value: object, request: Mapping[str, object]) -> object:
     """Convert a value of a request to a cell.
 
     A new class is accepted if it was typed, or if the request says so.
@@ -257,7 +261,7 @@ def _value(f: Field, value: Any, request: Mapping[str, Any]) -> Any:
     return cell
 
 
-def _what(f: Field, value: Any) -> str:
+def _what(f: Field, value: object) -> str:
     """Describe an edit for users.
 
     >>> from deeplake_lite.htypes import ClassLabel, Text
@@ -271,12 +275,12 @@ def _what(f: Field, value: Any) -> str:
     """
     new = inputs.new_classes(f.htype, [value])
     value = _join(value) if isinstance(value, list) else value
-    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like no value
+    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like missing ones
     text = value if is_clear else writing.describe(f.htype, value)
     return f"→ {text}{' (new class)' if new else ''}"
 
 
-def _join(items: list[Any]) -> Any:
+def _join(items: list[object]) -> object:
     """Join a list with commas; return it unchanged if that could be mistaken for another list."""
     words = [str(item) for item in items]
     unclear = not words or any(w in ("", "null") or set(w) & {",", "[", "'"} for w in words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -24,9 +24,18 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Schema
     from deeplake_lite.widget.edits.staged import Staged
+    from deeplake_lite.widget.images.cell import Cell
     from deeplake_lite.widget.parts import Host
 
 type Positions = NDArray[np.int64]
+
+
+class Input(TypedDict):
+    """The input of a cell in the detail panel."""
+
+    editable: bool
+    value: object
+    """The value that it shows at first, as JSON."""
 
 
 class Pending:
@@ -50,7 +59,7 @@ class Pending:
 
     # ---- cells of the grid
 
-    def mark(self, cells: list[dict[str, Any]], positions: Positions) -> None:
+    def mark(self, cells: list[Cell], positions: Positions) -> None:
         """Apply staged edits to cells of the grid, and list the edited columns as ``staged``."""
         ids = self.host.shown.ids(positions) if len(self.staged) else None
         if ids is None:
@@ -96,7 +105,7 @@ class Pending:
                 hidden[name] = field_id
         return hidden
 
-    def _mark_column(self, cells: list[dict[str, Any]], positions: Positions, f: Field) -> None:
+    def _mark_column(self, cells: list[Cell], positions: Positions, f: Field) -> None:
         """Update the captions and cards of a column of the result."""
         edited = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
         if edited:
@@ -107,7 +116,7 @@ class Pending:
                 cards.update_card(cells[i], f.name, htype, value)
 
     def _mark_hidden(
-        self, cells: list[dict[str, Any]], ids: NDArray[np.int64], name: str, field_id: str
+        self, cells: list[Cell], ids: NDArray[np.int64], name: str, field_id: str
     ) -> None:
         """Add captions for a column that the query leaves out."""
         edited = [i for i, cell in enumerate(cells) if name in cell["staged"]]
@@ -119,10 +128,10 @@ class Pending:
             for i, value in zip(edited, values, strict=True):
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
-    def _update_marks(self, cell: dict[str, Any], f: Field, known: Field | None) -> None:
+    def _update_marks(self, cell: Cell, f: Field, known: Field | None) -> None:
         """Update the marks of a column, whose classes are in the column `known`."""
-        position = int(cell["p"])
-        width, height = (cell["w"], cell["h"]) if cell["w"] else (1, 1)
+        position = cell["p"]
+        width, height = cell["w"] or 1, cell["h"] or 1
         classes = None if known is None else self.value(known, position)[1]
         htype, value = self.value(f, position)
         cell["marks"][f.name] = marks(htype, value, width, height, classes)
@@ -147,7 +156,7 @@ class Pending:
             return list(schema)
         return [*schema, Field(added, inputs.NEW, inputs.TAGS)]
 
-    def input_of(self, f: Field, htype: Htype, value: Any) -> dict[str, Any]:
+    def input_of(self, f: Field, htype: Htype, value: object) -> Input:
         """Return whether a cell is editable, and the value that its input shows at first."""
         about = self.host.about
         editable = bool(
@@ -180,7 +189,7 @@ class Pending:
             htype, values = self.after(field_id, htype, ids, values)
         return htype, values
 
-    def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
+    def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
         """Return the type and the values of a stored column with staged edits applied, by row id.
 
         The query may leave the column out. Raises LakeError if the column or a row is gone.
@@ -195,7 +204,7 @@ class Pending:
             )
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 
-    def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
+    def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
         """Return the tags of rows in a new column, which another writer may have added since."""
         ds = self.dataset()
         f = writing.target(ds.schema, inputs.NEW, self.staged.columns()[inputs.NEW])
@@ -206,7 +215,7 @@ class Pending:
 
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
-    ) -> tuple[Htype, list[Any]]:
+    ) -> tuple[Htype, list[object]]:
         """Apply staged edits to values; return the type, with any new classes, and the values."""
         after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])

@@ -107,7 +107,7 @@ class Staged:
         field_id: str,
         op: Op,
         ids: Ids,
-        value: Any,
+        value: object,
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:
@@ -157,7 +157,7 @@ class Staged:
         return action.edits
 
     def undo(self) -> bool:
-        """Take back the last step; tell whether there was one."""
+        """Undo the last step; return whether there was one."""
         if not self._done:
             return False
         action = self._done.pop()
@@ -171,7 +171,7 @@ class Staged:
         return True
 
     def redo(self) -> bool:
-        """Repeat the step that was undone last; tell whether there was one."""
+        """Redo the step that was undone last; return whether there was one."""
         if not self._undone:
             return False
         action = self._undone.pop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -173,7 +173,7 @@ def target(schema: Schema, field_id: str, column: str) -> Field | None:
 
 
 def is_target(f: Field, field_id: str, column: str) -> bool:
-    """Tell whether edits belong to a column: by id, or by name for a new column of tags."""
+    """Return whether edits belong to a column: by id, or by name for a new column of tags."""
     return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 
@@ -337,7 +337,7 @@ def _add_classes(ds: Dataset, f: Field, cells: list[Cell]) -> None:
         ds.add_classes(f.name, new)
 
 
-def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids, Any]]:
+def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids, object]]:
     """Yield groups of rows, as indices into `ids`, that an edit sets to the same value."""
     last = staged.last_edits(field_id, ids)
     for number, edit in enumerate(staged.of(field_id)):

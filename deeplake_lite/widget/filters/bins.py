@@ -33,6 +33,10 @@ _DAYS = 86_400 * 10**6
 _MOST_MICROSECONDS = 2**63 - 1
 
 
+type Edge = float | str
+"""An edge of a bin: a number, or a time in ISO 8601."""
+
+
 def edges_of_numbers(low: float, high: float) -> list[float]:
     """Return the edges of half-open bins that hold the numbers from low to high.
 

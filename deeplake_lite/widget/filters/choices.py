@@ -46,7 +46,7 @@ def filtered(
     expression: str,
     kind: FacetKind,
     op: Op,
-    values: Sequence[Any],
+    values: Sequence[object],
     *,
     columns: Sequence[str],
     as_rows: bool = True,
@@ -95,7 +95,7 @@ def filtered(
     others = [c for i, c in enumerate(old) if i not in own]
     new = [condition_for(expression, kind, choice)] if choice else []
     if new and _matching_conditions(others, expression, kind):
-        new = [f"({new[0]})"]  # parentheses tell it from the conditions that users wrote
+        new = [f"({new[0]})"]  # parentheses set it apart from users' conditions
     conditions = [*others[:at], *new, *others[at:]]
     return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
 
@@ -121,7 +121,7 @@ def _takes_order(text: str) -> bool:
     return not any(tree.args.get(part) for part in ("limit", "offset", "clauses"))
 
 
-def order_of(text: str) -> dict[str, Any] | None:
+def order_of(text: str) -> dict[str, object] | None:
     """Return the expression and direction of a query's order, or None unless it has just one.
 
     >>> order_of("SELECT * ORDER BY x DESC")
@@ -138,7 +138,7 @@ def order_of(text: str) -> dict[str, Any] | None:
     return {"expression": item, "descending": False}
 
 
-def choice_of(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
+def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | None:
     """Return the choice of a facet in a query: values, or the ends of a range; None for all.
 
     >>> text = "SELECT * WHERE label IN ('a', 'b') AND x >= 2 AND LEN(s) > LEN(t)"
@@ -163,7 +163,7 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
     return values
 
 
-def condition_for(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
+def condition_for(expression: str, kind: FacetKind, values: Sequence[object]) -> str:
     """Format a choice as a condition.
 
     >>> condition_for("x", "numbers", [None, 3]), condition_for("s", "classes", ["it's", None])
@@ -190,8 +190,8 @@ def condition_for(expression: str, kind: FacetKind, values: Sequence[Any]) -> st
 
 
 def _next_choice(
-    text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[Any]
-) -> list[Any]:
+    text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[object]
+) -> list[object]:
     """Return the choice after an operation; an empty list chooses all rows."""
     if kind in _RANGES:
         ends = [] if op == "clear" else list(values)
@@ -216,7 +216,7 @@ def _next_choice(
     return [v for v in now if v not in values] + [v for v in values if v not in now]
 
 
-def _exact_number(end: Any) -> Any:
+def _exact_number(end: Any) -> object:
     """Return the number that Python sent to the page, which has only floats and strings.
 
     >>> _exact_number(1152921504606847000), _exact_number("9007199254740993")
@@ -289,7 +289,7 @@ def _parts(tree: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
 
 
 def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
-    """Tell whether a condition may be a part of a facet's choice."""
+    """Return whether a condition may be a part of a facet's choice."""
     match tree:
         case exp.GTE() | exp.LT():
             return same(tree.left, facet) and _is_end(tree.right, kind)
@@ -309,7 +309,7 @@ def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
 
 
 def _is_end(tree: exp.Expr, kind: FacetKind) -> bool:
-    """Tell whether a range of a facet may end here: at a number, or at a time as a string."""
+    """Return whether a range of a facet may end here: at a number, or at a time as a string."""
     return kind in _RANGES and _is_constant(tree) and tree.is_string == (kind == "times")
 
 
@@ -330,7 +330,7 @@ def _constant(tree: exp.Expr) -> Any:
     return int(tree.name) if tree.name.isdigit() else number
 
 
-def _values(part: exp.Expr) -> Iterator[Any]:
+def _values(part: exp.Expr) -> Iterator[object]:
     """Yield the values that a part of a choice selects."""
     match part:
         case exp.In():
@@ -344,11 +344,11 @@ def _values(part: exp.Expr) -> Iterator[Any]:
 
 
 def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
-    """Tell whether conditions have at most one lower and one upper end."""
+    """Return whether conditions have at most one lower and one upper end."""
     return all(len(ends) <= 1 for ends in _ends(parts))
 
 
-def _ends(parts: Sequence[exp.Expr]) -> tuple[list[Any], list[Any]]:
+def _ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
     """Return the lower ends and the upper ends in conditions."""
     lows, highs = [], []
     for part in parts:

@@ -16,17 +16,18 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.widget.filters.bins import edges_of_integers, edges_of_numbers, edges_of_times
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.schema import Field
+    from deeplake_lite.widget.filters.bins import Edge
     from deeplake_lite.widget.filters.facet import Facet
 
 TAGGED_ROWS = 2**18
 """Number of rows whose tags are read at a time."""
 
 
-def value_counts(view: View, facet: Facet) -> dict[Any, int]:
+def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
     """Return the number of rows for each value; None stands for null.
 
     >>> import deeplake_lite as dl
@@ -49,7 +50,7 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
     return {_hashable(value): int(count) for value, count in zip(values, counts, strict=True)}
 
 
-def _item_counts(view: View, facet: Facet) -> dict[Any, int]:
+def _item_counts(view: View, facet: Facet) -> dict[Hashable, int]:
     """Return the number of rows for each item of lists; None stands for a null row."""
     e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
     rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
@@ -57,7 +58,7 @@ def _item_counts(view: View, facet: Facet) -> dict[Any, int]:
         f"SELECT {v}, COUNT(DISTINCT {r}) AS {n} FROM ({rows}) WHERE {v} IS NOT NULL GROUP BY {v}"
     )
     values = map(_hashable, groups[v][:])
-    counts: dict[Any, int] = dict(zip(values, groups[n][:].tolist(), strict=True))
+    counts: dict[Hashable, int] = dict(zip(values, groups[n][:].tolist(), strict=True))
     nulls = int(view.query(f"SELECT COUNT(*) AS {n} WHERE {e} IS NULL")[n][0])
     return counts | ({None: nulls} if nulls else {})
 
@@ -84,7 +85,7 @@ TIMES = ("-200000-01-01", "200000-01-01")
 """Range of the times that JavaScript can represent."""
 
 
-def extremes(view: View, facet: Facet) -> tuple[Any, Any] | None:
+def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
     """Return the least and the greatest value that a histogram can show, or None."""
     if not len(view):
         return None
@@ -101,11 +102,11 @@ def extremes(view: View, facet: Facet) -> tuple[Any, Any] | None:
 
 
 def _exceeds_page(f: Field) -> bool:
-    """Tell whether a column may have times outside `TIMES`, which nanoseconds never reach."""
+    """Return whether a column may have times outside `TIMES`, which nanoseconds never reach."""
     return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 
-def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
+def edges_of(facet: Facet, low: Any, high: Any) -> Sequence[Edge]:
     """Return the edges of bins of equal width that hold a facet's values from low to high."""
     if facet.kind == "times":
         return edges_of_times(np.datetime64(low), np.datetime64(high))
@@ -114,7 +115,7 @@ def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
     return edges_of_numbers(float(low), float(high))
 
 
-def range_counts(view: View, facet: Facet, edges: Sequence[Any]) -> list[int]:
+def range_counts(view: View, facet: Facet, edges: Sequence[Edge]) -> list[int]:
     """Return the number of rows in each bin, and last, in none: null, NaN and infinite values."""
     counts = [0] * max(1, len(edges))
     if not edges:
@@ -165,7 +166,7 @@ def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]
     return [reason for reason in reasons if reason[0]]
 
 
-def bin_expression(expression: str, edges: Sequence[Any]) -> str:
+def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
     """Return a query expression for the number of a row's bin, null outside all bins.
 
     It compares values with the edges in the same way as the filter for a bin.
@@ -181,7 +182,7 @@ def bin_expression(expression: str, edges: Sequence[Any]) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def tag_counts(view: View, f: Field) -> dict[Any, int]:
+def tag_counts(view: View, f: Field) -> dict[Hashable, int]:
     """Return the number of rows with each class in a multi-label column; key None counts nulls.
 
     >>> import deeplake_lite as dl
@@ -190,7 +191,7 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
     >>> tag_counts(ds, ds.schema["t"])
     {0: 2, 1: 1}
     """
-    totals: dict[Any, int] = {}
+    totals: dict[Hashable, int] = {}
     dtype = np.dtype(f.htype.value_dtype)
     for span in chunks.spans(len(view), TAGGED_ROWS):
         table, slots = view.rows.locate(np.arange(span.start, span.stop))
@@ -205,5 +206,6 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
     return totals
 
 
-def _hashable(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _hashable(value: Any) -> Hashable:
+    hashable: Hashable = value.item() if isinstance(value, np.generic) else value
+    return hashable

@@ -7,7 +7,7 @@ rows of its own, such as groups, its own columns are counted.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from deeplake_lite.widget.filters.facet import facets_of
 from deeplake_lite.widget.images.classes import classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.schema import Field
+    from deeplake_lite.widget.filters.bins import Edge
+    from deeplake_lite.widget.filters.choices import FacetKind
     from deeplake_lite.widget.filters.facet import Facet
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
@@ -53,12 +55,73 @@ READ_ROWS = 200_000
 """Maximum number of rows whose strings and lists are counted without a request for their column."""
 
 
+class ValueCounts(TypedDict, total=False):
+    """Counts of rows by value."""
+
+    values: list[list[object]]
+    """Lines of the facet: the value as filters write it, its name, its counts of all and shown."""
+    nulls: list[int]
+    """Number of nulls among all rows, and among those shown."""
+    more: int
+    """Number of values that are left out."""
+
+
+class Histogram(TypedDict, total=False):
+    """Counts of rows by range."""
+
+    edges: Sequence[Edge]
+    """Edges of the bins: numbers, or times as strings."""
+    all: list[int]
+    """Number of rows in each bin."""
+    shown: list[int]
+    """Number of shown rows in each bin."""
+    nulls: list[int]
+    """Number of nulls and the like among all rows, and among those shown."""
+    beside: list[tuple[int, str]]
+    """Numbers of rows in no bin, and the reasons."""
+    only: str | None
+    """The single value of all rows."""
+
+
+class FacetCounts(TypedDict):
+    """A facet with its counts, or the reason why it has none."""
+
+    column: str
+    expression: str
+    kind: FacetKind
+    label: str
+    """Title for users."""
+    chosen: list[object] | None
+    """The choice in the query; None for all."""
+    rows: int
+    short: NotRequired[str]
+    ask: NotRequired[bool]
+    """Whether the facet is slow to count, and waits to be requested."""
+    problem: NotRequired[str]
+    """The reason why it has no counts."""
+    values: NotRequired[list[list[object]]]
+    nulls: NotRequired[list[int]]
+    more: NotRequired[int]
+    edges: NotRequired[Sequence[Edge]]
+    all: NotRequired[list[int]]
+    shown: NotRequired[list[int]]
+    beside: NotRequired[list[tuple[int, str]]]
+    only: NotRequired[str | None]
+
+
+class FacetsReply(TypedDict):
+    """The facets of the shown result."""
+
+    facets: list[FacetCounts]
+    ms: float
+
+
 class Facets:
     """The part that counts rows for the facet panel."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._all: dict[Any, Any] = {}
+        self._all: dict[object, Any] = {}
         self._whole: View | None = None
 
     @property
@@ -66,7 +129,7 @@ class Facets:
         """The handlers, by message type."""
         return {"facets": self.facets}
 
-    def facets(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def facets(self, request: Request, pack: Pack) -> FacetsReply:  # noqa: ARG002
         """Count the rows by the given columns, or by all columns that are counted quickly.
 
         Facets with a single value come last, because there is nothing to choose.
@@ -77,7 +140,7 @@ class Facets:
         facets = sorted(self.count(self._host.shown, names), key=_is_constant)
         return {"facets": facets, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
-    def count(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+    def count(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[FacetCounts]:
         """Yield facets with counts. Slow facets come without, unless `names` has their column."""
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
@@ -91,17 +154,18 @@ class Facets:
 
     def _count(
         self, facet: Facet, f: Field, shown: Shown, whole: View, part: View, *, requested: bool
-    ) -> dict[str, Any]:
+    ) -> FacetCounts:
         """Return a facet with its counts, or with the reason why it has none."""
-        head = {
+        head: FacetCounts = {
             "column": facet.column,
             "expression": facet.expression,
             "kind": facet.kind,
             "label": facet.label,
             "chosen": _choice(shown.text, facet),
             "rows": len(whole),
-            **({"short": facet.short} if facet.short else {}),
         }
+        if facet.short:
+            head["short"] = facet.short
         if facet.reads and not requested and len(whole) > READ_ROWS:
             return {**head, "ask": True}
         try:
@@ -113,14 +177,14 @@ class Facets:
         except LakeError as error:
             return {**head, "problem": f"{error!s:.300}"}
 
-    def _values(self, facet: Facet, f: Field, whole: View, part: View) -> dict[str, Any]:
+    def _values(self, facet: Facet, f: Field, whole: View, part: View) -> ValueCounts:
         """Return the number of rows for each value, among all rows and among those shown."""
         if facet.reads and facet.kind == "classes":
             key = (facet, "distinct")
-            distinct, nulls = self._cached(key, lambda: distinct_and_nulls(whole, facet))
+            distinct, null = self._cached(key, lambda: distinct_and_nulls(whole, facet))
             if distinct > FEW_VALUES:
-                shown = nulls if part is whole else distinct_and_nulls(part, facet)[1]
-                return {"values": [], "more": distinct, "nulls": [nulls, shown]}
+                shown = null if part is whole else distinct_and_nulls(part, facet)[1]
+                return {"values": [], "more": distinct, "nulls": [null, shown]}
         in_all = self._cached(facet, lambda: value_counts(whole, facet))
         in_part = in_all if part is whole else value_counts(part, facet)
         values = [v for v in (in_all | in_part) if v is not None]
@@ -132,7 +196,7 @@ class Facets:
         nulls = [in_all.get(None, 0), in_part.get(None, 0)]
         return {"values": lines, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
 
-    def _histogram(self, facet: Facet, whole: View, part: View) -> dict[str, Any]:
+    def _histogram(self, facet: Facet, whole: View, part: View) -> Histogram:
         """Return the bins, their counts, and the single value of a facet that has just one."""
         ends = self._cached((facet, "ends"), lambda: extremes(whole, facet))
         edges = edges_of(facet, *ends) if ends else []
@@ -148,19 +212,20 @@ class Facets:
             "only": str(ends[0]) if ends and ends[0] == ends[1] and not in_all[-1] else None,
         }
 
-    def _cached(self, key: Any, count: Any) -> Any:
+    def _cached[T](self, key: object, count: Callable[[], T]) -> T:
         """Return counts of all rows; call `count` only the first time."""
         if key not in self._all:
             self._all[key] = count()
-        return self._all[key]
+        counted: T = self._all[key]
+        return counted
 
 
-def _is_constant(facet: dict[str, Any]) -> bool:
-    """Tell whether all rows have the same number."""
+def _is_constant(facet: FacetCounts) -> bool:
+    """Return whether all rows have the same number."""
     return facet.get("only") is not None
 
 
-def _choice(text: str, facet: Facet) -> list[Any] | None:
+def _choice(text: str, facet: Facet) -> list[object] | None:
     """Return the choice of a facet in a query; None for all."""
     if not text:
         return None
@@ -199,7 +264,7 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
 
 
 def _same_rows(a: View, b: View) -> bool:
-    """Tell whether two views certainly have the same rows; staged edits make that uncertain."""
+    """Return whether two views certainly have the same rows; staged edits make that uncertain."""
     return a is b or (
         a.rows.table is b.rows.table
         and len(a) == len(b)
@@ -209,18 +274,18 @@ def _same_rows(a: View, b: View) -> bool:
     )
 
 
-def name_of(value: Any, f: Field) -> Any:
+def name_of(value: object, f: Field) -> object:
     """Return a value for display: a class by its name."""
     classes = classes_of(f.htype)
     return value if classes is None else classes.to_names(value)
 
 
-def _plain(value: Any, f: Field) -> Any:
+def _plain(value: object, f: Field) -> object:
     """Return a value as filters write it: a class by its name, if it has one."""
     classes = classes_of(f.htype)
     return value if classes is None or not classes.names else classes.to_names(value)
 
 
-def _tie_key(value: Any) -> Any:
+def _tie_key(value: object) -> tuple[int, float, str]:
     """Return a sort key for equally frequent values: numbers by size, then strings."""
     return (0, value, "") if isinstance(value, int | float) else (1, 0, str(value))

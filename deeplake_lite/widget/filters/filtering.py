@@ -31,15 +31,16 @@ class Filtering:
         """The handlers, by message type."""
         return {"filter": self.filter, "sort": self.sort}
 
-    def filter(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+    def filter(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the rows that match a new filter of a facet."""
         from deeplake_lite.widget.filters.choices import KINDS, filtered
 
-        kind: Any = fields.text(request, "kind")
         op: Any = fields.text(request, "op", "set")
-        if kind not in KINDS:
+        name = fields.text(request, "kind")
+        kind = next((known for known in KINDS if known == name), None)
+        if kind is None:
             raise LakeError(
-                f"The kind of a facet must be {alternatives(KINDS)}, but it is {brief(kind, 40)}. "
+                f"The kind of a facet must be {alternatives(KINDS)}, but it is {brief(name, 40)}. "
                 "Reload the page."
             )
         shown = self._filterable()
@@ -54,7 +55,7 @@ class Filtering:
         )
         return self._host.ask(text)
 
-    def sort(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+    def sort(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the rows in a new order."""
         from deeplake_lite.widget.filters.choices import sorted_by
 

@@ -1,6 +1,6 @@
 """Edits of a single clause in the text of a query, which leave the rest as users wrote it.
 
-The tokens of the text tell where clauses stand; the syntax tree tells what they mean. A query that
+The tokens of the text show where clauses are; the syntax tree shows their meaning. A query that
 groups or limits rows, or has several SELECTs, cannot take a further condition on its rows. It
 becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
@@ -68,7 +68,7 @@ def words(text: str) -> Iterator[Word]:
 def clause(text: str, kind: str) -> tuple[int, int, int]:
     """Return the start of a clause, the start of its body, and its end.
 
-    All three are the place where the clause would stand if the query has none.
+    If the query has no such clause, all three are the position to insert it at.
 
     >>> text = "SELECT * WHERE x > 1 ORDER BY x"
     >>> start, body, end = clause(text, "WHERE")
@@ -100,7 +100,7 @@ def with_clause(text: str, kind: str, body: str) -> str:
     start, _, end = clause(text, kind)
     new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_comment = "--" in before.rpartition("\n")[2]  # which would swallow the clause
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # it would swallow the clause
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 
@@ -150,7 +150,7 @@ def condition_of(text: str) -> exp.Expr:
 
 
 def takes_conditions(text: str, columns: Sequence[str]) -> bool:
-    """Tell whether a condition on the source's columns can stand in the query's own WHERE.
+    """Return whether a condition on the source's columns can stand in the query's own WHERE.
 
     >>> takes_conditions("SELECT x WHERE x > 1 ORDER BY y", ["x", "y"])
     True
@@ -166,7 +166,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
 
 
 def is_source(text: str) -> bool:
-    """Tell whether a query can be a subquery of another one.
+    """Return whether a query can be a subquery of another one.
 
     >>> is_source("SELECT * LIMIT 3"), is_source("SELECT * SAMPLE BY MAX_WEIGHT(x = 1: 2)")
     (True, False)
@@ -175,13 +175,13 @@ def is_source(text: str) -> bool:
 
 
 def _is_of_a_query(tree: exp.Select) -> bool:
-    """Tell whether FROM has a subquery."""
+    """Return whether FROM has a subquery."""
     source = tree.args.get("from_")
     return source is not None and isinstance(source.this, exp.Subquery)
 
 
 def _means_another(item: exp.Expr, columns: Sequence[str]) -> bool:
-    """Tell whether an item of SELECT gives the name of a column to something else."""
+    """Return whether an item of SELECT gives the name of a column to something else."""
     return (
         isinstance(item, exp.Alias)
         and item.alias in columns
@@ -222,7 +222,7 @@ def inner_of(text: str) -> str | None:
 
 
 def same(a: exp.Expr, b: exp.Expr) -> bool:
-    """Tell whether two expressions are equal, regardless of how their names are quoted.
+    """Return whether two expressions are equal, regardless of how their names are quoted.
 
     >>> same(condition_of('"x" = 1'), condition_of("dataset.x = 1"))
     True
@@ -233,12 +233,12 @@ def same(a: exp.Expr, b: exp.Expr) -> bool:
 def _plain(tree: exp.Expr) -> str:
     """Format an expression with the names of columns unquoted and unqualified."""
 
-    def bare(node: Any) -> Any:
+    def bare(node: object) -> object:
         if isinstance(node, exp.Column):
             names = node.parts[1:] if node.parts[0].name in ("ds", "dataset") else node.parts
             names = names or node.parts
             return exp.Var(this="\0".join(part.name for part in names))
         return node
 
-    rule: Callable[[Any], Any] = bare
+    rule: Callable[[object], Any] = bare
     return text_of(tree.copy().transform(rule))

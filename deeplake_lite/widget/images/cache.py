@@ -8,13 +8,13 @@ import re
 import struct
 import tempfile
 import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakValueDictionary
 
 import xxhash
 
+from deeplake_lite.lru import LRUCache
 from deeplake_lite.storage.repo import MEMORY, local_folder
 from deeplake_lite.widget.images.drawing import WebImage
 
@@ -32,7 +32,7 @@ _MARK = b"DLT1"
 _EACH = 64  # images are written between two checks of the disk limit
 
 
-class Memory:
+class Memory(LRUCache[object, WebImage]):
     """Images in memory, by key; the least recently used are evicted first.
 
     Parameters
@@ -58,48 +58,8 @@ class Memory:
         A notebook cell that is run again creates another browser while the old one still exists.
         """
         memory = cls._of_lakes.setdefault(url, cls(limit))
-        memory.limit(limit)
+        memory.resize(limit)
         return memory
-
-    def __init__(self, limit: int) -> None:
-        self._limit, self._size = limit, 0
-        self._images: OrderedDict[object, WebImage] = OrderedDict()
-        self._lock = threading.Lock()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the cached images."""
-        return self._size
-
-    def get(self, key: object) -> WebImage | None:
-        """Return an image, or None if it is not cached."""
-        with self._lock:
-            image = self._images.get(key)
-            if image is not None:
-                self._images.move_to_end(key)
-            return image
-
-    def put(self, key: object, image: WebImage) -> None:
-        """Cache an image, unless it exceeds the limit on its own."""
-        with self._lock:
-            if old := self._images.pop(key, None):
-                self._size -= old.nbytes
-            if image.nbytes > self._limit:
-                return
-            self._images[key] = image
-            self._size += image.nbytes
-            self._make_room()
-
-    def limit(self, limit: int) -> None:
-        """Change the limit, in bytes."""
-        with self._lock:
-            self._limit = limit
-            self._make_room()
-
-    def _make_room(self) -> None:
-        while self._size > self._limit:
-            _, evicted = self._images.popitem(last=False)
-            self._size -= evicted.nbytes
 
 
 class Disk:

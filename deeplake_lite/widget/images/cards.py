@@ -1,4 +1,4 @@
-"""Cards, which stand for rows without an image in the grid, and short descriptions of values."""
+"""Cards, which the grid shows for rows without an image, and short descriptions of values."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.widget.images.cell import Caption, Card, Cell
 
 TEXT = 600
 """Maximum length of a card, in characters."""
@@ -32,7 +33,7 @@ LONG = 20_000
 """Maximum length of a value in the detail panel, in characters."""
 
 
-def caption(htype: Htype, value: Any) -> dict[str, Any]:
+def caption(htype: Htype, value: Any) -> Caption:
     """Return the caption below an image: a short string, and for classes their numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
@@ -41,7 +42,7 @@ def caption(htype: Htype, value: Any) -> dict[str, Any]:
     """
     if isinstance(value, Exception):
         return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
-    fields: dict[str, Any] = {"t": words(htype, value), "c": None}
+    fields: Caption = {"t": words(htype, value), "c": None}
     if htype.classes is not None and value is not None:
         if htype.item is None:
             fields["c"] = int(value)
@@ -60,7 +61,7 @@ def words(htype: Htype, value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, Exception):
-        return f"does not read: {value!s:.200}"
+        return f"cannot be read: {value!s:.200}"
     if is_tags(htype) and (item := _item_of(htype)) is not None:
         return short_text(", ".join(str(words(item, part)) for part in value))
     if htype.target is not None:
@@ -73,7 +74,7 @@ def words(htype: Htype, value: Any) -> str | None:
     return preview if isinstance(preview, str) else type_of(htype)
 
 
-def card(htype: Htype, value: Any) -> dict[str, Any]:
+def card(htype: Htype, value: Any) -> Card:
     r"""Return the card that stands in place of an image.
 
     >>> from deeplake_lite.htypes import Json, Text
@@ -97,13 +98,13 @@ def card(htype: Htype, value: Any) -> dict[str, Any]:
     return {"kind": "value", "text": words(htype, value)}
 
 
-def table_card(values: Mapping[str, tuple[Htype, Any]]) -> dict[str, Any]:
+def table_card(values: Mapping[str, tuple[Htype, object]]) -> Card:
     """Return a card that lists columns with their values."""
     lines = [[name, words(htype, value)] for name, (htype, value) in values.items()]
     return {"kind": "table", "rows": lines[:CELLS], "more": max(0, len(lines) - CELLS)}
 
 
-def update_card(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
+def update_card(cell: Cell, column: str, htype: Htype, value: object) -> None:
     """Update a row's card to a new value of a column, if the card shows that column.
 
     >>> from deeplake_lite.htypes import Text
@@ -123,7 +124,7 @@ def update_card(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> 
         ]
 
 
-def damaged(error: Exception) -> dict[str, Any]:
+def damaged(error: Exception) -> Card:
     """Return a card that reports a damaged cell; the error names the column and the row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}
 
@@ -178,5 +179,5 @@ def _shortened(text: str) -> str:
     return f"{text[:LONG]} … {blake2b(text.encode(errors='replace'), digest_size=8).hexdigest()}"
 
 
-def _cut(kind: str, text: str, most: int) -> dict[str, Any]:
+def _cut(kind: str, text: str, most: int) -> Card:
     return {"kind": kind, "text": text[:most], "more": max(0, len(text) - most)}

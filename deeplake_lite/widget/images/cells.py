@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.schema import Field
+    from deeplake_lite.widget.images.cell import Caption, Cell, Drawn, Marks
     from deeplake_lite.widget.images.thumbnails import Outcome, Thumbnails
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
@@ -33,6 +34,12 @@ MOST_ROWS = 1000
 
 SIDES = (16, 2048)
 """Minimum and maximum length of the longer side of an image in the grid, in pixels."""
+
+
+class CellsReply(TypedDict):
+    """Rows of the grid."""
+
+    cells: list[Cell]
 
 
 class Cells:
@@ -46,7 +53,7 @@ class Cells:
         """The handlers, by message type."""
         return {"cells": self.cells}
 
-    def cells(self, request: Request, pack: Pack) -> dict[str, Any]:
+    def cells(self, request: Request, pack: Pack) -> CellsReply:
         """Return some rows as the grid shows them."""
         host = self._host
         view = host.shown.view
@@ -131,12 +138,12 @@ class GridRows:
 
     def cells(
         self, columns: Iterable[str], pack: Pack, progress: Progress | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[Cell]:
         """Return the rows with an image or a card each, and with their captions."""
-        cells: list[dict[str, Any]] = [
+        cells: list[Cell] = [
             {
                 "p": p,
-                "main": self._main and self._main.name,
+                "main": None if self._main is None else self._main.name,
                 "v": None,
                 "w": None,
                 "h": None,
@@ -157,7 +164,7 @@ class GridRows:
                 cell["caption"][f.name] = value
         return cells
 
-    def draw_over(self, cells: list[dict[str, Any]], columns: Iterable[str], pack: Pack) -> None:
+    def draw_over(self, cells: list[Cell], columns: Iterable[str], pack: Pack) -> None:
         """Add the overlays as `marks`, and the reasons for missing ones as `unmarked`."""
         for f in self._fields(columns):
             kind = f.htype.browser.kind
@@ -169,7 +176,7 @@ class GridRows:
             else:
                 self._add_marks(cells, f, rows)
 
-    def _rows_with_marks(self, cells: list[dict[str, Any]], f: Field) -> list[int]:
+    def _rows_with_marks(self, cells: list[Cell], f: Field) -> list[int]:
         """Return the rows whose marks are drawn; note the reason in the cells of the others."""
         main = self._main
         if main is None or main.id == f.id or not is_drawable(main.htype):
@@ -185,7 +192,7 @@ class GridRows:
         return [self._view.schema[name] for name in columns if name in self._view.columns]
 
     def _draw_images(
-        self, cells: list[dict[str, Any]], f: Field, pack: Pack, progress: Progress | None
+        self, cells: list[Cell], f: Field, pack: Pack, progress: Progress | None
     ) -> None:
         """Add an image to each row, and record its size, which the overlays need."""
         outcomes = self._thumbnails.of(
@@ -196,40 +203,38 @@ class GridRows:
                 self._sizes[i] = (outcome.width, outcome.height)
             put_image(cell, outcome, pack)
 
-    def _write_cards(self, cells: list[dict[str, Any]], f: Field) -> None:
+    def _write_cards(self, cells: list[Cell], f: Field) -> None:
         """Add a card with the value of the main column to each row."""
         values = values_of(self._view, f, self._positions)
         for cell, value in zip(cells, values, strict=True):
             cell["card"] = cards.card(f.htype, value)
 
-    def _list_columns(self, cells: list[dict[str, Any]]) -> None:
+    def _list_columns(self, cells: list[Cell]) -> None:
         """Add a card that lists columns with their values to each row."""
         fields = self._view.schema.fields
         shown = [f for f in fields if not is_drawable(f.htype)][: cards.CELLS]
         columns = [values_of(self._view, f, self._positions) for f in shown]
         for i, cell in enumerate(cells):
             pairs = zip(shown, columns, strict=True)
-            cell["card"] = cards.table_card({f.name: (f.htype, values[i]) for f, values in pairs})
-            cell["card"]["more"] = len(fields) - len(shown)
+            card = cards.table_card({f.name: (f.htype, values[i]) for f, values in pairs})
+            cell["card"] = {**card, "more": len(fields) - len(shown)}
 
-    def _captions(self, f: Field) -> Sequence[dict[str, Any]]:
+    def _captions(self, f: Field) -> Sequence[Caption]:
         if is_drawable(f.htype):
             return [{"t": None, "c": None}] * len(self._positions)
         return [cards.caption(f.htype, v) for v in values_of(self._view, f, self._positions)]
 
-    def _add_masks(
-        self, cells: list[dict[str, Any]], f: Field, rows: list[int], pack: Pack
-    ) -> None:
+    def _add_masks(self, cells: list[Cell], f: Field, rows: list[int], pack: Pack) -> None:
         positions = self._positions[rows]
         outcomes = self._thumbnails.of(self._view, f.name, positions, self._side, numbers=True)
         for i, outcome in zip(rows, outcomes, strict=True):
             if isinstance(outcome, WebImage):
-                mark: dict[str, Any] = {"v": pack.add(outcome.data, outcome.mime)}
+                mark: Marks = {"v": pack.add(outcome.data, outcome.mime)}
                 if outcome.classes:
                     mark["of"] = list(outcome.classes)
                 cells[i]["marks"][f.name] = mark
 
-    def _add_marks(self, cells: list[dict[str, Any]], f: Field, rows: list[int]) -> None:
+    def _add_marks(self, cells: list[Cell], f: Field, rows: list[int]) -> None:
         positions = self._positions[rows]
         values = values_of(self._view, f, positions)
         labels = class_column(self._view.schema, f)
@@ -243,7 +248,7 @@ class GridRows:
                 cells[i]["marks"][f.name] = marks(f.htype, value, *size, numbers)
 
 
-def put_image(cell: dict[str, Any], outcome: Outcome, pack: Pack) -> None:
+def put_image(cell: Drawn, outcome: Outcome, pack: Pack) -> None:
     """Put an image into a cell, or a card with the text or the error that stands for it."""
     if isinstance(outcome, WebImage):
         cell["v"] = pack.add(outcome.data, outcome.mime)

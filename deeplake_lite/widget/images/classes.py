@@ -102,17 +102,17 @@ def tag_column(schema: Schema) -> Field | None:
 
 
 def is_marks(htype: Htype) -> bool:
-    """Tell whether values are marks on an image, each of which may have a class."""
+    """Return whether values are marks on an image, each of which may have a class."""
     return htype.coordinates is not None
 
 
 def is_boxes(htype: Htype) -> bool:
-    """Tell whether values are boxes, the marks that users draw and move in the page."""
+    """Return whether values are boxes, the marks that users draw and move in the page."""
     return htype.coordinates is not None and htype.coordinates.marks == "boxes"
 
 
 def is_tags(htype: Htype) -> bool:
-    """Tell whether a column holds tags: any number of strings or classes per row.
+    """Return whether a column holds tags: any number of strings or classes per row.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> is_tags(ClassLabel(["a"], multiple=True)), is_tags(ClassLabel(["a"]))
@@ -129,7 +129,7 @@ def classes_of(htype: Htype) -> ClassLabel | None:
 
 
 def _is_several(htype: Htype) -> bool:
-    """Tell whether a row may have any number of classes."""
+    """Return whether a row may have any number of classes."""
     return htype.item is not None and htype.item.sql == "class"
 
 

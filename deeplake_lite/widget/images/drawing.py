@@ -22,7 +22,7 @@ from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget.images.kinds import draws_itself, is_drawable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Buffer, Callable, Iterator
 
     import simplejpeg
     from numpy.typing import NDArray
@@ -137,7 +137,7 @@ def _first_items(
 
 def _draw_stored(
     htype: Htype,
-    data: Any,
+    data: Buffer,
     shape: tuple[int, ...],
     side: int,
     *,
@@ -171,7 +171,7 @@ def _image_of_preview(preview: Picture | str) -> WebImage | str:
     return WebImage(preview.data, preview.mime, preview.width, preview.height)
 
 
-def draw_image(htype: Htype, data: Any, shape: tuple[int, ...], side: int) -> WebImage:
+def draw_image(htype: Htype, data: Buffer, shape: tuple[int, ...], side: int) -> WebImage:
     """Draw a stored image. Raises DamagedError."""
     height, width = shape[:2]
     full_size = not side or side >= max(height, width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from deeplake_lite.dataset.repr.describe import type_of
 from deeplake_lite.dataset.repr.html.words import shape
@@ -41,7 +41,7 @@ def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
 
 
 def is_drawable(htype: Htype) -> bool:
-    """Tell whether values can be drawn as images.
+    """Return whether values can be drawn as images.
 
     These are images, masks, arrays with two or three axes, and values that their type plots.
 
@@ -59,7 +59,7 @@ def is_drawable(htype: Htype) -> bool:
 
 
 def draws_itself(htype: Htype) -> bool:
-    """Tell whether a type draws its values itself, such as a signal as a plot."""
+    """Return whether a type draws its values itself, such as a signal as a plot."""
     return htype.browser.kind == "image" and htype.pixels is None
 
 
@@ -91,7 +91,7 @@ def names_of(htype: Htype) -> tuple[str, ...]:
     return () if named is None else tuple(named.names)
 
 
-def about_columns(view: View) -> list[dict[str, Any]]:
+def about_columns(view: View) -> list[dict[str, object]]:
     """Describe a view's columns for the page; marks get the names of their classes."""
     columns = [about_column(f) for f in view.schema]
     for column, f in zip(columns, view.schema, strict=True):
@@ -101,7 +101,7 @@ def about_columns(view: View) -> list[dict[str, Any]]:
     return columns
 
 
-def about_column(f: Field) -> dict[str, Any]:
+def about_column(f: Field) -> dict[str, object]:
     """Describe a column for the page."""
     htype, names = f.htype, names_of(f.htype)
     column = {

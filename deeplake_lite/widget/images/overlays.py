@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.facets import Coordinates
+    from deeplake_lite.widget.images.cell import Marks
 
 MOST = 2000
 """Maximum number of marks of a row that are drawn."""
@@ -25,8 +26,8 @@ DIGITS = 5
 
 
 def marks(
-    htype: Htype, value: Any, width: int, height: int, classes: Any = None
-) -> dict[str, Any] | None:
+    htype: Htype, value: Any, width: int, height: int, classes: object = None
+) -> Marks | None:
     """Return the marks of a row, or None if it has none.
 
     Parameters
@@ -50,7 +51,7 @@ def marks(
     if places is None or value is None or isinstance(value, Exception):
         return None
     size = _size(places, width, height)
-    shapes: dict[str, Any]
+    shapes: Marks
     match places.marks:
         case "boxes":
             corners = convert_boxes(np.asarray(value, np.float64), places.format, "xyxy")
@@ -79,5 +80,5 @@ def _classes(classes: Any, count: int) -> list[int] | None:
 
 
 def _rounded(values: NDArray[Any]) -> list[Any]:
-    numbers: list[Any] = np.round(np.nan_to_num(values), DIGITS).tolist()
+    numbers: list[object] = np.round(np.nan_to_num(values), DIGITS).tolist()
     return numbers

@@ -1,15 +1,15 @@
 """Progress messages for long requests, sent at most every `SECONDS`.
 
-Notebook hosts drop messages that come too fast.
+Notebook hosts drop messages that arrive too fast.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 SECONDS = 0.05
 """Shortest time between two messages."""
@@ -32,7 +32,7 @@ class Progress:
     ...     progress(done, 1000)
     """
 
-    def __init__(self, tell: Callable[[dict[str, Any]], None], req: Any) -> None:
+    def __init__(self, tell: Callable[[Mapping[str, object]], None], req: object) -> None:
         self._tell, self._req = tell, req
         self._last = time.monotonic()
 

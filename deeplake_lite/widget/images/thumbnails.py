@@ -139,7 +139,7 @@ class Thumbnails:
         return outcomes
 
     def _fill_from_memory(self, job: Job, outcomes: list[Outcome]) -> bool:
-        """Fill in a thumbnail if it is in memory; tell whether it is."""
+        """Fill in a thumbnail if it is in memory; return whether it is."""
         if job.key is None:
             return False
         image = self._memory.get(job.key)

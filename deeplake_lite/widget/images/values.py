@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.dataset.read.values import with_none
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[Any]:
+def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[object]:
     """Return a column's values at the given rows, without following links.
 
-    If a value cannot be read, the exception stands in its place. Halving the rows until a single
+    If a value cannot be read, the exception takes its place. Halving the rows until a single
     one fails finds the damaged ones.
 
     >>> import deeplake_lite as dl, numpy as np

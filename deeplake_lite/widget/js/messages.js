@@ -146,7 +146,7 @@
 
 /** @typedef {"set"|"take"|"add_tag"|"remove_tag"|"set_boxes"} Op  the operation of an edit */
 
-/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  the reason why a request was refused, and its place in the query */
+/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  the reason why a request was rejected, and its place in the query */
 
 /** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  the fields that every reply has */
 

@@ -34,7 +34,7 @@ class Querying:
             "refresh": self.refresh,
         }
 
-    def hello(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def hello(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Send four bytes, from which the page learns whether its host passes buffers on."""
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
@@ -48,7 +48,7 @@ class Querying:
             error.reply = {"error": problem_of(error, text)}  # type: ignore[attr-defined]
             raise
 
-    def complete(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def complete(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Return completions at the cursor, and the start of the word that they replace."""
         from deeplake_lite.query import complete
 
@@ -59,13 +59,13 @@ class Querying:
         completions = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
         return {"items": [list(item) for item in completions], "word": word_start(text, cursor)}
 
-    def refresh(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def refresh(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Show the dataset as it is now."""
         self._host.refresh()
         return query_reply(self._host)
 
 
-def query_reply(host: Host) -> dict[str, Any]:
+def query_reply(host: Host) -> dict[str, object]:
     """Return the reply to a query: number of rows, time in milliseconds, and text."""
     shown = host.shown
     return {"rows": len(shown.view), "ms": shown.ms, "query": shown.text}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.saved.named_views import SavedViews
 from deeplake_lite.errors import NotFoundError
@@ -27,19 +27,19 @@ class Saving:
         """The handlers, by message type."""
         return {"save_view": self.save_view, "views": self.views, "show_view": self.show_view}
 
-    def save_view(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def save_view(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Save the shown view under a name."""
         name = fields.text(request, "name").strip()
         self._host.shown.view.save(name, overwrite=bool(request.get("overwrite")))
         return {"name": name}
 
-    def views(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def views(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Return the saved views."""
         saved = SavedViews(self._host.shown.base.rows.lake)
         infos = [saved.info(name) for name in saved]
         return {"views": [{"name": i.name, "rows": i.rows, "query": i.origin} for i in infos]}
 
-    def show_view(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+    def show_view(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show a saved view as the source of a query, which filters can refine."""
         name, saved = fields.text(request, "name"), SavedViews(self._host.shown.base.rows.lake)
         if name not in saved:

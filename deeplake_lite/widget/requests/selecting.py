@@ -5,7 +5,7 @@ The page sends a selection of single rows as a trait instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Selecting:
         """The handlers, by message type."""
         return {"select": self.select}
 
-    def select(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def select(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Change the selection, and return the number of selected rows."""
         host = self._host
         rows = len(host.shown.view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.handle import Handle
@@ -34,7 +34,7 @@ class Versions:
         """The handlers, by message type."""
         return {"versions": self.versions, "show_version": self.show_version}
 
-    def versions(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def versions(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Return branches, tags, and the newest commits of branches and the shown version."""
         shown = self._host.shown
         repository = shown.base.rows.lake.repository
@@ -64,7 +64,7 @@ class Versions:
             "shown": shown.base.version,
         }
 
-    def show_version(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def show_version(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         """Browse a branch, which can be edited, or another version, which is read-only."""
         host = self._host
         host.part(Editing).check_none("another version is shown")

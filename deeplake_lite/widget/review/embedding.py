@@ -97,7 +97,7 @@ def scaled(numbers: Points, exponent: int) -> Points:
 class Axes:
     """The two principal axes of some vectors.
 
-    Vectors are scaled first, so that those of the sample lie within ±1.
+    Vectors are scaled first, so that those of the sample are within ±1.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def umap(vectors: Points) -> Points:
         projection = umap_type(
             n_neighbors=min(15, len(vectors) - 1), random_state=0, metric="cosine"
         )
-        points: Any = projection.fit_transform(scaled(vectors, exponent_of(vectors)))
+        points: object = projection.fit_transform(scaled(vectors, exponent_of(vectors)))
     return np.asarray(points, np.float32)
 
 

@@ -63,7 +63,7 @@ class Map:
         """The handlers, by message type."""
         return {"points": self.points}
 
-    def points(self, request: Request, pack: Pack) -> dict[str, Any]:
+    def points(self, request: Request, pack: Pack) -> dict[str, object]:
         """Return the points of the shown rows, and the values that colour them."""
         shown = self._host.shown
         view = shown.view
@@ -71,7 +71,7 @@ class Map:
         layout = self._layout(shown, f, fields.text(request, "method", "pca"))
         positions, xy = layout.place(shown, f)
         colour, values = colours(view, fields.text_or_none(request, "colour"), positions)
-        spans: dict[str, Any] = {
+        spans: dict[str, object] = {
             "xy": pack.add(xy.astype("<f4").tobytes(), BINARY)[:2],
             "positions": pack.add(positions.astype("<u4").tobytes(), BINARY)[:2],
             "colour": None if values is None else pack.add(values.tobytes(), BINARY)[:2],
@@ -157,7 +157,7 @@ LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
 
 
 def _same_vectors(before: View, now: View, name: str) -> bool:
-    """Tell whether two versions of the browsed view have the same rows and the same vectors."""
+    """Return whether two versions of the browsed view have the same rows and the same vectors."""
     a, b = before.rows.table, now.rows.table
     if not (isinstance(a, Table) and isinstance(b, Table)) or name not in before.columns:
         return False
@@ -171,7 +171,7 @@ def _same_vectors(before: View, now: View, name: str) -> bool:
 
 
 def is_vector(htype: Htype) -> bool:
-    """Tell whether a column can have a map: an embedding, or any vector of floats.
+    """Return whether a column can have a map: an embedding, or any vector of floats.
 
     >>> from deeplake_lite.htypes import Embedding, Scalar
     >>> is_vector(Embedding(4)), is_vector(Scalar("float32"))
@@ -194,7 +194,7 @@ def vector_column(view: View, name: str) -> Field:
     return f
 
 
-def about_map(view: View) -> dict[str, Any]:
+def about_map(view: View) -> dict[str, object]:
     """Return the columns that can have a map, embeddings first, and whether UMAP is installed."""
     columns = sorted(
         (f for f in view.schema if is_vector(f.htype)),
@@ -205,7 +205,7 @@ def about_map(view: View) -> dict[str, Any]:
 
 def colours(
     view: View, name: str | None, positions: Positions
-) -> tuple[dict[str, Any] | None, NDArray[Any] | None]:
+) -> tuple[dict[str, object] | None, NDArray[Any] | None]:
     """Return the legend of the colours, and a value for each row: a number, or a class or -1.
 
     Both are None if no column colours the points.
@@ -233,7 +233,7 @@ def _names(htype: Htype, labels: Labels) -> list[str]:
     return [str(value) for value in labels.values]
 
 
-def _numbers(values: Any) -> tuple[dict[str, Any], NDArray[Any]]:
+def _numbers(values: Any) -> tuple[dict[str, object], NDArray[Any]]:
     """Return the range of numbers or times, and these as float32; NaN for null."""
     plain = np.ma.getdata(values)
     if plain.dtype.kind in "mM":

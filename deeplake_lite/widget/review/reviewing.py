@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.review import compared, pairs
 from deeplake_lite.widget import fields
@@ -36,7 +36,7 @@ class Reviewing:
         """The handlers, by message type."""
         return {"suspects": self.suspects, "neighbours": self.neighbours}
 
-    def suspects(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+    def suspects(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the browsed rows, most suspicious first, or those where two columns disagree."""
         base, column = self._host.shown.base, fields.text_or_none(request, "column")
         label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
@@ -47,7 +47,7 @@ class Reviewing:
             return self._host.ask(text)
         return self._host.show(base.suspects(label, by, column=column), SOURCE)  # type: ignore[arg-type]
 
-    def neighbours(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+    def neighbours(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show all rows, sorted by nearness to one of them."""
         shown = self._host.shown
         position, column = fields.row(request, len(shown.view)), fields.text(request, "column")
@@ -55,7 +55,7 @@ class Reviewing:
         return self._host.ask(nearest_first(shown, position, f.name))
 
 
-def about_review(view: View) -> dict[str, Any]:
+def about_review(view: View) -> dict[str, object]:
     """Return the possible reviews, or what they need, and the columns that neighbours can use."""
     offers = list(_offers(view))
     return {
@@ -111,6 +111,6 @@ def _offers(view: View) -> Iterator[dict[str, str]]:
 
 
 def _scores(htype: Htype, width: int) -> bool:
-    """Tell whether vectors of a width may be scores of the classes."""
+    """Return whether vectors of a width may be scores of the classes."""
     names = names_of(htype)
     return bool(names) and len(names) == width

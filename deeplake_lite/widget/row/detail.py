@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.box_classes import about_classes
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.images import cards
+from deeplake_lite.widget.images.cell import Drawn
 from deeplake_lite.widget.images.cells import GridRows, put_image
 from deeplake_lite.widget.images.classes import is_boxes, is_tags
 from deeplake_lite.widget.images.drawing import WebImage
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.schema import Field
-    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.images.cell import Card, Cell, Marks
+    from deeplake_lite.widget.messages import Pack, Span
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SMALL = 256
@@ -33,6 +35,68 @@ SMALL = 256
 
 LARGEST = 16_384
 """Longest side of an image that web browsers draw, in pixels."""
+
+
+class SmallImage(Drawn):
+    """A column of a row as a small image, or the text that stands for it."""
+
+    text: NotRequired[str]
+    null: NotRequired[bool]
+    damaged: NotRequired[str]
+
+
+class Tags(TypedDict, total=False):
+    """The tags of a row, if the column has tags."""
+
+    tags: list[str]
+
+
+class ColumnDetail(Tags, total=False):
+    """A column of a row in the detail panel: its type, and its value as a string or an image."""
+
+    name: str
+    kind: str
+    type: str
+    dtype: str | None
+    shape: str
+    nullable: bool
+    text: str | None
+    """The value in full."""
+    null: bool
+    damaged: str
+    """The reason why the value does not read."""
+    numbers: list[float | None]
+    """Bars of a vector."""
+    c: int | None
+    """Number of the class."""
+    v: Span | None
+    """The image, with the size of the original."""
+    w: int | None
+    h: int | None
+    card: Card | None
+    marks: Marks | None
+    unmarked: str | None
+    """The reason why the marks are not drawn."""
+    staged: bool
+    """Whether the value is a staged edit."""
+    editable: bool
+    value: object
+    """The value that an input shows at first."""
+    box_classes: Mapping[str, object] | None
+    """The classes that edited boxes may have."""
+    changed: bool
+    """Whether the column changed, in a difference."""
+
+
+class RowDetail(TypedDict):
+    """A row in the detail panel."""
+
+    id: str | None
+    position: int
+    picture: str | None
+    w: int | None
+    h: int | None
+    columns: list[ColumnDetail]
 
 
 class Detail:
@@ -46,7 +110,7 @@ class Detail:
         """The handlers, by message type."""
         return {"detail": self.detail}
 
-    def detail(self, request: Request, pack: Pack) -> dict[str, Any]:
+    def detail(self, request: Request, pack: Pack) -> RowDetail:
         """Return a row: one large image, and the other columns as strings and small images."""
         shown = self._host.shown
         position = fields.row(request, len(shown.view))
@@ -81,8 +145,8 @@ class Detail:
         )
 
     def _describe(
-        self, view: View, f: Field, position: int, pack: Pack, cell: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, view: View, f: Field, position: int, pack: Pack, cell: Cell
+    ) -> ColumnDetail:
         """Describe a column of a row for the page, with staged edits applied.
 
         Parameters
@@ -98,7 +162,7 @@ class Detail:
         cell : dict
             The row as the grid shows it, with the large image and the marks.
         """
-        column: dict[str, Any] = {
+        column: ColumnDetail = {
             "name": f.name,
             "kind": f.htype.browser.kind,
             "type": type_of(f.htype),
@@ -120,7 +184,7 @@ class Detail:
         pending = self._host.part(Editing).pending
         htype, value = pending.value(f, position)
         column["staged"] = f.name in cell.get("staged", ())
-        column |= pending.input_of(f, htype, value)
+        column = {**column, **pending.input_of(f, htype, value)}
         f = replace(f, htype=htype)  # a staged edit may add classes to the type
         column["text"] = cards.long_text(f.htype, value)
         column["null"] = value is None
@@ -128,12 +192,13 @@ class Detail:
             return {**column, "damaged": f"{value!s:.400}"}
         caption = cards.caption(f.htype, value)
         card = cards.card(f.htype, value)
-        numbers = {"numbers": card["numbers"]} if "numbers" in card else {}
-        items = {} if column["kind"] in OVERLAYS else tags_of(f, value)
+        if "numbers" in card:
+            column["numbers"] = card["numbers"]
+        items: Tags = {} if column["kind"] in OVERLAYS else tags_of(f, value)
         column["box_classes"] = self._box_classes(f, position, value)
-        return {**column, **numbers, **items, "c": caption["c"]}
+        return {**column, **items, "c": caption["c"]}
 
-    def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, Any] | None:
+    def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, object] | None:
         """Return the classes for editing boxes, or None if the column has none or is read-only."""
         about = self._host.about
         if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
@@ -145,9 +210,9 @@ class Detail:
             return None
         return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 
-    def _small_image(self, f: Field, position: int, pack: Pack) -> dict[str, Any]:
+    def _small_image(self, f: Field, position: int, pack: Pack) -> SmallImage:
         """Return a small image of a column, with its size or the text that stands for it."""
-        small: dict[str, Any] = {"v": None}
+        small: SmallImage = {"v": None}
         view, thumbnails = self._host.shown.view, self._host.thumbnails
         [outcome] = thumbnails.of(view, f.name, np.array([position]), SMALL)
         put_image(small, outcome, pack)
@@ -174,7 +239,7 @@ def shape_at(view: View, f: Field, position: int) -> str:
     return axes_text([n for n in shape if n >= 0])
 
 
-def tags_of(f: Field, value: Any) -> dict[str, Any]:
+def tags_of(f: Field, value: Any) -> Tags:
     """Return a row's tags as a list, so that users can remove and add single ones."""
     if not is_tags(f.htype) or value is None:
         return {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
@@ -32,6 +33,35 @@ MOST_VERSIONS = 200
 
 SECONDS = 2.0
 """Time limit for the comparison of versions."""
+
+
+class Change(TypedDict):
+    """A change to one column of a row, or to the row as a whole."""
+
+    column: str | None
+    """Name of the column; None for the row itself."""
+    before: str | None
+    after: str | None
+
+
+class Line(TypedDict):
+    """A version that changed the row."""
+
+    version: str
+    message: str
+    time: str
+    """Time of the commit, ISO 8601."""
+    author: object
+    changes: list[Change]
+
+
+class RowHistory(TypedDict):
+    """The history of a row."""
+
+    versions: list[Line]
+    """Newest first."""
+    complete: bool
+    """Whether these are all versions that changed it."""
 
 
 class History:
@@ -45,7 +75,7 @@ class History:
         """The handlers, by message type."""
         return {"history": self.history}
 
-    def history(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+    def history(self, request: Request, pack: Pack) -> RowHistory:  # noqa: ARG002
         """Return the versions that changed a row, newest first."""
         shown = self._host.shown
         ids = shown.ids(np.array([fields.row(request, len(shown.view))]))
@@ -57,7 +87,7 @@ class History:
         return row_history(shown.base, int(ids[0]))
 
 
-def row_history(view: View, row_id: int) -> dict[str, Any]:
+def row_history(view: View, row_id: int) -> RowHistory:
     """Return the history of a row: ``versions``, newest first, and whether it is ``complete``.
 
     Examples
@@ -75,8 +105,9 @@ def row_history(view: View, row_id: int) -> dict[str, Any]:
     """
     deadline = time.monotonic() + SECONDS
     repository = view.rows.lake.repository
+    # One version more than is listed, so that the oldest one has a version to compare it with.
     commits = history.history(repository, view.version, MOST_VERSIONS + 1)
-    versions: list[dict[str, Any]] = []
+    versions: list[Line] = []
     last = commits[0]
     for newer, older in pairwise(_tables(view, commits, row_id)):
         commit, table, slot = newer
@@ -98,7 +129,7 @@ def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Co
         yield commit, table, int(table.find(np.array([row_id]))[0])
 
 
-def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[dict[str, Any]]:
+def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[Change]:
     """Yield the changes to a row between two versions."""
     if before < 0:
         yield {"column": None, "before": None, "after": "added"}
@@ -106,30 +137,30 @@ def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[di
     old_fields = {f.id: f for f in older.schema}
     for f in newer.schema:
         if f.id not in old_fields:
-            yield {"column": f.name, **_pair(None, _words(newer, f, after))}
+            yield _change(f.name, None, _words(newer, f, after))
         elif older.digests(f.id, np.array([before])) != newer.digests(f.id, np.array([after])):
             old, new = _words(older, old_fields[f.id], before), _words(newer, f, after)
-            yield {"column": f.name, **_pair(old, new)}
+            yield _change(f.name, old, new)
 
 
-def _words(table: Table, f: Any, slot: int) -> str | None:
+def _words(table: Table, f: Field, slot: int) -> str | None:
     """Format a cell in full, or the error if it cannot be read."""
     try:
         cells = table.read([f.id], np.array([slot]))[f.id]
         value = with_none(decode_block(f.htype, cells, follow=False))[0]
     except Exception as error:
-        return f"does not read: {error!s:.200}"
+        return f"cannot be read: {error!s:.200}"
     text = None if value is None else f.htype.to_words(value)
     return cards.words(f.htype, value) if text is None else text
 
 
-def _pair(before: str | None, after: str | None) -> dict[str, str | None]:
+def _change(column: str, before: str | None, after: str | None) -> Change:
     """Shorten the strings of two cells to the part where they differ."""
     old, new = cut_to_difference(before or "", after or "")
-    return {"before": before and old, "after": after and new}
+    return {"column": column, "before": before and old, "after": after and new}
 
 
-def _line(commit: Commit, changes: list[dict[str, Any]]) -> dict[str, Any]:
+def _line(commit: Commit, changes: list[Change]) -> Line:
     return {
         "version": commit.id,
         "message": commit.message,

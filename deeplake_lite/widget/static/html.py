@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.browser import Browser
+    from deeplake_lite.widget.filters.facets import FacetCounts
     from deeplake_lite.widget.messages import Span
 
 POLICY = (
@@ -102,7 +103,9 @@ def write(path: Path, page_content: dict[str, Any], pack: Pack) -> Path:
     return path
 
 
-def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) -> dict[str, Any]:
+def content(
+    browser: Browser, pack: Pack, *, query: str, size: int, large: int
+) -> dict[str, object]:
     """Return the content of a page: its rows, facets, maps and traits.
 
     Parameters
@@ -133,6 +136,7 @@ def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) 
             {**request, "start": start, "stop": start + MOST_ROWS}, pack
         )["cells"]
     ]
+    # The page counts and filters by these values, because it has no Python to run queries.
     page_facets = list(facets(browser, names))
     for facet in page_facets:
         for cell, value in zip(cells, facet_values(browser.view, facet), strict=True):
@@ -152,7 +156,7 @@ def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) 
     }
 
 
-def points(browser: Browser, name: str, pack: Pack) -> dict[str, Any]:
+def points(browser: Browser, name: str, pack: Pack) -> dict[str, object]:
     """Return the map of a column for each column that can colour it, and for "", without colours.
 
     The pack of a page stores equal bytes once, so the coordinates are not repeated.
@@ -165,14 +169,14 @@ def points(browser: Browser, name: str, pack: Pack) -> dict[str, Any]:
     }
 
 
-def facets(browser: Browser, names: list[str]) -> Iterator[dict[str, Any]]:
+def facets(browser: Browser, names: list[str]) -> Iterator[FacetCounts]:
     """Yield the facets that the page can count without Python."""
     for facet in browser.part(Facets).facets({"columns": names}, Pack())["facets"]:
         if facet["kind"] != "times" and ("values" in facet or "edges" in facet):
             yield {**facet, "chosen": None}
 
 
-def facet_values(view: View, facet: dict[str, Any]) -> list[Any]:
+def facet_values(view: View, facet: FacetCounts) -> list[object]:
     """Return the value of a facet for each row: a name, a list of names, or a number.
 
     Numbers come with the index of their bin, because JavaScript compares them differently than a
@@ -191,7 +195,7 @@ def facet_values(view: View, facet: dict[str, Any]) -> list[Any]:
     return [list(pair) for pair in zip(with_none(rows[place][:]), numbers, strict=True)]
 
 
-def page_number(value: Any) -> Any:
+def page_number(value: Any) -> object:
     """Convert a number for JavaScript: a float, or a string if JavaScript would change it.
 
     >>> page_number(np.float16(0.5)), page_number(2**60 + 1)
@@ -224,7 +228,7 @@ class OncePack(Pack):
         return offset, length, mime
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> object:
     """Convert a value to JSON: NumPy numbers become plain ones, and NaN and infinity null.
 
     >>> to_json({"a": np.float32(0.5), "b": (float("nan"), np.array([1, 2]))})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def content(
     diff: Diff,
     about: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     thumbnails: Thumbnails,
     pack: Pack,
     *,
@@ -39,15 +39,15 @@ def content(
         "columns": [c["name"] for c in columns if c["role"] == "caption"],
         "overlays": [c["name"] for c in columns if c["kind"] in OVERLAYS],
     }
-    cells: list[dict[str, Any]] = []
-    details: dict[str, Any] = {}
+    cells: list[dict[str, object]] = []
+    details: dict[str, object] = {}
     for tab in TABS:
         pairs = Pairs.of(diff, tab, None)
         first, count = len(cells), min(rows, len(pairs))
         for start in range(0, count, MOST_ROWS):
             span = {"start": start, "stop": min(start + MOST_ROWS, count)}
             block = pairs.cells({**request, **span}, thumbnails, pack)
-            cells += [{**cell, "p": first + cell["p"], "tab": tab} for cell in block]
+            cells += [{**pair, "p": first + pair["p"], "tab": tab} for pair in block]
         for side in pairs.sides:
             for p in range(count):
                 row = {"p": p, "size": large, "picture": request["picture"]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from deeplake_lite.widget.images.kinds import image_column, role_of
 from deeplake_lite.widget.messages import Pack
 
 if TYPE_CHECKING:
+    from deeplake_lite.widget.images.cell import Card, Cell
     from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.shown import Shown
 
@@ -39,6 +40,17 @@ _BOX = (
     "display:inline-block;vertical-align:top;margin:2px;padding:4px;max-width:{0}px;"
     "border:1px solid #8884;border-radius:4px;font:11px/1.35 sans-serif;overflow-wrap:anywhere"
 )
+
+
+class StripOptions(TypedDict, total=False):
+    """Options of a strip."""
+
+    rows: int
+    """Maximum number of rows."""
+    side: int
+    """Longer side of images in pixels."""
+    most_bytes: int
+    """Maximum size of the HTML."""
 
 
 def strip(
@@ -89,32 +101,38 @@ def _title(shown: Shown) -> str:
     return visible(" · ".join(filter(None, [*parts, clip(shown.text, 200)])))
 
 
-def _body(cell: dict[str, Any], data: bytes, side: int) -> str:
+def _body(cell: Cell, data: bytes, side: int) -> str:
     """Return the image or card of a row with its captions, as HTML."""
     captions = [
         f"{escape(clip(name, 40))}: {escape(clip(caption['t'], 80))}"
         for name, caption in cell["caption"].items()
         if caption["t"]
     ]
-    main = _image(cell, data, side) if cell["v"] else _card(cell["card"] or {})
+    main = _image(cell, data, side) if cell["v"] else _card(cell["card"])
     return "<br>".join(filter(None, [main, *captions]))
 
 
-def _image(cell: dict[str, Any], data: bytes, side: int) -> str:
-    offset, length, mime = cell["v"]
-    scale = side / max(cell["w"], cell["h"])
-    width, height = (max(1, round(n * scale)) for n in (cell["w"], cell["h"]))
+def _image(cell: Cell, data: bytes, side: int) -> str:
+    image, w, h = cell["v"], cell["w"], cell["h"]
+    assert image is not None
+    assert w is not None
+    assert h is not None
+    offset, length, mime = image
+    scale = side / max(w, h)
+    width, height = (max(1, round(n * scale)) for n in (w, h))
     file = b64encode(data[offset : offset + length]).decode("ascii")
     sharp = ' style="image-rendering:pixelated"' if scale > 1 else ""
-    alt = f"row {cell['p']}, {cell['w']} × {cell['h']} pixels"
+    alt = f"row {cell['p']}, {w} × {h} pixels"
     return (
         f'<img src="data:{escape(mime)};base64,{file}" width="{width}" height="{height}" '
         f'alt="{escape(alt)}"{sharp}>'
     )
 
 
-def _card(card: dict[str, Any]) -> str:
-    match card.get("kind"):
+def _card(card: Card | None) -> str:
+    if card is None:
+        return ""
+    match card["kind"]:
         case "table":
             lines = (f"{escape(clip(n, 40))}: {escape(clip(t, 80))}" for n, t in card["rows"])
             return "<br>".join(lines)

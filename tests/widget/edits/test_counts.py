@@ -80,7 +80,7 @@ def test_classes_made_for_boxes_are_dropped_with_them(url, page, later, at):
     shown.asks("drop", id=shown.w.staged[at]["id"])
     assert [edit["column"] for edit in shown.w.staged] == ["n"]
     [note] = [sent["text"] for sent, _ in shown.sent if sent["type"] == "note"]
-    assert f"so this was dropped too: 'boxes_classes' {before[-1]['what']}. Undo" in note
+    assert f"so these edits were dropped, too: 'boxes_classes' {before[-1]['what']}. Undo" in note
     shown.asks("undo")
     assert shown.w.staged == before
     shown.asks("redo")
@@ -133,7 +133,7 @@ def test_draft_incompatible_with_staged_edits_is_refused_and_kept(url, page):
         dl.InvalidValueError, match=r"items in 'boxes', but it would have 2 and 1.*w\.discard\(\)"
     ):
         shown.w.restore()
-    assert "does not go with" in shown.fails("restore", id=offered.id)["message"]
+    assert "contradicts the edits" in shown.fails("restore", id=offered.id)["message"]
     assert (len(shown.w.staged), len(left.w.staged)) == (2, 1)
     shown.w.commit("one box")
     assert written(url) == [(1, ["ant"]), SAME]

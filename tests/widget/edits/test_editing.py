@@ -528,7 +528,7 @@ def test_values_of_any_kind_are_copied_from_another_column(make_lake, page):
     stage(shown, [0, 1], "tags", "new", "take")
     for source in ("corners", "number"):
         wanted = {"positions": [0], "column": "boxes", "op": "take", "value": source}
-        assert "does not take the values of" in shown.fails("stage", edits=[wanted])["message"]
+        assert "does not accept the values of" in shown.fails("stage", edits=[wanted])["message"]
     shown.w.commit("taken over")
     assert [len(found) for found in lake["boxes"][:]] == [1, 2]
     assert lake["boxes"][0].tolist() == [[0, 0, 2, 2]]

@@ -181,8 +181,8 @@ def test_cache_file_of_another_type_or_without_an_image_is_drawn_again(photos, d
         disk, memory = made._disk, made._memory
         [file] = [path for path in disk._folder.rglob("*") if path.is_file()]
         disk.put(file.name, replace(good, mime=mime, data=data))
-        memory.limit(0)
-        memory.limit(2**20)
+        memory.resize(0)
+        memory.resize(2**20)
         drawn.clear()
         [again] = made.of(photos, "image", FIRST, 64)
         assert (again.mime, again.data, len(drawn)) == (good.mime, good.data, 1)

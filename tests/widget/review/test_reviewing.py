@@ -209,7 +209,7 @@ def test_row_outside_the_browsed_rows_has_no_neighbours_there(lake, page):
         shown = page(base)
         shown.w.query = f"SELECT * FROM '{lake.url}'"
         message = shown.fails("neighbours", p=9, column="vector")["message"]
-        assert "row 9 is of another version or view" in message
+        assert "row 9 belongs to another version or view" in message
 
 
 ABOUT_ONE_ROW = {

@@ -53,7 +53,7 @@ def test_browser_is_captured_when_it_is_displayed(make_lake, monkeypatch):
 
     ds = make_lake({"x": "int32"}, x=range(100))
     w, updates = Browser(ds), []
-    with pytest.raises(LakeError, match="Let a cell show it first"):
+    with pytest.raises(LakeError, match="Show it in a cell first"):
         w.freeze()
     monkeypatch.setattr(DisplayHandle, "update", lambda _, data, **_raw: updates.append(data))
     w._displays.append(DisplayHandle())

@@ -1,6 +1,6 @@
 """Building blocks of a page: escaping, elements, thumbnails, the size limit, the fallback to text.
 
-Everything is `Html`, a string that is already escaped; mypy refuses a plain string in its place.
+Everything is `Html`, a string that is already escaped; mypy rejects a plain string in its place.
 All information is in elements and attributes that the usual sanitisers let through. The style
 sheet only adds looks.
 """
@@ -86,7 +86,7 @@ def with_pictures[S](summary: S, *, room: int) -> S:
     return mapped
 
 
-def _map_pictures(value: Any, change: Callable[[Picture], Picture]) -> Any:
+def _map_pictures(value: object, change: Callable[[Picture], Picture]) -> Any:
     """Rebuild nested dataclasses and tuples with `change` applied to every image, in order."""
     if isinstance(value, Picture):
         return change(value)

@@ -5,7 +5,7 @@ Each begins with a header and, for a dataset, a line per column. None of the fun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.repr.html.words import clip, more, shape, size, timestamp
 from deeplake_lite.htypes.base import Picture
@@ -120,7 +120,7 @@ def _safe[S](write: Callable[[S], Iterable[str]], summary: S) -> str:
         return _last_resort(summary)
 
 
-def _last_resort(summary: Any) -> str:
+def _last_resort(summary: object) -> str:
     try:
         return clip(repr(summary), 500)
     except Exception:

@@ -28,7 +28,7 @@ def visible(text: object) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    r"""Tell whether a character is invisible, or reorders its neighbours as bidi marks do.
+    r"""Return whether a character is invisible, or reorders its neighbours as bidi marks do.
 
     >>> is_hidden("\u202e"), is_hidden("\n"), is_hidden("\xa0"), is_hidden("é")
     (True, True, False, False)

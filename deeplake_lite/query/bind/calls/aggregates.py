@@ -187,7 +187,7 @@ def _with_this(node: exp.Expr, this: exp.Expr) -> exp.Expr:
 
 
 def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
-    """Refuse an aggregate of tensors over a window. Raises QueryTypeError."""
+    """Reject an aggregate of tensors over a window. Raises QueryTypeError."""
     name = e.name.upper()
     if name not in known.ROWWISE | known.LISTS or not e.expressions:
         return
@@ -202,7 +202,7 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
 
 
 def _is_of_rows(tensor: Tensor) -> bool:
-    """Tell whether an aggregate or window function picks the rows that a tensor reads."""
+    """Return whether an aggregate or window function picks the rows that a tensor reads."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 
@@ -222,7 +222,7 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
 
 
 def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
-    """Refuse a window's key that may raise an error, which DuckDB does not allow there.
+    """Reject a window's key that may raise an error, which DuckDB does not allow there.
 
     Raises
     ------

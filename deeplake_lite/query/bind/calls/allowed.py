@@ -487,7 +487,7 @@ ALLOWED = frozenset(
 )
 """DuckDB's functions that queries may call: of values alone, of any size in proportion to them.
 
-Others tell of the database, the process or other queries, change them, or wait.
+Others reveal the state of the database, the process or other queries, change it, or wait.
 """
 
 

@@ -42,6 +42,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     readable_path,
 )
 from deeplake_lite.query.bind.scalars.kinds import (
+    agree,
     as_json,
     as_list_of_json,
     as_part,
@@ -177,7 +178,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if args.options:
         named = ", ".join(args.options)
         raise QueryTypeError(
-            f"{name} does not take {named} for scalars, but the call is {text_of(e)}."
+            f"{name} does not take {named} for scalars, but the call is {text_of(e)}. Leave "
+            f"{named} out."
         )
     return _call_scalars(low, name, args, e, scope)
 
@@ -217,7 +219,7 @@ def _arguments(
 
 
 def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Scope) -> bool:
-    """Tell whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
+    """Return whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
 
     ``x = 1`` is a comparison if it is the first argument, as in ``ANY(x = 1)``, or if x is a column
     and not a parameter that has a default.
@@ -236,7 +238,7 @@ def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Sco
 
 
 def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
-    """Tell whether an argument looks like an option, ``name = value``, of an unknown name."""
+    """Return whether an argument looks like an option, ``name = value``, of an unknown name."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
@@ -407,7 +409,7 @@ def _call_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Refuse bytes in functions that write strings, and parts of a struct without a name.
+    """Reject bytes as arguments of functions that return strings, and unnamed fields of a struct.
 
     Raises
     ------
@@ -439,7 +441,7 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
     if is_json(value) and name in known.OF_CONDITIONS:
         return low.condition(value, scope)
-    if is_json(value) and name in known.OF_JSON | known.SEEKS:
+    if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
         return low.as_sql(as_part(settled(value, low, scope)), scope)
@@ -462,16 +464,17 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
 
     If one of them is JSON, all become JSON.
     """
-    if name == "MAP":  # whose keys and values are independent of each other
+    if name == "MAP":  # its keys and values are independent of each other
         return args
     if name in known.OF_ONE_KIND:
+        args = _parse_quoted_times(name, args)
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
         values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
         values = [low.types.refined(a) for a in values]
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
         if any(a is not b for a, b in zip(values, floats, strict=True)):
             args = floats
-    kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
+    kinds, seeks = [_kind_of_list(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
     items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
     is_sought = any(map(is_json, args)) or mixes_json(*items)
@@ -480,14 +483,28 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
             as_list_of_json(a, low, scope)
             if listed
             else _as_json_item(a, low, scope)
-            if seeks
+            if seeks or (name in known.RESIZES and at == 2)
             else a
-            for a, listed in zip(args, lists, strict=True)
+            for at, (a, listed) in enumerate(zip(args, lists, strict=True))
         ]
     if not seeks:
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [parse_fraction(a) for a in args] if of_numbers else args
+
+
+def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
+    """Return arguments with quoted times parsed if the items of others are times."""
+    items = [item for at, a in enumerate(args) for item in _items(name, at, a)]
+    time = next((item for item in items if kind_of(item).name == "time"), None)
+    if time is None:
+        return args
+    return [agree(a, time) if isinstance(a, Constant) and not has_axes(a) else a for a in args]
+
+
+def _kind_of_list(value: Value) -> Kind:
+    """Return the kind of a value, also of a constant list that is JSON."""
+    return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
 def _items(name: str, at: int, value: Value) -> list[Value]:
@@ -544,7 +561,7 @@ def _adapt_json(
 
 
 def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
-    """Refuse JSON in GREATEST and LEAST. Raises QueryTypeError."""
+    """Reject JSON in GREATEST and LEAST. Raises QueryTypeError."""
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
         raise QueryTypeError(
@@ -554,7 +571,7 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
 
 
 _COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
-"""Aggregates that only tell equal values from different ones."""
+"""Aggregates that only distinguish equal values from different ones."""
 
 _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 """Functions that take numbers, by DuckDB's names."""
@@ -575,7 +592,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
         return TEXT
     if name in known.COUNTS:
         return NUMBER
-    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` refuses those of times
+    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects times
         return NUMBER.listed
     if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
         return extended
@@ -593,7 +610,7 @@ def _result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         like = args[known.LIKE_ARGUMENT[name]]
         kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)
-        if kind.name in ("json", "class"):  # which become strings
+        if kind.name in ("json", "class"):  # these become strings
             return TEXT
         if kind.name == "time":  # the result is in microseconds
             return TIME

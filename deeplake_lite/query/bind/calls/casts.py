@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.growth import check_list_of_text
 from deeplake_lite.query.bind.expressions.constants import constant
@@ -17,8 +19,8 @@ from deeplake_lite.query.bind.scalars.json_values import (
 )
 from deeplake_lite.query.bind.scalars.kinds import as_text, is_json, kind_of
 from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
-from deeplake_lite.query.database.times import check_microseconds, exact_timestamp
-from deeplake_lite.query.parse.dialect import WRITTEN, text_of
+from deeplake_lite.query.database.times import exact_timestamp
+from deeplake_lite.query.parse.dialect import WRITTEN, func, raises, text_of
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -59,23 +61,26 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         is_lenient = isinstance(e, exp.TryCast)
         return Sql(as_condition(node) if is_lenient else as_exact_condition(node, text_of(e)), BOOL)
     is_text = to.this in exp.DataType.TEXT_TYPES
-    if to.this in _MOMENTS and isinstance(value, Constant) and isinstance(value.value, str):
-        # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
-        moment = exact_timestamp(value.value, "datetime64[ns]")
-        value = value if moment is None else constant(moment)
-    if to.this in _COUNTED and isinstance(value, Constant) and isinstance(value.value, str):
-        check_microseconds(value.value)
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        value = _read_time(value, e)
     node = as_text(value, low, scope) if is_text else low.as_sql(value, scope)
     if to.this in _COARSE:
         node = floor_to_microseconds(node, value)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else _kind_of_type(to)
-    if isinstance(value, Sql) and value.kind.name == "json" and is_text:
+    if isinstance(value, Sql) and value.kind.name == "json" and (is_text or to.this in _MOMENTS):
         node = json_text(value.node)
     if to.this in (exp.DType.ARRAY, exp.DType.LIST) and kind_of(value).name in ("text", "json"):
         node = check_list_of_text(node, e, scope.lengths)
-    return Sql(type(e)(this=node, to=to.copy()), kind)
+    _check_inner_times(to, low.types.refined(value), text_of(e.this))
+    is_string = kind_of(low.types.refined(value)).name in ("text", "json")
+    if to.this in _MOMENTS and is_string:
+        node = _in_utc(node, type(e))
+    result = type(e)(this=node, to=to.copy())
+    if to.this in _FINER and is_string:
+        return Sql(_exact(result), kind)
+    return Sql(result, kind)
 
 
 _MOMENTS = {
@@ -89,12 +94,129 @@ _COUNTED = {exp.DType.INTERVAL, exp.DType.TIME, exp.DType.TIMETZ}
 """Types of durations and times of day."""
 
 
+_UNITS = {
+    "seconds": [exp.DType.TIMESTAMP_S],
+    "milliseconds": [exp.DType.TIMESTAMP_MS],
+    "microseconds": [
+        exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME, exp.DType.TIMESTAMPTZ,
+        exp.DType.TIME, exp.DType.TIMETZ, exp.DType.INTERVAL,
+    ],
+    "nanoseconds": [exp.DType.TIMESTAMP_NS],
+}  # fmt: skip
+"""Types of times by their units."""
+
+_FINER = {
+    type_: rf"[.]\d{{{places}}}\d*[1-9]"
+    for places, types in zip((0, 3, 6, 9), _UNITS.values(), strict=True)
+    for type_ in types
+}
+"""Patterns of the strings that have more digits than a type of times can hold."""
+
+_FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*\s*(us|micro)"
+
+
+def _read_time(value: Constant, e: exp.Cast) -> Constant:
+    """Return a constant string that is cast to a type of times, as a time if SQL would misread it.
+
+    TRY_CAST has null for a string with more digits than the type holds.
+
+    Raises
+    ------
+    QueryTypeError
+        For such a string in CAST, and for nanoseconds out of their range.
+    """
+    is_finer = re.search(_FINER.get(e.to.this, "$^"), value.value, re.ASCII | re.IGNORECASE)
+    if is_finer and isinstance(e, exp.TryCast):
+        return constant(None)
+    # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
+    moment = exact_timestamp(value.value, "datetime64[ns]") if e.to.this in _MOMENTS else None
+    if is_finer:
+        start, end = _too_fine(e.to)
+        raise QueryTypeError(f"{start}{brief(value.value, 60)}{end}")
+    return value if moment is None else constant(moment)
+
+
+def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
+    """Reject a cast of strings within a list or struct to times, of which DuckDB drops digits.
+
+    Raises
+    ------
+    QueryTypeError
+        For such a cast.
+    """
+    inner = {one.this for one in to.find_all(exp.DataType) if one is not to}
+    if not inner & (_FINER.keys() | _MOMENTS) or not _may_hold_strings(value):
+        return
+    raise QueryTypeError(
+        f"Strings are cast to times one by one, but {text} is cast to a list, a struct or a map of "
+        "times. Cast each value, as in LIST_TRANSFORM(x, item -> CAST(item AS TIMESTAMP))."
+    )
+
+
+def _may_hold_strings(value: Value) -> bool:
+    """Return whether there may be strings among the items of a list or the values of a struct."""
+    if isinstance(value, Constant) and value.items:
+        return any(map(_may_hold_strings, value.items))
+    kind = kind_of(value)
+    while kind.item is not None:
+        kind = kind.item
+    parts = [part for _, part in kind.parts] or [kind]
+    return any(part.name in ("text", "json", "list") for part in parts)
+
+
+def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
+    """Return strings with the time in UTC in place of a time with an offset, which SQL ignores.
+
+    The fraction of a second is appended as it is, because TIMESTAMPTZ holds only microseconds.
+    """
+    text = exp.cast(node, "VARCHAR")
+    has_offset = func("regexp_matches", text, exp.Literal.string(_OFFSET))
+    seconds = func(
+        "regexp_replace", text.copy(), exp.Literal.string(_FRACTION), exp.Literal.string("")
+    )
+    zoned = cast(this=seconds, to=exp.DataType.build("TIMESTAMPTZ"))
+    plain = exp.cast(exp.cast(zoned, "TIMESTAMP"), "VARCHAR")
+    fraction = func("regexp_extract", text.copy(), exp.Literal.string(_FRACTION))
+    moved = exp.DPipe(this=plain, expression=fraction)
+    return exp.Case(ifs=[exp.If(this=has_offset, true=moved)], default=text.copy())
+
+
+_OFFSET = r":\d\d([.]\d*)?\s*[+-]\d"
+"""Pattern of a time with an offset from UTC."""
+
+_FRACTION = r"[.]\d+"
+"""Pattern of the fraction of a second."""
+
+
+def _too_fine(to: exp.DataType) -> tuple[str, str]:
+    """Return the message for strings with too many digits, in two parts around the string."""
+    unit = next(unit for unit, types in _UNITS.items() if to.this in types)
+    start = f"A string that is cast to {to.meta[WRITTEN].upper()} must be a whole number of {unit}"
+    way = "" if to.this in _COUNTED or unit == "nanoseconds" else ", or cast it to TIMESTAMP_NS"
+    return f"{start}, but it is ", f". Round it{way}."
+
+
+def _exact(cast: exp.Cast) -> exp.Expr:
+    """Return a CAST of a string, or for more digits than the type holds, an error in DuckDB.
+
+    DuckDB would drop or round these digits. TRY_CAST gives null for them.
+    """
+    text = exp.cast(cast.this.copy(), "VARCHAR")
+    pattern = exp.Literal.string(f"(?i){_FINER[cast.to.this]}")
+    is_finer = func("regexp_matches", text, pattern)
+    if isinstance(cast, exp.TryCast):
+        return exp.Case(ifs=[exp.If(this=exp.not_(is_finer), true=cast)])
+    start, end = _too_fine(cast.to)
+    error = raises(start, text.copy(), exp.Literal.string(end))
+    return exp.Case(ifs=[exp.If(this=is_finer, true=error)], default=cast)
+
+
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
 """Types of timestamps and times of day in microseconds or coarser units."""
 
 
 def _is_list(value: Value) -> bool:
-    """Tell whether a value is a list or a constant array."""
+    """Return whether a value is a list or a constant array."""
     if isinstance(value, Constant):
         return isinstance(value.value, list | np.ndarray)
     return isinstance(value, Sql) and value.kind.name == "list"

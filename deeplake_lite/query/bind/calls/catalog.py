@@ -89,7 +89,7 @@ def _kind_of(types: Collection[str | None]) -> Kind:
 
 
 def takes_no_text(name: str) -> bool:
-    """Tell whether a function takes no strings, only numbers, times and the like.
+    """Return whether a function takes no strings, only numbers, times and the like.
 
     >>> takes_no_text("MOD"), takes_no_text("CONCAT"), takes_no_text("LEFT")
     (True, False, False)
@@ -98,12 +98,12 @@ def takes_no_text(name: str) -> bool:
 
 
 def takes_nanoseconds(name: str) -> bool:
-    """Tell whether a function takes timestamps in nanoseconds, but has no overload for seconds."""
+    """Return whether a function takes timestamps in nanoseconds but has no overload for seconds."""
     return catalog()[name.lower()].takes_nanoseconds
 
 
 def casts_moments(name: str) -> bool:
-    """Tell whether a function takes timestamps in microseconds only.
+    """Return whether a function takes timestamps in microseconds only.
 
     >>> casts_moments("YEAR"), casts_moments("STRFTIME"), casts_moments("MAX")
     (True, False, False)

@@ -268,7 +268,7 @@ def _check_series(
 
 
 def _check_widths(pattern: Value, e: exp.Expr) -> None:
-    """Refuse a format with widths of many digits, or with widths that are arguments.
+    """Reject a format with widths of many digits, or with widths that are arguments.
 
     Raises
     ------
@@ -364,7 +364,7 @@ GROWS = EXTENDS_LISTS | SPLITS | {
 
 
 def grows(e: exp.Expr) -> bool:
-    """Tell whether an expression may make long values from short ones."""
+    """Return whether an expression may make long values from short ones."""
     return any(
         isinstance(node, exp.DPipe)
         or (isinstance(node, exp.Anonymous) and node.name.upper() in GROWS)
@@ -373,7 +373,7 @@ def grows(e: exp.Expr) -> bool:
 
 
 def _is_small(value: object) -> bool:
-    """Tell whether a constant is too small to make a long value."""
+    """Return whether a constant is too small to make a long value."""
     if isinstance(value, str | list):
         return len(value) <= _SHORT
     return isinstance(value, int | float) and abs(value) <= MOST_ITEMS // _SHORT
@@ -381,8 +381,8 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} must be checked beforehand, but its arguments are too long "
-        "expressions for that. Name them in a subquery: FROM (SELECT … AS x)."
+        f"The length of {text_of(e)} must be checked beforehand, but its arguments are expressions "
+        "too long for that. Name them in a subquery: FROM (SELECT … AS x)."
     )
 
 

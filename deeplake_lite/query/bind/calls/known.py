@@ -1,4 +1,4 @@
-"""Sets of function names, by what the functions of scalars take and return."""
+"""Sets of names of functions of scalars, by their arguments and results."""
 
 from __future__ import annotations
 

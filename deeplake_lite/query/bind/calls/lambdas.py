@@ -29,7 +29,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
 from deeplake_lite.query.bind.scalars.list_order import bind_name
 from deeplake_lite.query.bind.scope import Parameter
 from deeplake_lite.query.parse.dialect import func, text_of
-from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Tensor, Value
+from deeplake_lite.query.values import ANY, JSON, Constant, Kind, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value
 
 
 def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
-    """Refuse a lambda outside of the functions that take one. Raises QueryError."""
+    """Reject a lambda outside of the functions that take one. Raises QueryError."""
     raise QueryError(
         "Lambdas must be arguments of LIST_TRANSFORM, LIST_FILTER or LIST_REDUCE, but this one is "
         f"not: {text_of(e)}. To get a key of JSON, write meta['key']."
@@ -193,6 +193,8 @@ def _list_and_lambda(
 
 def _kind_of_items(value: Value, name: str, e: exp.Expr) -> Kind:
     """Return the kind of a list's items. Raises QueryTypeError if it is unknown."""
+    if isinstance(value, Constant) and value.is_json:
+        return JSON
     if isinstance(value, Constant) and has_axes(value):
         items = [item for item in items_of(value) if not is_null_constant(item)]
         check_column(items)
@@ -278,7 +280,7 @@ def _add_parameters(
 
 
 def _list_at(depth: int) -> exp.Identifier:
-    """Return the SQL name of the list that the lambda at a depth is applied to."""
+    """Return the SQL name of the list to which the lambda at the given depth is applied."""
     return exp.to_identifier(f"lake_l{depth}")
 
 

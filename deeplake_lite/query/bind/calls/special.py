@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     settled,
 )
 from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions.value_type import Items
 from deeplake_lite.query.parse.dialect import func, text_of
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.tensors.trees import keys
@@ -138,7 +140,7 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
 
 
 def is_sequence(value: Value) -> bool:
-    """Tell whether a value is a list: from a column of sequences, over a group, or of DuckDB's."""
+    """Return whether a value is a list: from a column of sequences, a group, or a DuckDB list."""
     if isinstance(value, Tensor) and value.plain is not None:
         return isinstance(value.plain.field.htype.layout, Nested)
     if isinstance(value, Tensor) and isinstance(value.tree, Grouped):
@@ -223,8 +225,17 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         # Classes are hashed by name, since `=` compares their names.
         return digest(with_names(value), low, stored=not is_open, null=True)
     if kind_of(value).name == "list" and not lists_structs(kind_of(value)):
-        return digest(low.as_tensor(by_name(value), text_of(e)), low, null=True)
+        return digest(_with_nulls(low.as_tensor(by_name(value), text_of(e))), low, null=True)
     return hash_of(settled(value, low, scope), low, scope)
+
+
+def _with_nulls(tensor: Tensor) -> Tensor:
+    """Return a list of DuckDB's as one whose items may be null; an array holds no nulls."""
+    tree = tensor.tree
+    if not isinstance(tree, Given) or not tree.type.is_number or tree.type.ndim != 1:
+        return tensor
+    item = Type(tree.type.dtype)
+    return replace(tensor, tree=replace(tree, type=Type("object", (None,), Items(item))))
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -321,7 +332,7 @@ def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _refuse_data(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Refuse DATA(x, i), which gives the value of one row in Deep Lake. Raises QueryTypeError."""
+    """Reject DATA(x, i), which gives the value of one row in Deep Lake. Raises QueryTypeError."""
     x, row = [*map(text_of, e.expressions), "x", "i"][:2]
     raise QueryTypeError(
         f"To get the value of one row, write a subquery instead of {text_of(e)}: (SELECT {x} FROM "

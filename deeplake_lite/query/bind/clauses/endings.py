@@ -52,7 +52,7 @@ def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]
 
 
 def is_number(e: exp.Expr) -> bool:
-    """Tell whether a term of ORDER BY or GROUP BY is a literal number, which means an item."""
+    """Return whether a term of ORDER BY or GROUP BY is a literal number, which means an item."""
     number = e.this if isinstance(e, exp.Neg) else e
     return isinstance(number, exp.Literal) and not number.is_string
 
@@ -159,7 +159,7 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
 
 
 def _spans_rows(e: exp.Expr) -> bool:
-    """Tell whether an expression depends on other rows, or makes several rows from one."""
+    """Return whether an expression depends on other rows, or makes several rows from one."""
     calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
     return e.find(exp.Window) is not None or "UNNEST" in calls
 

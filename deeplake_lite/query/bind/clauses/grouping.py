@@ -47,7 +47,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Refuse GROUP BY without keys and with several groupings at once. Raises QueryError."""
+    """Reject GROUP BY without keys and with several groupings at once. Raises QueryError."""
     if not group.expressions and not group.args.get("all"):
         raise QueryError(
             "GROUP BY must be followed by expressions, but the clause is only "

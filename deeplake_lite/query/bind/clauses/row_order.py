@@ -99,7 +99,7 @@ def by_position() -> exp.Order:
 
 
 def _is_cross_join(select: exp.Select) -> bool:
-    """Tell whether a SELECT returns all pairs of its sources' rows, in order."""
+    """Return whether a SELECT returns all pairs of its sources' rows, in order."""
     parts = ("where", "group", "having", "qualify", "distinct", "order")
     if any(select.args.get(part) for part in parts) or not select.args.get("joins"):
         return False
@@ -112,7 +112,7 @@ def _is_cross_join(select: exp.Select) -> bool:
 
 
 def _makes_all_pairs(join: exp.Join) -> bool:
-    """Tell whether a join is a comma, a CROSS JOIN, or another one without a condition."""
+    """Return whether a join is a comma, a CROSS JOIN, or another one without a condition."""
     parts = set(filter(join.args.get, join.args))
     return parts <= {"this", "kind"} and (join.kind or "CROSS") in {"CROSS", "INNER"}
 
@@ -170,7 +170,7 @@ def _ascending(position: exp.Expr) -> exp.Ordered:
 
 
 def _loses_order(select: exp.Select) -> bool:
-    """Tell whether DuckDB may return the rows of a SELECT in a different order each time."""
+    """Return whether DuckDB may return the rows of a SELECT in a different order each time."""
     if any(select.args.get(part) for part in ("order", "joins", "group", "distinct")):
         return True
     parts = [select.args.get(part) for part in ("where", "qualify")]
@@ -206,7 +206,7 @@ def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
 
 
 def _is_over(window: exp.Window, call: exp.Expr) -> bool:
-    """Tell whether a call is the function of a window, and not part of one of its terms."""
+    """Return whether a call is the function of a window, and not part of one of its terms."""
     return call is window.this or call is window.this.this
 
 

@@ -177,7 +177,7 @@ class Binder:
         outermost : bool
             Whether its rows are the result, so that unchanged columns may be read later.
         bare : bool
-            Whether the result needs only comparable values, for an expression.
+            Whether digests of tensors are enough, for an expression.
         """
         with placed(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
@@ -303,7 +303,9 @@ class Binder:
             self._record_ungrouped(item, _nodes(value), keys, scope)
         if bare:
             values = {
-                n: Sql(comparable(v, low, scope), TENSOR if is_numpys(v) else kind_of(v))
+                n: Sql(comparable(v, low, scope), TENSOR)
+                if is_numpys(v)
+                else Sql(low.as_sql(v, scope), kind_of(v))
                 for n, v in values.items()
             }
         for clause in ("having", "qualify"):
@@ -477,7 +479,7 @@ class Binder:
     ) -> None:
         """Record the place of an expression over a group that takes the value of a row.
 
-        DuckDB refuses it when the query runs, and its error is then moved to that place.
+        DuckDB rejects it when the query runs, and its error is then moved to that place.
         """
         is_group = groups or scope.grouped or scope.aggregated
         start = start_of(e)
@@ -539,7 +541,7 @@ def _nodes(*values: Value) -> list[exp.Expr]:
 
 
 def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
-    """Tell whether an expression over a group has a column outside of keys and aggregates."""
+    """Return whether an expression over a group has a column outside of keys and aggregates."""
     if node in keys or isinstance(node, exp.Query):
         return False
     if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
@@ -550,7 +552,7 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 
 def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Tell whether an aggregate is in PARTITION BY or ORDER BY of a window, so that rows group."""
+    """Return whether PARTITION BY or ORDER BY of a window has an aggregate, so that rows group."""
     parts = (
         part
         for window in node.find_all(exp.Window)
@@ -571,7 +573,7 @@ def _ends(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
-    """Refuse QUALIFY without a window function. Raises QueryError."""
+    """Reject QUALIFY without a window function. Raises QueryError."""
     if not any(node.find(exp.Window) for node in nodes):
         raise QueryError(
             f"QUALIFY must test a window function, but {text_of(e)} has none. Write WHERE, or "
@@ -588,7 +590,7 @@ def _star(item: exp.Expr) -> exp.Star | None:
 
 
 def _counts_rows(e: exp.Expr) -> bool:
-    """Tell whether every ``*`` of an expression is in COUNT(*) or in a subquery."""
+    """Return whether every ``*`` of an expression is in COUNT(*) or in a subquery."""
     return all(
         isinstance(star.parent, exp.Anonymous)
         or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
@@ -602,7 +604,7 @@ def _name_of(e: exp.Expr) -> str:
 
 
 def _reads_rows(value: Value, scope: Scope) -> bool:
-    """Tell whether a value of the select list differs from row to row."""
+    """Return whether a value of the select list differs from row to row."""
     nodes = list(value.env.values()) if isinstance(value, Tensor) else []
     nodes += [value.node] if isinstance(value, Sql) else []
     tables = {relation.table for relation in scope.relations}

@@ -141,7 +141,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
-    """Tell whether a query is the same operation, so that both are parts of one chain."""
+    """Return whether a query is the same operation, so that both are parts of one chain."""
     ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
@@ -195,7 +195,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     if is_numpys(a) or is_numpys(b):
         raise QueryTypeError(
             f"{name} must combine columns of the same kind, but {label!r} is a tensor on one side "
-            "only."
+            "only. Leave it out, or select one value per row: MEAN(x)."
         )
     return low.types.refined(_scalar(low, a)), low.types.refined(_scalar(low, b))
 
@@ -213,7 +213,7 @@ def _parse_time(side: _Side, value: Value, other: Value) -> Value:
         return value
     moment = agree(Constant(literal.this, literal), other)
     assert isinstance(moment, Constant)
-    is_text = isinstance(moment.value, str)  # whose unit is no finer than the other side's
+    is_text = isinstance(moment.value, str)  # its unit is no finer than the other side's
     return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
 
 
@@ -318,7 +318,7 @@ def _add_numbers(
 
 
 def _check_kinds(label: str, names: list[KindName]) -> None:
-    """Refuse columns that no type holds together. Raises QueryTypeError."""
+    """Reject columns that no type holds together. Raises QueryTypeError."""
     for name, other in (names, names[::-1]):
         if name in ("bytes", "time", "list") and other not in (name, "any"):
             if name != "bytes" and other == "text":

@@ -77,7 +77,7 @@ def _restore(binder: Binder, before: _State) -> None:
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
-    """Tell whether a query uses columns of the queries around it."""
+    """Return whether a query uses columns of the queries around it."""
     around: Scope | None = scope
     outside: set[str] = set()
     while around is not None:

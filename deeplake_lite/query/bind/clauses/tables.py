@@ -60,7 +60,7 @@ def read_from(
 
 
 def _reads(tree: exp.Select, source: Source) -> bool:
-    """Tell whether a SELECT without FROM needs rows, which one with only constants does not."""
+    """Return whether a SELECT without FROM needs rows, which one with only constants does not."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
@@ -94,8 +94,8 @@ def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> d
     rest = list(columns)[len(names) :]
     if len(names) > len(columns) or len({*names, *rest}) < len(names) + len(rest):
         raise QueryError(
-            f"The names in an alias must be different, and no more than there are columns, but the "
-            f"alias is {text_of(alias)}, and the columns are {', '.join(columns)}."
+            f"The names in an alias must be unique, with at most one per column, but the alias is "
+            f"{text_of(alias)}, and the columns are {', '.join(columns)}."
         )
     return type(columns)(zip([*names, *rest], columns.values(), strict=True))
 

@@ -46,7 +46,7 @@ def _sources_of_star(select: exp.Select) -> Iterator[str]:
 
 
 def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) -> bool:
-    """Remove columns that nothing reads from a SELECT, and tell whether there were any.
+    """Remove columns that nothing reads from a SELECT, and return whether there were any.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:
     """Lower CURRENT_DATE, CURRENT_TIME, CURRENT_TIMESTAMP, LOCALTIME or LOCALTIMESTAMP."""
     pattern, type_ = _FORMATS[type(e)]
     node: exp.Expr = exp.cast(exp.Literal.string(low.read_clock().strftime(pattern)), type_)
-    if isinstance(e, exp.CurrentTimestamp):  # which has a time zone
+    if isinstance(e, exp.CurrentTimestamp):  # it has a time zone
         node = exp.paren(exp.AtTimeZone(this=node, zone=exp.Literal.string("UTC")))
     return Sql(node, TIME)
 

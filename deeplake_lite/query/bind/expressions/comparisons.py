@@ -94,7 +94,7 @@ def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
 
 
 def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
-    """Refuse ``x = ANY(y)`` for a number or a string x. Raises QueryTypeError."""
+    """Reject ``x = ANY(y)`` for a number or a string x. Raises QueryTypeError."""
     quantifier = part.name.upper() if isinstance(part, exp.Anonymous) else ""
     if quantifier not in ("ANY", "ALL") or quantifier in OWN or len(part.expressions) != 1:
         return
@@ -110,7 +110,7 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
 
 
 def _is_elementwise(left: Value, right: Value) -> bool:
-    """Tell whether NumPy compares the elements of the sides.
+    """Return whether NumPy compares the elements of the sides.
 
     That is so for tensors, and for a list of DuckDB's, as from KEYS, compared with one value.
     """
@@ -204,7 +204,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _are_whole_tensors(*sides: Value) -> bool:
-    """Tell whether NumPy compares whole values: tensors, or one beside a list of DuckDB's."""
+    """Return whether NumPy compares whole values: tensors, or one beside a list of DuckDB's."""
     if all(map(is_numpys, sides)):
         return True
     lists = [kind_of(s).name == "list" and not lists_structs(kind_of(s)) for s in sides]

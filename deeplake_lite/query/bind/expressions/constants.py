@@ -82,11 +82,12 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
         [p.value for p in parts],
         lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
         items=tuple(parts),
+        is_json=is_json or any(isinstance(part.value, dict) for part in parts),
     )
 
 
 def _is_json(items: Sequence[Any]) -> bool:
-    """Tell whether the items of a list are strings and numbers, which only JSON mixes."""
+    """Return whether the items of a list are strings and numbers, which only JSON mixes."""
     texts = [isinstance(item, str) for item in items if item is not None]
     are_single = all(isinstance(item, str | int | float | None) for item in items)
     return are_single and any(texts) and not all(texts)
@@ -146,7 +147,7 @@ def negated(value: Constant) -> Constant:
 
 
 def _too_large(value: int | decimal.Decimal) -> exp.Expr:
-    """Refuse an integer of more than 128 bits. Raises QueryTypeError."""
+    """Reject an integer of more than 128 bits. Raises QueryTypeError."""
     raise QueryTypeError(
         "SQL computes with integers of up to 128 bits, but this one is "
         f"{decimal.Decimal(value):.6e}. Compare it with integers directly, or pass a float, such "
@@ -155,7 +156,7 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
 
 
 def _no_sql(value: complex) -> exp.Expr:
-    """Refuse a complex number in an expression that SQL computes. Raises QueryTypeError."""
+    """Reject a complex number in an expression that SQL computes. Raises QueryTypeError."""
     raise QueryTypeError(
         f"SQL computes with real numbers, but this one is {value!r}. Compare it with complex "
         "columns with = or <>."
@@ -166,7 +167,7 @@ def _encodable(text: str) -> str:
     """Return a string that UTF-8 can encode. Raises QueryTypeError for a lone surrogate."""
     if (half := find_lone_surrogate(text)) is not None:
         raise QueryTypeError(
-            f"A string parameter must be valid Unicode, but {text!a:.60} has half a surrogate pair "
+            f"A string parameter must be valid Unicode, but {text!a:.60} has a lone surrogate "
             f"at position {half}. Decode it with errors='replace'."
         )
     return text

@@ -188,7 +188,7 @@ def _beside_json(value: Tensor, other: Tensor) -> Tensor:
 
 
 def _lists_json(type_: Type) -> bool:
-    """Tell whether values are lists of JSON values."""
+    """Return whether values are lists of JSON values."""
     if type_.items is None:
         return False
     return type_.items.of.dtype == "object" and (

@@ -1,7 +1,7 @@
 """Conversion of tensors to one form, so that one column can hold them or they can be compared.
 
 Classes get one list of names, and numbers one dtype. Boxes of different units or formats are
-refused.
+rejected.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import ClassLabel, Mask
+from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.bind.scalars.kinds import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
@@ -23,7 +24,7 @@ from deeplake_lite.query.functions.guard import Guarded
 from deeplake_lite.query.functions.truths import join, may_hold_null
 from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.tensors.trees import objects
-from deeplake_lite.query.values import Call, Literal_, Tensor
+from deeplake_lite.query.values import Call, Given, Literal_, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,6 +88,23 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
         for item, t in zip(items, tensors, strict=True)
     ]
     return [with_names(t) for t in tensors] if any(texts) else list(tensors)
+
+
+def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
+    """Return tensors with the constant NULL as a single value of the type of the others' items.
+
+    Beside numbers, it stays a number of the smallest type, so that it widens no other.
+    """
+    pairs = list(zip(tensors, nulls, strict=True))
+    items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)
+    item = next((item for item in items if not item.is_number), None)
+    if item is None:
+        return list(tensors)
+    null = Type(item.dtype)
+    return [
+        replace(t, tree=replace(t.tree, type=null)) if is_null and isinstance(t.tree, Given) else t
+        for t, is_null in pairs
+    ]
 
 
 def as_truths(tensor: Tensor) -> Tensor:
@@ -170,13 +188,13 @@ def _named(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def _is_labels(type_: Type) -> bool:
-    """Tell whether values are class labels or lists of them."""
+    """Return whether values are class labels or lists of them."""
     of = type_.items.of if type_.items is not None else type_
     return of.classes is not None or (of.items is not None and _is_labels(of))
 
 
 def _has_classes(type_: Type) -> bool:
-    """Tell whether values are class labels, or masks whose classes have names."""
+    """Return whether values are class labels, or masks whose classes have names."""
     return (type_.is_mask and bool(type_.names)) or _is_labels(type_)
 
 
@@ -229,7 +247,7 @@ def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
 
 
 def _check(what: str, types: Sequence[Type], text: str) -> None:
-    """Refuse tensors that no column can hold together. Raises QueryTypeError."""
+    """Reject tensors that no column can hold together. Raises QueryTypeError."""
     shown = " and ".join(map(str, types))
     of_items = [
         t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
@@ -260,7 +278,7 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
 
 
 def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
-    """Return numbers converted to a dtype that holds all of them.
+    """Return numbers converted to a dtype that holds all of them, and times to their finest unit.
 
     The columns determine the dtype, and a constant widens it only if it does not fit.
 
@@ -272,6 +290,8 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
     dtypes = {t.type.dtype for t in tensors}
     if len(dtypes) == 1:
         return tensors
+    if (unit := _unit_of_all(dtypes)) is not None:
+        return [t if t.type.dtype == unit.name else _in_unit(t, unit) for t in tensors]
     if not all(t.type.is_number for t in tensors):
         shown = " and ".join(str(t.type) for t in tensors)
         raise QueryTypeError(
@@ -293,6 +313,41 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
         else low.call("CAST", [t], {"type": dtype.name}, e)
         for t in tensors
     ]
+
+
+def _unit_of_all(dtypes: set[str]) -> np.dtype[Any] | None:
+    """Return the finest of the dtypes of times.
+
+    It is None if not all are timestamps, or durations that all have a fixed length, or none has.
+
+    >>> _unit_of_all({"datetime64[D]", "datetime64[ms]"}), _unit_of_all({"timedelta64[D]", "int8"})
+    (dtype('<M8[ms]'), None)
+    """
+    if len({dtype.split("[")[0] for dtype in dtypes}) > 1 or not all(map(_is_time, dtypes)):
+        return None
+    try:
+        return reduce(np.promote_types, map(np.dtype, sorted(dtypes)))
+    except TypeError:  # months and days
+        return None
+
+
+def _is_time(dtype: str) -> bool:
+    return dtype.endswith("]")
+
+
+def _in_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
+    """Convert times to a finer unit; times that it cannot hold raise an error."""
+
+    def convert(array: NDArray[Any]) -> NDArray[Any]:
+        try:
+            return cast_time(array, unit)
+        except InvalidValueError as error:
+            raise QueryTypeError(
+                f"A column of times in several units is in the finest, but {unit.name} cannot hold "
+                f"a time of {tensor.text}. Combine times of one unit."
+            ) from error
+
+    return _converted(tensor, unit.name, convert)
 
 
 def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
@@ -356,7 +411,7 @@ def _converted(
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
-    """Tell whether a dtype holds a constant: integers exactly, and floats if they stay finite."""
+    """Return whether a dtype holds a constant: integers exactly, and floats if they stay finite."""
     if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
     if dtype.kind in "fc" and value.dtype.kind in "iu":

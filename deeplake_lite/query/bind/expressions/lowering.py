@@ -35,6 +35,7 @@ from deeplake_lite.query.bind.expressions.forms import (
     as_truths,
     with_names_beside_texts,
     with_one_list_of_names,
+    with_types_of_nulls,
 )
 from deeplake_lite.query.bind.expressions.quantified import (
     compare_with_each,
@@ -54,6 +55,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     as_text,
     check_ordered,
     goes_as_json,
+    is_null_constant,
     is_numpys,
     kind_of,
     settled,
@@ -411,7 +413,7 @@ class Lowering:
         except (QueryError, NotFoundError) as error:
             add_place(error, self.text, e)
             raise
-        if isinstance(result, Sql) and result.kind == ANY:  # as for most functions of lists
+        if isinstance(result, Sql) and result.kind == ANY:  # ask DuckDB for the type
             return self.types.refined(result)
         return result
 
@@ -423,7 +425,7 @@ class Lowering:
                 self.starts.setdefault(value.text, begins)
         nodes: list[exp.Expr] = [value.node] if isinstance(value, Sql) else []
         if isinstance(value, Constant) and isinstance(value.value, list):
-            with suppress(QueryTypeError):  # numbers too large for SQL, which are only compared
+            with suppress(QueryTypeError):  # the list may have numbers too large for SQL
                 nodes = [value.node] if len(value.value) <= _MANY else []
         if isinstance(value, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
             nodes = list(value.env.values())
@@ -561,6 +563,7 @@ class Lowering:
         shown = self.shown(e)
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
+        tensors = with_types_of_nulls(tensors, [is_null_constant(a) for a in args])
         tensors = with_one_list_of_names(with_names_beside_texts(tensors))
         if entry.name in _LOGIC:
             tensors = [as_truths(tensor) for tensor in tensors]
@@ -647,7 +650,7 @@ def _list_type(item: Kind) -> Type:
 
 
 def _is_span(kind: Kind) -> bool:
-    """Tell whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
+    """Return whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
     dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
 

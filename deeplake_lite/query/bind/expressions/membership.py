@@ -174,7 +174,7 @@ def _tensor_error(e: exp.Expr) -> QueryTypeError:
 
 
 def has_list(value: Value) -> TypeGuard[Constant]:
-    """Tell whether a value is a constant list, from the query's text or from a parameter."""
+    """Return whether a value is a constant list, from the query's text or from a parameter."""
     return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
 
 

@@ -63,7 +63,7 @@ def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
 
 
 def _alias_comes_first(e: exp.Column, scope: Scope) -> bool:
-    """Tell whether an alias takes precedence over a column of that name here."""
+    """Return whether an alias takes precedence over a column of that name here."""
     return scope.names_first and not scope.in_aggregate and e not in scope.keys
 
 

@@ -149,7 +149,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _is_whole(value: Value) -> bool:
-    """Tell whether a scalar is known to be an integer."""
+    """Return whether a scalar is known to be an integer."""
     if isinstance(value, Constant):
         return type(value.value) is int
     dtype = kind_of(value).column_dtype
@@ -157,13 +157,13 @@ def _is_whole(value: Value) -> bool:
 
 
 def _is_divisor(value: Value) -> bool:
-    """Tell whether a value is known to be a number other than 0."""
+    """Return whether a value is known to be a number other than 0."""
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, int | float) and number != 0
 
 
 def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
-    """Tell whether the remainder of RANDOM() by a number is RANDOM() itself."""
+    """Return whether the remainder of RANDOM() by a number is RANDOM() itself."""
     number = modulus.value if isinstance(modulus, Constant) else None
     drawn = e.unnest()
     is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
@@ -171,11 +171,12 @@ def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
 
 
 def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
-    """Refuse bytes and lists in arithmetic. Raises QueryTypeError."""
+    """Reject bytes and lists in arithmetic. Raises QueryTypeError."""
     kind = kind_of(value).name
     if kind in ("bytes", "list"):
         raise QueryTypeError(
-            f"Arithmetic is for numbers, but {text_of(part)} is {WORDS[kind]}: {text_of(e)}."
+            f"Arithmetic needs numbers, but {text_of(part)} is {WORDS[kind]}: {text_of(e)}. "
+            "Compute with a number, such as LENGTH(x) or an item of a list."
         )
 
 
@@ -262,7 +263,7 @@ _BITWISE: dict[type[exp.Expr], str] = {
 
 
 def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
-    """Refuse ``&&``. Raises QueryTypeError."""
+    """Reject ``&&``. Raises QueryTypeError."""
     raise QueryTypeError(f"Conditions must be connected with AND, but the query has {text_of(e)}.")
 
 

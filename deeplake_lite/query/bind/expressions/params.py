@@ -69,7 +69,7 @@ class Params:
         return constant(self._values[number])
 
     def check(self) -> None:
-        """Refuse values that have no ``?`` or ``$name``. Raises QueryError."""
+        """Reject values that have no ``?`` or ``$name``. Raises QueryError."""
         if isinstance(self._values, Mapping):
             spare = [name for name in self._values if name not in self._names]
             if spare:

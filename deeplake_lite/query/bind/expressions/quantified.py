@@ -58,7 +58,7 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def is_quantified(value: Value) -> TypeGuard[Sql]:
-    """Tell whether a value is ANY or ALL of a subquery."""
+    """Return whether a value is ANY or ALL of a subquery."""
     return isinstance(value, Sql) and isinstance(value.node, exp.Any | exp.All)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.expressions.forms import as_truths
 from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, agree, as_part, kind_of, settled
@@ -159,7 +160,7 @@ def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
 
 
 def _check_position(at: Value | None, text: str) -> None:
-    """Refuse a position whose type is not that of an integer. Raises QueryTypeError."""
+    """Reject a position whose type is not that of an integer. Raises QueryTypeError."""
     if at is None or (isinstance(at, Constant) and at.value is None):
         return
     kind = kind_of(at)
@@ -198,7 +199,7 @@ def index_tensor(
     def tree(part: exp.Expr | None) -> Tree | None:
         if part is None:
             return None
-        tensor = low.as_tensor(low.value(part, scope), text_of(part))
+        tensor = as_truths(low.as_tensor(low.value(part, scope), text_of(part)))
         env.update(tensor.env)
         return tensor.tree
 
@@ -235,7 +236,7 @@ def _index_list(
     def tree(part: exp.Expr | None) -> Tree | None:
         if part is None:
             return None
-        tensor = low.as_tensor(low.value(part, scope), text_of(part))
+        tensor = as_truths(low.as_tensor(low.value(part, scope), text_of(part)))
         env.update(tensor.env)
         return tensor.tree
 
@@ -261,7 +262,7 @@ def _length(shape: Tree, items: list[Any]) -> Tree | None:
 
 
 def _check_indices(items: list[Any], text: str) -> None:
-    """Refuse indices that are not integers or masks. Raises QueryTypeError."""
+    """Reject indices that are not integers or masks. Raises QueryTypeError."""
     for item in items:
         step = item[2] if isinstance(item, tuple) else None
         if isinstance(step, Literal_) and not np.any(step.value):
@@ -316,7 +317,7 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
 
 
 def _is_shapeless(item: Any) -> bool:
-    """Tell whether an index is an array with an unknown number of axes."""
+    """Return whether an index is an array with an unknown number of axes."""
     return item is not None and hasattr(item, "type") and item.type.shape is None
 
 
@@ -358,7 +359,7 @@ def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | Non
 
 
 def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> None:
-    """Refuse positions beyond the axis. Raises QueryTypeError."""
+    """Reject positions beyond the axis. Raises QueryTypeError."""
     for index in np.ravel(item.value).tolist():
         if size is not None and not -size <= index < size:
             raise QueryTypeError(
@@ -386,7 +387,7 @@ def _all_slices(items: list[Any]) -> bool:
 
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
-    """Tell whether an indexed tensor keeps the meaning of its type.
+    """Return whether an indexed tensor keeps the meaning of its type.
 
     Boxes stay boxes, and images stay images, only if the last axis is whole.
     """
@@ -400,7 +401,7 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
 
 
 def _turns(item: tuple[Any, ...]) -> bool:
-    """Tell whether a slice has a negative step."""
+    """Return whether a slice has a negative step."""
     return item[2] is not None and int(item[2].value) < 0
 
 

@@ -128,7 +128,7 @@ class Types:
         return replace(value, kind=kind)
 
     def is_null(self, value: Value) -> bool:
-        """Tell whether a value is the literal NULL, or a column that holds only NULL."""
+        """Return whether a value is the literal NULL, or a column that holds only NULL."""
         return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
 
     def of(self, node: exp.Expr) -> str | None:
@@ -142,7 +142,7 @@ class Types:
             for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
                 select.set(clause, None)
         for window in whole.find_all(exp.Window):
-            window.set("alias", None)  # which refers to the clause WINDOW
+            window.set("alias", None)  # it refers to the clause WINDOW
         for column in list(whole.find_all(exp.Column)):
             if column.table:
                 type_ = self._column_type(column.table, column.name)
@@ -213,7 +213,7 @@ def _null(type_: str) -> exp.Expr:
 
 
 def _is_open(kind: Kind) -> bool:
-    """Tell whether DuckDB may know more about a value: its kind, or the dtype of a number."""
+    """Return whether DuckDB may know more about a value: its kind, or the dtype of a number."""
     if kind.name == "number":
         return kind.htype is None and not kind.dtype
     if kind.name == "list":

@@ -48,7 +48,7 @@ def _is_float(dtype: str) -> bool:
 
 
 def are_mixed(one: Kind, other: Kind) -> bool:
-    """Tell whether DuckDB would round an integer of one kind compared with a float of the other."""
+    """Return whether DuckDB would round an integer of one kind to compare it with a float."""
     dtypes = one.number_dtype, other.number_dtype
     for a, b in (dtypes, dtypes[::-1]):
         if _is_integer(a) and _is_float(b):

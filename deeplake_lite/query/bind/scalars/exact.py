@@ -111,7 +111,7 @@ def _beside(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a fraction stands for when compared with a column of short floats.
+    """Return the float that a fraction means when compared with a column of float16 or float32.
 
     DuckDB would compare a number with an exponent, or with many digits, in 64 bits. Return None
     for whole numbers, for other columns, and for literals that DuckDB itself rounds to float32.
@@ -127,14 +127,17 @@ def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | N
 
 
 def _dtype_of(value: Value) -> str:
-    """Return the dtype of a number; "" for anything else, or if it is unknown."""
+    """Return the dtype of a number or of the items of a list.
+
+    It is "" for anything else, or if it is unknown.
+    """
     if isinstance(value, Tensor):
-        return value.type.dtype
+        return (value.type if value.type.items is None else value.type.items.of).dtype
     return value.kind.number_dtype if isinstance(value, Sql) else ""
 
 
 def _has_axes(value: Value) -> bool:
-    """Tell whether a value is a tensor with axes, which is not compared with strings."""
+    """Return whether a value is a tensor with axes, which is not compared with strings."""
     return isinstance(value, Tensor) and not value.is_scalar
 
 
@@ -196,7 +199,7 @@ def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr]
 
 
 def _is_between_floats(number: Decimal, nearest: float) -> bool:
-    """Tell whether a number must be treated as lying between two floats."""
+    """Return whether a number must be treated as lying between two floats."""
     is_fraction = number.copy_abs() < _HELD["float64"]
     return number.is_finite() and not is_fraction and Decimal(nearest) != number
 
@@ -209,7 +212,8 @@ def equal_beside(constant_: Value, value: Value) -> Value:
     """Replace a constant that ``=`` compares with integers with the integer that equals it.
 
     Compared with floats, a number that equals no float becomes an integer that equals no float
-    either, and that is compared exactly. Anything else is returned as it is.
+    either, and that is compared exactly; beside a tensor, it becomes NaN. Anything else is returned
+    as it is.
     """
     number = number_of(constant_)
     if number is None or not isinstance(constant_, Constant):
@@ -219,6 +223,8 @@ def equal_beside(constant_: Value, value: Value) -> Value:
         with np.errstate(over="ignore"):
             nearest = float(np.dtype(dtype).type(float(number)))
         if Decimal(nearest) != number:
+            if _has_axes(value):  # NumPy would make a float of an integer
+                return constant(math.nan)
             return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
     if (rounded := _nearest(number, constant_, value)) is not None:
         return rounded

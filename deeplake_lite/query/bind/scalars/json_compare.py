@@ -81,7 +81,7 @@ def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.E
 
 
 def _is_huge(value: Value) -> bool:
-    """Tell whether a value is an integer of more than 128 bits."""
+    """Return whether a value is an integer of more than 128 bits."""
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, int) and abs(number) > MOST
 

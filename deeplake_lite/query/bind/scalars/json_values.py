@@ -36,7 +36,7 @@ _STEP = re.compile(r'\."([^"\\*]*)"|\.([A-Za-z_]\w*)|\[(\d+)\]')
 
 
 def readable_path(path: str) -> str:
-    """Return a JSON path as a JSON Pointer if it has an empty key, which DuckDB refuses in paths.
+    """Return a JSON path as a JSON Pointer if it has an empty key, which DuckDB rejects in paths.
 
     >>> readable_path('$.a."".b[0]'), readable_path("$.a"), readable_path('$[*].""')
     ('/a//b/0', '$.a', '$[*].""')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -23,8 +22,8 @@ from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.database.times import (
     check_microseconds,
     exact_timestamp,
-    has_odd_fraction,
-    is_impossible,
+    has_odd_zone,
+    may_be_timestamp,
 )
 from deeplake_lite.query.parse.dialect import ITEM, as_list, each, func
 from deeplake_lite.query.values import (
@@ -106,14 +105,14 @@ def kind_of_two(left: Value, right: Value) -> Kind:
 
 
 def has_axes(value: Value) -> bool:
-    """Tell whether a value is a tensor with axes."""
+    """Return whether a value is a tensor with axes."""
     if isinstance(value, Tensor):
         return not value.is_scalar
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray | list)
 
 
 def is_numpys(value: Value) -> bool:
-    """Tell whether NumPy must compute with a value: it has axes or is a complex number."""
+    """Return whether NumPy must compute with a value: it has axes or is a complex number."""
     if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
         return True
     if isinstance(value, Constant) and isinstance(value.value, complex):
@@ -148,7 +147,7 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
         dtype = theirs.time_dtype
         moment = exact_timestamp(value.value, dtype)
-        if moment is None and dtype.startswith("datetime64"):
+        if moment is None and (dtype.startswith("datetime64") or has_odd_zone(value.value)):
             _check_moment(value.value)
         elif moment is None:
             check_microseconds(value.value)
@@ -169,21 +168,15 @@ def agree(value: Value, other: Value) -> Value:
 
 
 def _lists_strings(value: Value) -> bool:
-    """Tell whether a value is a constant list that has strings, perhaps in lists within it."""
+    """Return whether a value is a constant list that has strings, perhaps in lists within it."""
     if not isinstance(value, Constant) or not isinstance(value.value, list | np.ndarray):
         return False
     return any(isinstance(v.value, str) or _lists_strings(v) for v in items_of(value))
 
 
-_LIKE_A_MOMENT = re.compile(
-    r"\s*[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
-)
-"""Matches strings that DuckDB may read as times; whether the day exists is left to DuckDB."""
-
-
 def _check_moment(text: str) -> None:
-    """Refuse a string that is compared with times but is not a time. Raises QueryTypeError."""
-    if is_impossible(text) or has_odd_fraction(text) or not _LIKE_A_MOMENT.fullmatch(text):
+    """Reject a string that is compared with times but is not a time. Raises QueryTypeError."""
+    if not may_be_timestamp(text):
         raise QueryTypeError(
             "A string compared with times must be a time, such as '2026-01-31' or "
             f"'2026-01-31T12:00:00', but it is {text!r:.60}."
@@ -198,7 +191,7 @@ def parse_fractions(values: list[Value]) -> list[Value]:
 
 
 def check_bytes(value: Value, other: Value) -> None:
-    """Refuse bytes on either side, unless both sides are bytes. Raises QueryTypeError."""
+    """Reject bytes on either side, unless both sides are bytes. Raises QueryTypeError."""
     for side, beside in ((value, other), (other, value)):
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
@@ -210,7 +203,7 @@ def check_bytes(value: Value, other: Value) -> None:
 
 
 def check_column(values: Iterable[Value]) -> None:
-    """Refuse values that no column or list can hold together.
+    """Reject values that no column or list can hold together.
 
     Raises
     ------
@@ -225,7 +218,7 @@ def check_column(values: Iterable[Value]) -> None:
 
 
 def check_classes(*kinds: Kind) -> None:
-    """Refuse classes mixed with numbers in one column. Raises QueryTypeError."""
+    """Reject classes mixed with numbers in one column. Raises QueryTypeError."""
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
@@ -236,7 +229,7 @@ def check_classes(*kinds: Kind) -> None:
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Refuse a string that is not constant if it is compared with a number, time or boolean.
+    """Reject a string that is not constant if it is compared with a number, time or boolean.
 
     DuckDB would convert it to the type of the other side and might round it.
     """
@@ -261,7 +254,7 @@ WITHOUT_NAMES = (
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
-    """Refuse two values that neither compare nor share a column.
+    """Reject two values that neither compare nor share a column.
 
     Parameters
     ----------
@@ -320,7 +313,7 @@ def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
 
 
 def _check_parts(mine: Kind, theirs: Kind) -> None:
-    """Refuse parts of lists or structs that do not compare, nor do their own parts.
+    """Reject parts of lists or structs that do not compare, nor do their own parts.
 
     DuckDB would convert both parts to strings, or integers to floats.
 
@@ -368,7 +361,7 @@ WORDS = {
 
 
 def _described(value: Value) -> str:
-    """Return what messages call a value: the name of its column, or the value of a constant."""
+    """Return a value as messages name it: by its column, or as a constant."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
     plain = value.plain
@@ -487,7 +480,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
 
 def _is_list(value: Value) -> bool:
-    """Tell whether a value is a list, constant or not."""
+    """Return whether a value is a list, constant or not."""
     if isinstance(value, Constant):
         return isinstance(value.value, list)
     return kind_of(value).name == "list"
@@ -507,7 +500,7 @@ def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
 
 
 def is_null_constant(value: Value) -> bool:
-    """Tell whether a value is the constant NULL."""
+    """Return whether a value is the constant NULL."""
     return isinstance(value, Constant) and value.value is None
 
 
@@ -555,12 +548,12 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def lists_json(kind: Kind) -> bool:
-    """Tell whether values of a kind are lists of JSON."""
+    """Return whether values of a kind are lists of JSON."""
     return kind.item is not None and kind.item.name == "json"
 
 
 def lists_structs(kind: Kind) -> bool:
-    """Tell whether values of a kind are lists, perhaps nested, of structs or maps."""
+    """Return whether values of a kind are lists, perhaps nested, of structs or maps."""
     while kind.name == "list" and kind.item is not None:
         kind = kind.item
     return bool(kind.parts)
@@ -576,12 +569,12 @@ def by_name(value: Value) -> Value:
 
 
 def is_json(value: Value) -> bool:
-    """Tell whether a value is JSON."""
+    """Return whether a value is JSON."""
     return kind_of(value).name == "json"
 
 
 def goes_as_json(value: Value, other: Value) -> bool:
-    """Tell whether two values compare as JSON.
+    """Return whether two values compare as JSON.
 
     They do if one of them is JSON, or if one holds JSON where the other holds something else.
     DuckDB would convert both to strings.
@@ -590,7 +583,7 @@ def goes_as_json(value: Value, other: Value) -> bool:
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Tell whether some kinds hold JSON where others hold something else."""
+    """Return whether some kinds hold JSON where others hold something else."""
     return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 

@@ -33,12 +33,12 @@ IN_MICROSECONDS = {"ADD", "AGE", "GENERATE_SERIES", "RANGE", "SUBTRACT"}
 
 
 def is_fine(value: Value) -> bool:
-    """Tell whether a value is known to be a timestamp in nanoseconds."""
+    """Return whether a value is known to be a timestamp in nanoseconds."""
     return _dtype(value) == "datetime64[ns]"
 
 
 def is_coarse(value: Value) -> bool:
-    """Tell whether a value is known to be a timestamp in a unit above microseconds."""
+    """Return whether a value is known to be a timestamp in a unit above microseconds."""
     dtype = _dtype(value)
     return dtype.startswith("datetime64") and dtype[11:-1] not in ("us", "ns")
 
@@ -61,7 +61,7 @@ def floor_to_microseconds(node: exp.Expr, value: Value) -> exp.Expr:
 
 
 def takes_microseconds(name: str, args: Sequence[Value]) -> bool:
-    """Tell whether a function ignores the nanoseconds of a timestamp."""
+    """Return whether a function ignores the nanoseconds of a timestamp."""
     if name.upper() in _PARTS:
         unit = args[0].value if isinstance(args[0], Constant) else None
         units = {str(u).lower() for u in (unit if isinstance(unit, list) else [unit]) if u}
@@ -151,7 +151,7 @@ def beside_coarser(
 
 
 def differ_in_unit(left: Value, right: Value) -> bool:
-    """Tell whether DuckDB would convert one of two timestamps to nanoseconds for the other."""
+    """Return whether DuckDB would convert one of two timestamps to nanoseconds for the other."""
     nodes = exp.null(), exp.null()
     left, right = _as_moment(left, right), _as_moment(right, left)
     if compare_out_of_range(exp.EQ, left, right) is not None:

@@ -1,0 +1,262 @@
+"""Vacuums: they delete what no version needs, and keep out of the way of writers.
+
+On an object store there are no locks. A branch moves by compare-and-swap, which is enough between
+writers. Between a writer and a vacuum, each publishes what it is about to do before it looks at the
+other, so that at least one of them sees the other::
+
+    writer that names an old version          vacuum
+    1. creates a pin for the version          1. creates its announcement
+    2. waits for vacuums that were announced  2. reads all names, and keeps those versions
+    3. looks whether everything is there      3. deletes everything else that is old
+    4. moves the branch, deletes the pin      4. deletes its announcement
+
+If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
+announcement exists already, so the writer waits, and then finds out what was deleted. A process
+that dies leaves a pin or an announcement, which counts as dead after a day (`ANNOUNCED_AGE`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
+from deeplake_lite.storage.garbage import count, files_of, missing
+from deeplake_lite.storage.repo.engine import package
+from deeplake_lite.storage.repo.failures import MissingError, translated
+from deeplake_lite.storage.repo.lake_refs import (
+    branch_ref,
+    is_link,
+    is_pin,
+    made_at,
+    may_delete,
+    pin_name,
+    vacuum_name,
+)
+from deeplake_lite.storage.repo.places import local_folder
+from deeplake_lite.storage.repo.work import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deeplake_lite.storage.repo.repository import Repository
+
+POLLS, POLL_SECONDS = 600, 1.0
+"""How often a writer checks whether a vacuum has ended, and the seconds between two checks."""
+
+ROOT = "1CECHNKREP0F1RSTCMT0"
+"""Id of the first snapshot, which the engine creates in every repository and never deletes."""
+
+
+@contextlib.contextmanager
+def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
+    """Pin versions, so that they do not expire; provide the names of the pins."""
+    names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
+    try:
+        for name, snapshot_id in names.items():
+            repository.create_branch(name, snapshot_id)
+        yield list(names)
+    finally:
+        for name in names.keys() & set(repository.branch_names()):
+            repository.delete_branch(name)
+
+
+@contextlib.contextmanager
+def kept(
+    repository: Repository, snapshot_id: str, begun: datetime | None = None
+) -> Iterator[Repository]:
+    """Protect a version from vacuums while it gets a name.
+
+    On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
+    store the version is pinned. A vacuum that starts later sees the pin. One that is running
+    may not have seen it, so this waits until it has ended. The handle that is provided has no
+    cache, and so does not find objects that were deleted.
+
+    Earlier vacuums may have deleted parts of a version that no name leads to, for example
+    chunks that are older than its snapshot. So all files of such a version are looked for, and
+    the versions before it, unless `begun` is given: then the caller knows what to look for.
+
+    Parameters
+    ----------
+    repository : Repository
+        The lake's repository.
+    snapshot_id : str
+        The version.
+    begun : datetime, optional
+        When its first object was written. This does not wait for vacuums that spare objects of
+        that time.
+
+    Raises
+    ------
+    NotFoundError
+        When the version or a part of it does not exist.
+    StorageError
+        When a vacuum does not end in time.
+    """
+    if local_folder(repository.url) is not None:
+        fresh = repository.reopened()
+        if begun is None and snapshot_id not in _tips(repository):
+            _check_whole(fresh, snapshot_id)
+        yield fresh
+        return
+    pin = pin_name(datetime.now(UTC))
+    try:
+        try:
+            repository.create_branch(pin, snapshot_id)
+        except MissingError as error:
+            raise VersionNotFoundError(
+                f"There is no version {snapshot_id!r} any more. A vacuum deleted it, or the "
+                "lake was created anew. Open it again."
+            ) from error
+        is_tip = begun is None and snapshot_id in _tips(repository)
+        if not is_tip:
+            _await_vacuums(repository, begun)
+        fresh = repository.reopened()
+        if begun is None and not is_tip:
+            _check_whole(fresh, snapshot_id)
+        yield fresh
+    finally:
+        with contextlib.suppress(LakeError):  # otherwise a vacuum deletes it when it is old
+            repository.delete_branch(pin)
+
+
+def _tips(repository: Repository) -> set[str]:
+    """Return the versions that branches and tags name. No vacuum deletes these."""
+    return {*repository.branches().values(), *repository.tags().values()}
+
+
+def _check_whole(repository: Repository, snapshot_id: str) -> None:
+    """Reject a version of which a vacuum has deleted a part. Those with names are trusted.
+
+    Raises
+    ------
+    VersionNotFoundError
+    """
+    if any(c.id == snapshot_id for tip in _named(repository) for c in repository.ancestry(tip)):
+        return
+    try:
+        deque(repository.ancestry(snapshot_id), maxlen=0)
+        folder = local_folder(repository.url)
+        if folder is None:
+            arrays = {
+                node["path"].strip("/"): [ref["extents"] for ref in node["manifest_refs"] or []]
+                for node in repository.inspect(snapshot_id)["nodes"]
+                if node["node_type"] == "array"
+            }
+            lost = run(repository.reader(snapshot_id).lost_chunks(arrays))
+        else:
+            lost = sorted(missing(folder, [repository.inspect(snapshot_id)]))
+    except DamagedError as error:
+        raise VersionNotFoundError(
+            f"The version {snapshot_id!r} does not exist any more: {error.finding}."
+        ) from error
+    if lost:
+        raise VersionNotFoundError(
+            f"The version {snapshot_id!r} is no longer complete: {len(lost):,} of its files, "
+            f"such as {lost[0]!r}, do not exist."
+        )
+
+
+def _named(repository: Repository) -> set[str]:
+    """Return the versions that branches, tags and links name."""
+    linked = repository._look_up_all(filter(is_link, repository.branch_names()), branch_ref)
+    return _tips(repository) | set(linked.values())
+
+
+@contextlib.contextmanager
+def announced(repository: Repository, limit: datetime) -> Iterator[None]:
+    """Announce a vacuum to the writers of an object store. It must read the names after that.
+
+    Parameters
+    ----------
+    repository : Repository
+        The lake's repository.
+    limit : datetime
+        The vacuum spares objects that are younger.
+    """
+    if local_folder(repository.url) is not None:
+        yield
+        return
+    name = vacuum_name(datetime.now(UTC), limit)
+    repository.create_branch(name, ROOT)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(LakeError):  # it counts as dead when it is old
+            repository.delete_branch(name)
+
+
+def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
+    """Wait until no vacuum is running that may delete objects written since `begun`.
+
+    Raises
+    ------
+    StorageError
+    """
+    for _ in range(POLLS):
+        names = repository.branch_names()
+        if not (at_work := [name for name in names if may_delete(name, begun)]):
+            return
+        time.sleep(POLL_SECONDS)
+    raise StorageError(
+        "Old transactions and versions must wait until a vacuum has ended, but one that began "
+        f"at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was "
+        "changed: try again later. If the vacuum was killed, delete the file "
+        f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
+    )
+
+
+def unpin(repository: Repository, older_than: datetime) -> None:
+    """Delete the pins of dead processes. The caller holds the writers' lock.
+
+    On a local folder, a process that needs a pin holds the lock for pins, so under that lock
+    all pins are of dead processes. On an object store nobody can tell, and those older than
+    `older_than` are deleted.
+    """
+    local = local_folder(repository.url) is not None
+    with repository.lock("pins"):
+        for name in repository.branch_names():
+            made = made_at(name)
+            if is_pin(name) and (local or (made and made < older_than)):
+                repository.delete_branch(name)
+
+
+def expire(repository: Repository, older_than: datetime) -> set[str]:
+    """Drop older versions from the history, except those that a branch or tag names."""
+    repository._check_objects()
+    repository.check_histories()
+    with translated():
+        return set(repository._repository.expire_snapshots(older_than))
+
+
+def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
+    """Delete old objects that no version needs; return the counts."""
+    repository._check_objects()
+    repository.check_histories()
+    with translated():
+        engine = package().Repository(repository._repository)  # its method limits the memory
+        s = engine.garbage_collect(older_than, dry_run=dry_run)
+    return {
+        "bytes": s.bytes_deleted,
+        "chunks": s.chunks_deleted,
+        "manifests": s.manifests_deleted,
+        "snapshots": s.snapshots_deleted,
+    }
+
+
+def would_free(
+    repository: Repository, expiring: Iterable[str], kept: Iterable[str], older_than: datetime
+) -> dict[str, int]:
+    """Return by how much the counts of `collect` would rise if some versions had expired.
+
+    On an object store, the result is empty, because manifests cannot be read through the
+    engine.
+    """
+    folder = local_folder(repository.url)
+    if folder is None:
+        return {}
+    gone, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
+    return count(folder, gone - needed, older_than)

@@ -1,0 +1,89 @@
+"""The form of a row in the grid, as the page gets it: its image or card, captions and marks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from deeplake_lite.widget.messages import Span
+
+
+class Card(TypedDict):
+    """The card that is shown for a row or a value without an image."""
+
+    kind: str
+    """``"null"``, ``"damaged"``, ``"table"``, or the form of a value, such as ``"text"``."""
+    text: NotRequired[str | None]
+    """The value in words, or the reason why it cannot be read."""
+    more: NotRequired[int]
+    """Number of letters or lines that are left out."""
+    numbers: NotRequired[list[float | None]]
+    """Bars of a vector."""
+    rows: NotRequired[list[list[str | None]]]
+    """Lines of a table: the name of a column, and its value."""
+
+
+class Caption(TypedDict):
+    """The short description of a value below an image."""
+
+    t: str | None
+    """The value in words."""
+    c: int | None
+    """Number of the class."""
+    cs: NotRequired[list[int]]
+    """Numbers of the classes, if there are several."""
+    damaged: NotRequired[str]
+    """The reason why the value does not read."""
+
+
+class Marks(TypedDict, total=False):
+    """The marks of one column over an image: a mask, or coordinates as fractions of the image."""
+
+    v: Span
+    """Class numbers of a mask, as an image."""
+    of: list[int]
+    """Classes in the mask."""
+    boxes: list[list[float]]
+    """Boxes, xyxy."""
+    rings: list[list[list[float]]]
+    """Corners of polygons."""
+    points: list[list[list[float]]]
+    """Keypoints of instances."""
+    c: list[int] | None
+    """Class of each mark."""
+    more: int
+    """Number of marks that are left out."""
+
+
+class Drawn(TypedDict):
+    """An image, or the card that stands for it."""
+
+    v: Span | None
+    """The image file."""
+    w: NotRequired[int | None]
+    """Width of the original in pixels."""
+    h: NotRequired[int | None]
+    """Height of the original in pixels."""
+    card: NotRequired[Card | None]
+    """The card, if there is no image."""
+
+
+class Cell(Drawn):
+    """A row in the grid."""
+
+    p: int
+    """Position in the result."""
+    main: str | None
+    """Name of the main column."""
+    caption: dict[str, Caption]
+    """Captions by column."""
+    marks: dict[str, Marks | None]
+    """Marks by column."""
+    unmarked: NotRequired[dict[str, str]]
+    """Reasons why marks are not drawn, by column."""
+    id: NotRequired[str | None]
+    """Id of the row."""
+    staged: NotRequired[list[str]]
+    """Names of the columns with staged edits."""
+    facet: NotRequired[dict[str, object]]
+    """Value of each facet, in pages without a kernel."""
