@@ -147,7 +147,7 @@ CASTS = {
 
 @pytest.mark.parametrize("form", ["'{}'", "CONCAT('{}', '')", "TO_JSON('{}')"])
 @pytest.mark.parametrize("type_", CASTS)
-def test_a_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form: str) -> None:
+def test_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form: str) -> None:
     exact, finer = (form.format(text) for text in CASTS[type_])
     cast = f"CAST({{}} AS {type_}) IS NOT NULL AS x"
     assert ds.query(f"SELECT {cast.format(exact)}")["x"][:].tolist() == [True]
@@ -159,7 +159,7 @@ def test_a_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
 @pytest.mark.parametrize("text", TIMES)
-def test_times_sought_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
+def test_times_are_searched_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
     for call in (f"LIST_CONTAINS([t_{unit}], $p)", f"LIST_POSITION([t_{unit}], $p) = 1"):
         if TIMES[text]:
             assert ds.query(f"SELECT {call} AS x", {"p": text})["x"][:].tolist() == [True]
@@ -168,7 +168,7 @@ def test_times_sought_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
                 ds.query(f"SELECT {call} AS x", {"p": text})
 
 
-def test_a_time_sought_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
+def test_time_searched_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
     text = "2020-02-29 00:00:00.000000009"
     for unit in ("s", "us", "ns"):
         found = ds.query(f"SELECT LIST_CONTAINS([t_{unit}], $p) AS x", {"p": text})
@@ -187,7 +187,7 @@ def test_a_time_sought_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
         ("29.02.2020", False),
     ],
 )
-def test_scalars_and_arrays_take_times_in_the_same_forms(
+def test_scalars_and_arrays_accept_times_in_the_same_forms(
     ds: dl.Dataset, text: str, is_time: bool
 ) -> None:
     for query in ("t_s = $p", "ALL(v = $p)", "CONTAINS(v, $p)", "LIST_CONTAINS([t_s], $p)"):
@@ -199,13 +199,13 @@ def test_scalars_and_arrays_take_times_in_the_same_forms(
 
 
 @pytest.mark.parametrize("query", ["t_s = $p", "t_ns = $p", "$p <> t_D", "v = $p"])
-def test_a_time_among_spaces_is_refused(ds: dl.Dataset, query: str) -> None:
+def test_time_string_with_surrounding_spaces_is_refused(ds: dl.Dataset, query: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"[Tt]imes .* but .*' 2020-02-29 '"):
         ds.query(f"SELECT {query} AS x", {"p": " 2020-02-29 "})
 
 
 @pytest.mark.parametrize("text", ["'1.5 seconds'", "'1.5' SECOND", "'1500 ms'", "'0.025 minutes'"])
-def test_an_interval_has_its_unit_in_its_string_or_after_it(ds: dl.Dataset, text: str) -> None:
+def test_interval_has_its_unit_in_its_string_or_after_it(ds: dl.Dataset, text: str) -> None:
     found = ds.query(f"SELECT INTERVAL {text} AS x")["x"][:]
     assert found.tolist() == [np.timedelta64(1500, "ms").astype("m8[us]").item()]
     with pytest.raises(dl.QueryTypeError, match="must be a whole number of microseconds"):
